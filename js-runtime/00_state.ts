@@ -61,7 +61,7 @@ export interface Settings {
   /** Calls run without a question, as far as the host's own configuration goes. */
   autoApprove: boolean;
   version: string;
-  /** The world is on tape; see `41_tape.ts`. */
+  /** The world is on tape; see `41_replay.ts`. */
   hasTape: boolean;
   /** The texts of refusals by the kind of permission; see `03_permissions.ts`. */
   refusals: Record<string, { to: string; any: string }>;

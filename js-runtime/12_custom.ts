@@ -27,7 +27,7 @@ export interface Manner {
   onHandle?: (handle: unknown) => void;
 }
 
-/** Twin of `Showing::canvas` in `src/engine/showing.rs`. */
+/** Twin of `Showing::canvas` in `src/engine/widgets.rs`. */
 interface Canvas {
   columns: number;
   rows: number;

@@ -1,7 +1,7 @@
 // `pi.events`: a small bus between the tools of one isolate. If a listener throws, the error is logged
 // and the other listeners are still called.
 
-import { noticeTrace } from "ext:haft/09_witness.ts";
+import { noticeTrace } from "ext:haft/09_load_trace.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
 type Listener = (...args: unknown[]) => unknown;

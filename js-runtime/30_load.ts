@@ -12,7 +12,7 @@ import {
   runningCalls,
   SafeMap,
 } from "ext:haft/00_state.ts";
-import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_witness.ts";
+import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_load_trace.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";

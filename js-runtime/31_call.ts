@@ -14,7 +14,7 @@ import {
   reply,
   runningCalls,
 } from "ext:haft/00_state.ts";
-import { callBegins } from "ext:haft/09_witness.ts";
+import { callBegins } from "ext:haft/09_load_trace.ts";
 import { contextOf } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";

@@ -1,6 +1,6 @@
 //! Puts a file in its place, whole or not at all.
 //!
-//! Whoever reads meanwhile sees the old file or the new one. The text goes into a hidden file
+//! A concurrent reader sees the old file or the new one. The text goes into a hidden file
 //! beside it first, whose name no loader takes for a tool.
 
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// What happens to a file that is there already.
+/// Handling of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replacing {
     /// It is replaced. Of a link the link, never what it points to.

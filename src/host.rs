@@ -1,24 +1,24 @@
 //! The tool host: finds tools, lists them and calls them, all behind one handle.
 
-mod abort;
-mod audience;
+mod active_calls;
 mod builder;
-mod calling;
+mod call;
+mod call_future;
+mod cancel_handle;
 mod catalog;
-mod drawing;
-mod known;
+mod handle;
 mod load;
-mod pace;
-mod paths;
+mod load_paths;
+mod load_state;
 mod pending;
-mod plan;
 mod recording;
-mod running;
+mod refresh;
+mod reload_plan;
+mod render;
 mod sdk;
-mod search;
 mod session;
-mod stopper;
-mod watching;
+mod spin_wait;
+mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -35,24 +35,27 @@ use crate::discover::{Candidate, Places};
 use crate::engine::{self, Engine};
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
-use crate::family::{self, Means};
+use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{CatalogChange, CurrentSession, DefaultUser, Problem, ScanState, Tape};
-use abort::Abortable;
-use audience::Audience;
+use crate::tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
+use active_calls::ActiveCalls;
 pub use builder::{HostBuilder, TrustPolicy};
-use known::Known;
-use pace::Pace;
-pub use paths::Loaded;
-pub(crate) use running::OutcomeOnly;
-pub use running::{Events, RunningCall};
-use search::Found;
-pub use stopper::Stopper;
-pub use watching::{Reload, Watching};
+pub(crate) use call_future::InlineCall;
+pub use call_future::{Events, RunningCall};
+pub use cancel_handle::CancelHandle;
+use handle::HandleOptions;
+pub use load_paths::Loaded;
+use load_state::LoadState;
+use refresh::Found;
+use spin_wait::CallSpin;
+pub use watcher::{Reload, WatchGuard};
 
 /// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.
 #[derive(Clone)]
-pub struct Host(Arc<Inner>, Audience);
+pub struct Host {
+    inner: Arc<Inner>,
+    options: HandleOptions,
+}
 
 struct Inner {
     config: Config,
@@ -80,9 +83,9 @@ struct Inner {
     /// Cancelled when the host shuts down.
     closing: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
-    pace: Arc<Pace>,
+    call_spin: Arc<CallSpin>,
     /// Registry of the running calls.
-    abortable: Abortable,
+    active_calls: ActiveCalls,
     /// The tools of the embedding program, which every catalog begins with.
     own: Catalog,
     /// Fields of the log that all calls share.
@@ -97,18 +100,18 @@ struct LoadedSoFar {
     catalog: Arc<Catalog>,
     /// The catalog with the descriptions that the tools had when they were loaded. A description
     /// that is computed anew at each look is therefore not a change.
-    as_loaded: Arc<Catalog>,
+    loaded_catalog: Arc<Catalog>,
     /// True if the search for all tools has been done.
     is_scanned: bool,
     /// Files that were loaded by name, to be there again after a refresh.
     given: Vec<Candidate>,
     /// Loaded modules and files, with the versions that they were loaded from.
-    known: Known,
+    known: LoadState,
     /// Files and folders that determine which tools exist, for a watch.
     places: Places,
     /// Names of the ikigai tools in catalogs before a refresh. A call of one that is missing now
     /// gets ikigai's envelope instead of an error.
-    departed: HashSet<String>,
+    removed_ikigai: HashSet<String>,
 }
 
 /// Parts of a host besides its configuration.
@@ -124,7 +127,7 @@ impl Setup {
     /// Returns the setup of a host for more than one call. It supports pending actions.
     fn lasting() -> Setup {
         let mut setup = Setup::default();
-        setup.world.has_later = true;
+        setup.world.supports_pending_actions = true;
         setup
     }
 }
@@ -168,7 +171,7 @@ impl Host {
     /// overrides variables of the process's environment.
     pub(crate) fn for_trial(
         config: Config,
-        tape: Option<Arc<dyn Tape>>,
+        tape: Option<Arc<dyn Replay>>,
         env: BTreeMap<String, Option<String>>,
     ) -> Host {
         let mut setup = Setup::lasting();
@@ -186,7 +189,7 @@ impl Host {
 
     /// Returns the untrusted files that modules of the project loaded, with their digests.
     pub(crate) fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
-        self.0.engine.learned()
+        self.inner.engine.learned()
     }
 
     fn with(config: Config, setup: Setup) -> Host {
@@ -196,7 +199,7 @@ impl Host {
             .built_in_tool_names
             .iter()
             .all(|name| name != RESOLVE);
-        world.has_later &= has_name;
+        world.supports_pending_actions &= has_name;
         // The program's own tools may have reserved names, so none are reserved here.
         let mut own = Builder::new(Catalog::default(), &[], &config.rename, &config.approval);
         for (candidate, loaded) in tools {
@@ -205,7 +208,7 @@ impl Host {
         let own = own.finish();
         let so_far = LoadedSoFar {
             catalog: Arc::new(own.clone()),
-            as_loaded: Arc::new(own.clone()),
+            loaded_catalog: Arc::new(own.clone()),
             ..LoadedSoFar::default()
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
@@ -227,11 +230,19 @@ impl Host {
             problem_changes: watch::Sender::default(),
             watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
-            pace: Arc::default(),
-            abortable: Abortable::default(),
+            call_spin: Arc::default(),
+            active_calls: ActiveCalls::default(),
             own,
         };
-        Host(Arc::new(inner), Audience::default())
+        Host::from_inner(Arc::new(inner))
+    }
+
+    /// Makes a handle with the default options.
+    fn from_inner(inner: Arc<Inner>) -> Host {
+        Host {
+            inner,
+            options: HandleOptions::default(),
+        }
     }
 
     /// Returns the name and the version of the engine that runs the modules.
@@ -247,7 +258,7 @@ impl Host {
 
     /// Returns the configuration of the host.
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.inner.config
     }
 
     /// Shuts the host down for good: nothing can be called afterwards. Cancels the running calls,
@@ -255,7 +266,7 @@ impl Host {
     /// session to tools that received its start. This may take another grace period, but at most
     /// two seconds. Finally ends everything that was started.
     pub async fn shutdown(&self) {
-        let grace = self.0.config.limits.grace;
+        let grace = self.inner.config.limits.grace;
         self.shutdown_within(grace + MARGIN, grace.min(FAREWELL))
             .await;
     }
@@ -264,43 +275,43 @@ impl Host {
     pub(crate) async fn shutdown_within(&self, calls: Duration, session: Duration) {
         self.end_calls();
         // A timeout of one step does not delay the next.
-        let _ = time::timeout(calls, self.0.abortable.ended()).await;
-        let _ = time::timeout(session, self.0.engine.end_session()).await;
-        self.0.engine.shutdown().await;
+        let _ = time::timeout(calls, self.inner.active_calls.ended()).await;
+        let _ = time::timeout(session, self.inner.engine.end_session()).await;
+        self.inner.engine.shutdown().await;
     }
 
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
-        self.0.engine.shutdown().await;
+        self.inner.engine.shutdown().await;
     }
 
     /// Declares that the program ends after the host, so that memory need not be freed.
     pub(crate) fn ends_with_program(&self) {
-        self.0.engine.ends_with_program();
+        self.inner.engine.ends_with_program();
     }
 
     /// Ends the host, then its calls. A call that starts in between sees that the host has ended.
     fn end_calls(&self) {
-        self.0.closing.cancel();
-        self.0.abortable.end_with_host();
+        self.inner.closing.cancel();
+        self.inner.active_calls.end_with_host();
     }
 
-    fn means<'a>(&'a self, engine: &'a Engine) -> Means<'a> {
-        Means {
-            config: &self.0.config,
+    fn means<'a>(&'a self, engine: &'a Engine) -> LoadContext<'a> {
+        LoadContext {
+            config: &self.inner.config,
             engine,
         }
     }
 
     /// Returns the generation into which new modules are loaded.
     fn base(&self) -> Engine {
-        let base = self.0.base.lock();
+        let base = self.inner.base.lock();
         base.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn assembly(&self, existing: Catalog) -> Builder<'_> {
-        let config = &self.0.config;
+        let config = &self.inner.config;
         let names = &config.built_in_tool_names;
         Builder::new(existing, names, &config.rename, &config.approval)
     }

@@ -17,7 +17,7 @@ mod files;
 mod owners;
 mod private_files;
 mod regular_files;
-mod session;
+mod transcript;
 
 mod engine;
 #[doc(hidden)]
@@ -43,7 +43,7 @@ mod trust;
 
 mod registry;
 
-mod dialect;
+mod provider_schema;
 
 mod execute;
 
@@ -55,13 +55,13 @@ mod host;
 
 mod install;
 
+mod agent_runs;
 mod agents;
 mod credentials;
 mod custom_tools;
-mod sessions;
+mod tool_files;
 mod tool_registry;
-mod trial;
-mod workshop;
+mod tool_test;
 
 mod render;
 mod surface;
@@ -85,26 +85,26 @@ pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use host::{
-    Events, Host, HostBuilder, Loaded, Reload, RunningCall, Stopper, TrustPolicy, Watching,
+    CancelHandle, Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard,
 };
 pub use registry::{Catalog, Entry};
 // Rendering of calls and results for people.
-pub use render::tame::safe_lines;
+pub use render::sanitize::safe_lines;
 // The session (conversation) of a call.
-pub use session::SessionFile;
+pub use transcript::SessionFile;
 // The user of a surface, and the questions that tools ask.
 pub use tool::{
-    Answer, Asked, Canvas, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told,
-    TooManyQuestions, Touch, Touches, User, UserInterface, Widget,
+    Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification, NotificationFrom,
+    Prompt, PromptOrigin, Question, TooManyQuestions, User, UserInterface, Widget, WidgetSurface,
 };
 pub use tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, ArgumentOrder, Block, Call,
-    CallCtx, CatalogChange, ClientHints, Contents, Decision, Event, Family, Gate, Level, Link,
-    LogLevel, LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
-    ScanState, Severity, Source, Stance, Stopped, TaskMode, Test, Tier, Tool, ToolPattern, Updates,
-    Used,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
+    ArgumentOrder, Block, Call, CallCtx, CatalogChange, ClientHints, Contents, Decision, Event,
+    Family, Gate, Level, Link, LogLevel, LogLine, LogListener, Outcome, Problem, Progress,
+    Rejection, Rule, Runner, ScanState, Severity, Source, Stopped, TaskMode, Test, Tier, Tool,
+    ToolPattern, ToolRef, Updates,
 };
-pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
+pub use tool::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use tool::{Models, SessionEvent, SessionProvider, SessionView, TrustDomain};
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
@@ -122,7 +122,7 @@ pub mod formats {
     pub use crate::family::shell::{
         json_schema as shell_tool_schema, reference as shell_tool_reference,
     };
-    pub use crate::trial::json_schema as tool_test_schema;
+    pub use crate::tool_test::json_schema as tool_test_schema;
 }
 
 /// Entry point of the `haft` program. For the binary only.

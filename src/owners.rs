@@ -2,7 +2,7 @@
 //! choice, and the files with the user's grants.
 //!
 //! A file is as safe as every folder on the way to it, and as every link. Each must belong to root or
-//! to this user, and nobody else may write to it. Two exceptions, as in OpenSSH: a folder with the sticky bit
+//! to this user, and no other user may write to it. Two exceptions, as in OpenSSH: a folder with the sticky bit
 //! (`/tmp`), whose entries only their owners replace, and a group that has no other member.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const STICKY: u32 = 0o1000;
 /// The most links on the way to a file, as in the kernel.
 const MAX_LINKS: u32 = 40;
 
-/// What another user could replace, and why.
+/// Path that another user could replace, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exposed {
     /// The file or folder.
@@ -34,7 +34,7 @@ pub(crate) struct Exposed {
 pub(crate) enum Why {
     /// It belongs to another user.
     Owner(u32),
-    /// Everybody may write to it.
+    /// Every user may write to it.
     Everybody,
     /// The members of a group may write to it.
     Group(u32),
@@ -111,7 +111,7 @@ fn look(path: &Path) -> Result<Metadata, Exposed> {
     })
 }
 
-/// Who we are, and whose files are ours.
+/// The current user, and the users whose files count as its own.
 struct User {
     id: u32,
     /// In a namespace with few users: the owner that all others seem to be. None of them is in it.

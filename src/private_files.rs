@@ -1,4 +1,4 @@
-//! Files that haft keeps for itself: only their user reads them, and nobody reads half of one.
+//! Private files of haft: only their user can read them, and a reader never sees half of one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What is left of a file when the machine loses its power just after it was written.
+/// State of a file after a power loss right after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lasting {
     /// All of it, at the price of waiting for the disk.
@@ -31,9 +31,10 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 pub(crate) fn restrict(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    match is_ours && found.mode() & 0o077 != 0 {
-        true => fs::set_permissions(folder, fs::Permissions::from_mode(0o700)),
-        false => Ok(()),
+    if is_ours && found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+    } else {
+        Ok(())
     }
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], lasting: Lasting) -> io::Result
     written
 }
 
-/// The bytes of a file that nobody but its user can have written.
+/// The bytes of a file that only its user can have written.
 ///
 /// # Errors
 /// If it cannot be read, is longer than `largest` bytes, is no file, or others may write to it.

@@ -65,7 +65,7 @@ impl Catalog {
     }
 
     /// Returns the names that are most similar to `name`, at most three, best first.
-    pub fn nearest(&self, name: &str) -> Vec<&str> {
+    pub fn suggest(&self, name: &str) -> Vec<&str> {
         let mut scored: Vec<(f64, &str)> = self
             .entries
             .iter()

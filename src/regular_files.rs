@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 /// The largest file that is hashed.
 pub(crate) const MAX_HASHED_BYTES: u64 = 256 << 20;
 
-/// How much of a file is in memory at once while it is hashed.
+/// Size of the pieces in which a file is hashed.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// File systems whose files are answers of the kernel: proc, sysfs, debugfs, tracefs, securityfs,
@@ -63,9 +63,10 @@ pub(crate) fn open(path: &Path) -> Result<File, Refused> {
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     // It may have been replaced by a pipe meanwhile.
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(Refused::NotRegular),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(Refused::NotRegular)
     }
 }
 
@@ -110,8 +111,9 @@ pub(crate) fn read_open(file: &mut File, limit: u64) -> Result<Vec<u8>, Refused>
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > limit {
-        true => Err(Refused::TooLarge(limit)),
-        false => Ok(bytes),
+    if bytes.len() as u64 > limit {
+        Err(Refused::TooLarge(limit))
+    } else {
+        Ok(bytes)
     }
 }

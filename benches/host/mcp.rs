@@ -96,9 +96,10 @@ impl Client {
     fn answer(&mut self, expect: &str) -> io::Result<()> {
         let mut line = String::new();
         self.from.read_line(&mut line)?;
-        match line.contains(expect) {
-            true => Ok(()),
-            false => Err(io::Error::other(format!("it answered {line:?}"))),
+        if line.contains(expect) {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("it answered {line:?}")))
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use haft::{Call, Colors, Flags, Look, Screen};
+use haft::{Call, Colors, Flags, RenderOptions, Screen};
 use serde_json::value::RawValue;
 
 use crate::user;
@@ -39,12 +39,12 @@ pub async fn run(words: &[&str]) -> ExitCode {
     };
     let outcome = host.call(call.clone(), None).outcome().await;
     let result = outcome.expect("the tool can be run").as_result();
-    let look = Look {
+    let look = RenderOptions {
         screen: Screen {
             colors: Colors::Indexed,
             ..Screen::PLAIN
         },
-        ..Look::plain(WIDTH)
+        ..RenderOptions::plain(WIDTH)
     };
     let mut took = Vec::with_capacity(DRAWINGS);
     for number in 0..WARM_UP + DRAWINGS {

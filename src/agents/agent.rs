@@ -98,9 +98,12 @@ impl Agent {
         }
         let (agents, project) = (&config.agents, &config.cwd);
         let is_users = scope == Scope::User;
-        let either = |users: PathBuf, projects: &str| match is_users {
-            true => users,
-            false => project.join(projects),
+        let either = |users: PathBuf, projects: &str| {
+            if is_users {
+                users
+            } else {
+                project.join(projects)
+            }
         };
         let json = |path: PathBuf, key: &str| Place {
             path,
@@ -165,8 +168,9 @@ impl Scope {
 /// Returns opencode's file. It reads both names, so an existing `opencode.jsonc` is kept.
 fn opencode_file(folder: &std::path::Path) -> PathBuf {
     let with_comments = folder.join("opencode.jsonc");
-    match with_comments.exists() {
-        true => with_comments,
-        false => folder.join("opencode.json"),
+    if with_comments.exists() {
+        with_comments
+    } else {
+        folder.join("opencode.json")
     }
 }

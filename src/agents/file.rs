@@ -148,9 +148,10 @@ fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     }
     // A user who links the file to another place keeps the link.
     let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
-    match is_secret {
-        true => private_files::replace(&real, text.as_bytes(), Lasting::Synced),
-        false => put(&real, text, Replacing::Yes),
+    if is_secret {
+        private_files::replace(&real, text.as_bytes(), Lasting::Synced)
+    } else {
+        put(&real, text, Replacing::Yes)
     }
     .map_err(failed)
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::line::{Event, Line};
 use crate::config::LogSettings;
 use crate::private_files;
-use crate::tool::{Moment, Problem};
+use crate::tool::{Problem, Timestamp};
 
 /// The file that is appended to.
 pub(super) const CURRENT: &str = "audit.jsonl";
@@ -184,7 +184,7 @@ impl Batch {
         let mut batch = Batch {
             head: head.clone(),
             bytes: Vec::new(),
-            at: Moment::of(SystemTime::now()).precise(),
+            at: Timestamp::of(SystemTime::now()).precise(),
             pid: std::process::id(),
         };
         for body in bodies {
@@ -390,27 +390,27 @@ pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other(format!(
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other(format!(
             "{} is not a file",
             path.display()
-        ))),
+        )))
     }
 }
 
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    match found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        true => Ok(()),
-        false => {
-            let text = format!(
-                "{} must be a folder of yours that only you can read and write (mode 0700)",
-                folder.display()
-            );
-            Err(io::Error::other(text))
-        }
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        let text = format!(
+            "{} must be a folder of yours that only you can read and write (mode 0700)",
+            folder.display()
+        );
+        Err(io::Error::other(text))
     }
 }
 

@@ -424,8 +424,9 @@ pub(super) fn rights(profile: &PermissionProfile) -> String {
         })
     });
     let bounded: Vec<_> = bounded.collect();
-    match bounded.is_empty() {
-        true => "all".to_owned(),
-        false => bounded.join(", "),
+    if bounded.is_empty() {
+        "all".to_owned()
+    } else {
+        bounded.join(", ")
     }
 }

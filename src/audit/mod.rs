@@ -68,10 +68,10 @@ impl AuditLog {
         self.0.event(event);
     }
 
-    /// Waits until all events so far are written, at most `patience`. Returns false if they are
+    /// Waits until all events so far are written, at most `timeout`. Returns false if they are
     /// not.
-    pub fn flush(&self, patience: Duration) -> bool {
-        self.0.flush(patience)
+    pub fn flush(&self, timeout: Duration) -> bool {
+        self.0.flush(timeout)
     }
 
     /// Returns the problem with the last attempt to write, if it failed.

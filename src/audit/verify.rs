@@ -189,19 +189,15 @@ impl Walk {
     fn unfinished(&mut self, bytes: &[u8], path: &Path, place: &dyn Fn(String) -> Finding) {
         self.settle_fragment();
         let is_current = path.file_name().is_some_and(|name| name == CURRENT);
-        match is_current {
-            // The next append notes it in the log.
-            true => {
-                let text = format!(
-                    "a writer was stopped after {} bytes of this line",
-                    bytes.len()
-                );
-                self.report.notes.push(place(text));
-            }
-            false => {
-                let text = "the end of this line is missing".to_owned();
-                self.report.findings.push(place(text));
-            }
+        if is_current {
+            let text = format!(
+                "a writer was stopped after {} bytes of this line",
+                bytes.len()
+            );
+            self.report.notes.push(place(text));
+        } else {
+            let text = "the end of this line is missing".to_owned();
+            self.report.findings.push(place(text));
         }
     }
 

@@ -14,7 +14,7 @@ use super::line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
 };
 use crate::config::{Config, LogSettings};
-use crate::tool::{CallTrace, Moment, Problem};
+use crate::tool::{CallTrace, Problem, Timestamp};
 
 /// Time for which the thread collects events before it writes. A crash can lose those events.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
@@ -141,9 +141,9 @@ pub(crate) fn set_reporter(report: fn(&Problem)) {
     let _ = REPORTER.set(report);
 }
 
-/// Waits until all logs of this process are written, but no longer than `patience`.
-pub(crate) fn flush_all(patience: Duration) {
-    let until = Instant::now() + patience;
+/// Waits until all logs of this process are written, but no longer than `timeout`.
+pub(crate) fn flush_all(timeout: Duration) {
+    let until = Instant::now() + timeout;
     for writer in writers().clone() {
         if !writer.flush(until.saturating_duration_since(Instant::now())) {
             let error =
@@ -207,8 +207,8 @@ impl Writer {
         self.queue().problem.clone()
     }
 
-    pub(super) fn flush(&self, patience: Duration) -> bool {
-        let until = Instant::now() + patience;
+    pub(super) fn flush(&self, timeout: Duration) -> bool {
+        let until = Instant::now() + timeout;
         let mut queue = self.queue();
         while !queue.items.is_empty() || queue.in_work > 0 {
             let left = until.saturating_duration_since(Instant::now());
@@ -281,9 +281,10 @@ impl Writer {
             let mut due: Vec<_> = untold.extract_if(|_, open| is_due(open)).collect();
             due.sort_by_key(|(run, _)| *run);
             events.extend(due.iter().map(|(_, open)| started(open)));
-            let written = match events.is_empty() {
-                true => Ok(()),
-                false => chain.append(&events),
+            let written = if events.is_empty() {
+                Ok(())
+            } else {
+                chain.append(&events)
             };
             let mut queue = self.queue();
             queue.in_work = 0;
@@ -331,9 +332,10 @@ impl Writer {
         let items = std::mem::take(&mut queue.items);
         // At least one, because a line may be due without any items.
         queue.in_work = items.len().max(1);
-        let lost = match items.is_empty() {
-            true => 0,
-            false => std::mem::take(&mut queue.lost),
+        let lost = if items.is_empty() {
+            0
+        } else {
+            std::mem::take(&mut queue.lost)
         };
         (items, lost)
     }
@@ -373,7 +375,7 @@ fn started(open: &Open) -> Event {
 /// Returns the line of a call that ended.
 fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
     Event::Call(Box::new(RecordedCall {
-        ended: Some(Moment::of(open.at + took).precise()),
+        ended: Some(Timestamp::of(open.at + took).precise()),
         ms: Some((took.as_secs_f64() * 1e6).round() / 1e3),
         outcome: Some(ending.outcome),
         reason: ending.reason.map(str::to_owned),
@@ -409,7 +411,7 @@ fn call(open: &Open) -> RecordedCall {
             decision: decision.to_owned(),
             rule,
         }),
-        started: Moment::of(open.at).precise(),
+        started: Timestamp::of(open.at).precise(),
         programs: notes.programs.into_iter().collect(),
         hosts: notes.hosts.into_iter().collect(),
         more: notes.has_more,

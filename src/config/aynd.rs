@@ -22,23 +22,23 @@ pub struct Aynd {
 
 /// The settings as one layer has them.
 #[derive(Debug, Default)]
-pub(super) struct WrittenAynd {
+pub(super) struct AyndLayer {
     pub(super) tools_dir: Option<PathBuf>,
     pub(super) builtin_tools: Option<bool>,
 }
 
-impl WrittenAynd {
+impl AyndLayer {
     /// Returns the layer of the variables. A relative folder starts at the process's directory.
-    pub(super) fn from_env(env: &Env, builtin_tools: Option<bool>) -> WrittenAynd {
+    pub(super) fn from_env(env: &Env, builtin_tools: Option<bool>) -> AyndLayer {
         let base = env.current_dir.as_deref().unwrap_or(Path::new("/"));
         let given = env.aynd_test_tools_dir.as_deref();
-        WrittenAynd {
+        AyndLayer {
             tools_dir: given.map(|dir| paths::resolve(base, dir)),
             builtin_tools,
         }
     }
 
-    pub(super) fn fill_from(&mut self, lower: WrittenAynd) {
+    pub(super) fn merge_from(&mut self, lower: AyndLayer) {
         self.tools_dir = self.tools_dir.take().or(lower.tools_dir);
         self.builtin_tools = self.builtin_tools.or(lower.builtin_tools);
     }

@@ -3,6 +3,11 @@
 //! A plain struct, so that tests and embedding hosts can pass another environment. Nothing is
 //! interpreted here, and no other module of haft reads the process's variables.
 
+#![expect(
+    unsafe_code,
+    reason = "a secret in the environment is overwritten in place"
+)]
+
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
 use std::path::PathBuf;
@@ -160,7 +165,7 @@ impl Env {
             has_display: path("WAYLAND_DISPLAY")
                 .or_else(|| path("DISPLAY"))
                 .is_some(),
-            terminal: super::screen::VARIABLES
+            terminal: super::terminal::VARIABLES
                 .iter()
                 .filter_map(|&name| Some((name, text(name).filter(|said| !said.is_empty())?)))
                 .collect(),

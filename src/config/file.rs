@@ -14,18 +14,18 @@ use serde::de::Deserializer;
 use serde::{Deserialize, de};
 use serde_json::Value;
 
-use super::aynd::WrittenAynd;
-use super::ikigai::WrittenIkigai;
-use super::kodelet::{Standpoint, WrittenCustomTools};
-use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
-use super::log::WrittenLog;
-use super::sessions::WrittenSessions;
+use super::aynd::AyndLayer;
+use super::ikigai::IkigaiLayer;
+use super::kodelet::{ConfigSource, CustomToolsLayer};
+use super::layers::{self, ConfigLayer, LimitsLayer, PermissionsLayer, optional_duration};
+use super::log::LogLayer;
+use super::sessions::SessionsLayer;
 use super::{
     ListenAddress, McpFlags, Permission, PermissionKind, PermissionSource, ServeFlags, Token,
     parse_duration, paths, serve, yaml,
 };
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule, Tier, ToolPattern, nearest};
+use crate::tool::{ApprovalMode, Rule, Tier, ToolPattern, suggest};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -48,8 +48,8 @@ struct File {
     ikigai: Option<FileIkigai>,
     serve: Option<FileServe>,
     mcp: Option<McpFlags>,
-    sessions: Option<WrittenSessions>,
-    log: Option<WrittenLog>,
+    sessions: Option<SessionsLayer>,
+    log: Option<LogLayer>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -137,7 +137,7 @@ struct FilePermissions {
 }
 
 impl FilePermissions {
-    fn written_in(self, file: &Path, home: &Path) -> WrittenPermissions {
+    fn written_in(self, file: &Path, home: &Path) -> PermissionsLayer {
         let source = match file.strip_prefix(home) {
             Ok(rest) => format!("~/{}", rest.display()),
             Err(_) => file.display().to_string(),
@@ -155,12 +155,12 @@ impl FilePermissions {
         let written = kinds.into_iter().filter_map(|(kind, granted)| {
             Some((kind, (granted?, PermissionSource::File(source.clone()))))
         });
-        WrittenPermissions(written.collect())
+        PermissionsLayer(written.collect())
     }
 }
 
 /// Reads the file that `--config` names, which must exist.
-pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
+pub(super) fn given(path: &Path, home: &Path) -> Result<ConfigLayer, Error> {
     let Some(text) = read(path)? else {
         let text = format!("the configuration file {} does not exist", path.display());
         return Err(Error::new(ErrorKind::Usage, text)
@@ -170,9 +170,9 @@ pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
 }
 
 /// Reads the user's own file, if it exists.
-pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
+pub(super) fn user(path: &Path, home: &Path) -> Result<ConfigLayer, Error> {
     let Some(text) = read(path)? else {
-        return Ok(Written::default());
+        return Ok(ConfigLayer::default());
     };
     Ok(written(parse(path, &text)?, of_user(path, home)))
 }
@@ -184,7 +184,7 @@ pub(super) fn project_text(path: &Path) -> Result<Option<String>, Error> {
 
 /// Reads the file of a trusted project. It may set neither its own trust nor the approval of its
 /// tools.
-pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, Error> {
+pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<ConfigLayer, Error> {
     let file = parse(path, text)?;
     let aynd = file.aynd.as_ref();
     let has_tools_dir = aynd.is_some_and(|aynd| aynd.tools_dir.is_some());
@@ -234,7 +234,7 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
     }
     // Paths in `<project>/.haft/config.yaml` start at the project.
     let base = path.parent().and_then(Path::parent).unwrap_or(path);
-    let at = Standpoint {
+    let at = ConfigSource {
         file: path,
         base,
         home,
@@ -243,8 +243,8 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
     Ok(written(file, at))
 }
 
-fn of_user<'a>(path: &'a Path, home: &'a Path) -> Standpoint<'a> {
-    Standpoint {
+fn of_user<'a>(path: &'a Path, home: &'a Path) -> ConfigSource<'a> {
+    ConfigSource {
         file: path,
         base: path.parent().unwrap_or(path),
         home,
@@ -252,13 +252,13 @@ fn of_user<'a>(path: &'a Path, home: &'a Path) -> Standpoint<'a> {
     }
 }
 
-fn written(file: File, at: Standpoint<'_>) -> Written {
+fn written(file: File, at: ConfigSource<'_>) -> ConfigLayer {
     let (base, home) = (at.base, at.home);
     let mut problems = Vec::new();
     let custom_tools = file.custom_tools.unwrap_or_default();
-    let custom_tools = WrittenCustomTools::read(&custom_tools, at, &mut problems);
+    let custom_tools = CustomToolsLayer::read(&custom_tools, at, &mut problems);
     let ikigai = file.ikigai.unwrap_or_default();
-    let ikigai = WrittenIkigai {
+    let ikigai = IkigaiLayer {
         prefix: ikigai.prefix,
         project: ikigai.project,
         timeout: ikigai.timeout,
@@ -269,12 +269,12 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
     let permissions = file.permissions.unwrap_or_default();
     let aynd = file.aynd.unwrap_or_default();
     let serve = file.serve.unwrap_or_default();
-    Written {
+    ConfigLayer {
         tools: tools
             .into_iter()
             .map(|tool| anchored(tool, base, home))
             .collect(),
-        aynd: WrittenAynd {
+        aynd: AyndLayer {
             tools_dir: aynd.tools_dir.map(|dir| {
                 let expanded = paths::expand(&dir, home);
                 paths::resolve(base, &expanded.unwrap_or_else(|_| dir.into()))
@@ -300,7 +300,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         approval_tiers: approval.tiers,
         auto_approve: approval.approve.into_iter().map(|own| own.0).collect(),
         auto_deny: approval.deny.into_iter().map(|own| own.0).collect(),
-        limits: WrittenLimits {
+        limits: LimitsLayer {
             call_timeout: limits.call_timeout,
             load_timeout: limits.load_timeout,
             grace: limits.grace,
@@ -333,7 +333,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         log: file.log,
         sessions: file.sessions.map(|sessions| sessions.anchored(base, home)),
         problems,
-        ..Written::default()
+        ..ConfigLayer::default()
     }
 }
 
@@ -376,7 +376,7 @@ fn parse(path: &Path, text: &str) -> Result<File, Error> {
         serde_saphyr::Error::SerdeUnknownField {
             field, expected, ..
         } => {
-            let hint = match nearest(field, expected.iter().copied()) {
+            let hint = match suggest(field, expected.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", expected.join(", ")),
             };

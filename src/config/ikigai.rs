@@ -32,15 +32,15 @@ pub struct Ikigai {
 
 /// The block as one layer has it.
 #[derive(Debug, Default)]
-pub(super) struct WrittenIkigai {
+pub(super) struct IkigaiLayer {
     pub prefix: Option<PathBuf>,
     pub project: Option<bool>,
     pub timeout: Option<Duration>,
 }
 
-impl WrittenIkigai {
+impl IkigaiLayer {
     /// Takes the values from `lower` that this layer does not set.
-    pub(super) fn fill_from(&mut self, lower: Self) {
+    pub(super) fn merge_from(&mut self, lower: Self) {
         self.prefix = self.prefix.take().or(lower.prefix);
         self.project = self.project.or(lower.project);
         self.timeout = self.timeout.or(lower.timeout);

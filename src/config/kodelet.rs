@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::layers::yes_or_no;
 use super::{parse_duration, paths};
-use crate::tool::{Problem, nearest};
+use crate::tool::{Problem, suggest};
 
 const KEYS: &[&str] = &[
     "enabled",
@@ -47,7 +47,7 @@ pub struct CustomTools {
 
 /// The block as one layer has it.
 #[derive(Debug, Default)]
-pub(super) struct WrittenCustomTools {
+pub(super) struct CustomToolsLayer {
     enabled: Option<bool>,
     global_dir: Option<PathBuf>,
     global_dir_is_projects: bool,
@@ -87,7 +87,7 @@ impl CustomTools {
 
 /// File of a block. Relative paths and trust depend on it.
 #[derive(Clone, Copy)]
-pub(super) struct Standpoint<'a> {
+pub(super) struct ConfigSource<'a> {
     pub file: &'a Path,
     /// Base of a relative `global_dir`.
     pub base: &'a Path,
@@ -95,27 +95,27 @@ pub(super) struct Standpoint<'a> {
     pub is_projects: bool,
 }
 
-impl WrittenCustomTools {
+impl CustomToolsLayer {
     /// Returns a layer that only turns the tools on or off.
     pub(super) fn switched(enabled: Option<bool>) -> Self {
-        WrittenCustomTools {
+        CustomToolsLayer {
             enabled,
-            ..WrittenCustomTools::default()
+            ..CustomToolsLayer::default()
         }
     }
 
     /// Reads the block. Skips invalid values and adds them to `problems`.
-    pub(super) fn read(block: &Value, at: Standpoint<'_>, problems: &mut Vec<Problem>) -> Self {
+    pub(super) fn read(block: &Value, at: ConfigSource<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut reader = Reader { at, problems };
         let Some(block) = block.as_object() else {
             if !block.is_null() {
                 reader.warn("custom_tools", "it is no map of settings");
             }
-            return WrittenCustomTools::default();
+            return CustomToolsLayer::default();
         };
         reader.check_keys(block);
         let global_dir = reader.take(block, "global_dir", directory);
-        WrittenCustomTools {
+        CustomToolsLayer {
             enabled: reader.take(block, "enabled", boolean),
             global_dir_is_projects: global_dir.is_some() && at.is_projects,
             global_dir: global_dir.map(|dir| anchored(&dir, at.base, at.home)),
@@ -144,7 +144,7 @@ impl WrittenCustomTools {
     }
 
     /// Takes the values from `lower` that this layer does not set.
-    pub(super) fn fill_from(&mut self, lower: Self) {
+    pub(super) fn merge_from(&mut self, lower: Self) {
         self.enabled = self.enabled.or(lower.enabled);
         if self.global_dir.is_none() {
             self.global_dir = lower.global_dir;
@@ -179,7 +179,7 @@ impl WrittenCustomTools {
 }
 
 struct Reader<'a> {
-    at: Standpoint<'a>,
+    at: ConfigSource<'a>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -204,7 +204,7 @@ impl Reader<'_> {
     fn check_keys(&mut self, block: &Map<String, Value>) {
         for key in block.keys().filter(|key| !KEYS.contains(&key.as_str())) {
             let message = format!("`custom_tools.{key}` means nothing to haft");
-            let hint = match nearest(key, KEYS.iter().copied()) {
+            let hint = match suggest(key, KEYS.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", KEYS.join(", ")),
             };
@@ -239,9 +239,10 @@ fn time(value: &Value) -> Result<Duration, String> {
         })?),
         other => return Err(format!("`{other}` is not a duration")),
     };
-    match time.is_zero() {
-        true => Err("it must be more than nothing".to_owned()),
-        false => Ok(time),
+    if time.is_zero() {
+        Err("it must be more than nothing".to_owned())
+    } else {
+        Ok(time)
     }
 }
 

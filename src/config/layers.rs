@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::aynd::WrittenAynd;
-use super::ikigai::WrittenIkigai;
-use super::kodelet::WrittenCustomTools;
-use super::log::WrittenLog;
-use super::sessions::WrittenSessions;
+use super::aynd::AyndLayer;
+use super::ikigai::IkigaiLayer;
+use super::kodelet::CustomToolsLayer;
+use super::log::LogLayer;
+use super::sessions::SessionsLayer;
 use super::{
     Env, Flags, HEAP_MB, LEAST_HEAP_MB, Limits, McpFlags, Permission, PermissionKind,
     PermissionProfile, PermissionSource, ServeFlags,
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Problem, Rule, Tier, ToolPattern};
 
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct ConfigLayer {
     pub config: Option<PathBuf>,
     pub tools: Vec<String>,
     pub trust_project: Option<bool>,
@@ -41,21 +41,21 @@ pub(super) struct Written {
     pub approval_tiers: BTreeMap<String, Tier>,
     pub auto_approve: Vec<ToolPattern>,
     pub auto_deny: Vec<ToolPattern>,
-    pub limits: WrittenLimits,
-    pub permissions: WrittenPermissions,
-    pub custom_tools: WrittenCustomTools,
-    pub ikigai: WrittenIkigai,
+    pub limits: LimitsLayer,
+    pub permissions: PermissionsLayer,
+    pub custom_tools: CustomToolsLayer,
+    pub ikigai: IkigaiLayer,
     /// Settings that are written but not used.
     pub problems: Vec<Problem>,
-    pub aynd: WrittenAynd,
+    pub aynd: AyndLayer,
     pub serve: ServeFlags,
     pub mcp: McpFlags,
-    pub sessions: Option<WrittenSessions>,
-    pub log: Option<WrittenLog>,
+    pub sessions: Option<SessionsLayer>,
+    pub log: Option<LogLayer>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct WrittenLimits {
+pub(super) struct LimitsLayer {
     /// `Some(None)`: the layer turns the limit off.
     pub call_timeout: Option<Option<Duration>>,
     pub load_timeout: Option<Duration>,
@@ -68,14 +68,14 @@ pub(super) struct WrittenLimits {
 
 /// Permission for each kind of access, and the source that set it.
 #[derive(Debug, Default)]
-pub(super) struct WrittenPermissions(pub BTreeMap<PermissionKind, (Permission, PermissionSource)>);
+pub(super) struct PermissionsLayer(pub BTreeMap<PermissionKind, (Permission, PermissionSource)>);
 
-impl Written {
+impl ConfigLayer {
     /// Returns the layer of the flags. Relative paths start at `base`.
-    pub(super) fn from_flags(flags: Flags, base: &Path) -> Written {
+    pub(super) fn from_flags(flags: Flags, base: &Path) -> ConfigLayer {
         let tools_dir = flags.aynd_tools_dir;
-        Written {
-            aynd: WrittenAynd {
+        ConfigLayer {
+            aynd: AyndLayer {
                 tools_dir: tools_dir.map(|dir| paths::resolve(base, &dir)),
                 builtin_tools: flags.builtin_tools,
             },
@@ -86,7 +86,7 @@ impl Written {
             approval_mode: flags.approval_mode,
             auto_approve: flags.auto_approve,
             auto_deny: flags.auto_deny,
-            limits: WrittenLimits {
+            limits: LimitsLayer {
                 call_timeout: flags.call_timeout.map(Some),
                 load_timeout: flags.load_timeout,
                 grace: None,
@@ -95,14 +95,14 @@ impl Written {
                 spill_kb: flags.spill_kb,
                 keep_detached: None,
             },
-            custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
+            custom_tools: CustomToolsLayer::switched(flags.no_custom_tools.then_some(false)),
             serve: flags.serve,
             mcp: flags.mcp,
-            ..Written::default()
+            ..ConfigLayer::default()
         }
     }
 
-    pub(super) fn from_env(env: &Env) -> Result<Written, Error> {
+    pub(super) fn from_env(env: &Env) -> Result<ConfigLayer, Error> {
         let text = |name: &str| env.haft.get(name).map(String::as_str);
         let list = |name: &str, separator: char| -> Vec<String> {
             let parts = text(name)
@@ -118,7 +118,7 @@ impl Written {
             let base = env.current_dir.clone().unwrap_or_else(|| "/".into());
             text(name).map(|path| paths::resolve(&base, path.as_ref()))
         };
-        Ok(Written {
+        Ok(ConfigLayer {
             config: text("CONFIG").map(PathBuf::from),
             tools: list("TOOLS", ':'),
             trust_project: parsed("TRUST_PROJECT", text("TRUST_PROJECT"), yes_or_no)?,
@@ -127,7 +127,7 @@ impl Written {
             disabled_providers: list("DISABLED_PROVIDERS", ','),
             state_dir: absolute("STATE_DIR"),
             cache_dir: absolute("CACHE_DIR"),
-            aynd: WrittenAynd::from_env(
+            aynd: AyndLayer::from_env(
                 env,
                 parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
             ),
@@ -137,7 +137,7 @@ impl Written {
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             auto_approve: patterns("AUTO_APPROVE", list("AUTO_APPROVE", ','))?,
             auto_deny: patterns("AUTO_DENY", list("AUTO_DENY", ','))?,
-            limits: WrittenLimits {
+            limits: LimitsLayer {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
                 load_timeout: parsed("LOAD_TIMEOUT", text("LOAD_TIMEOUT"), parse_duration)?,
                 grace: parsed("GRACE", text("GRACE"), parse_duration)?,
@@ -146,24 +146,24 @@ impl Written {
                 spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
                 keep_detached: parsed("KEEP_DETACHED", text("KEEP_DETACHED"), yes_or_no)?,
             },
-            custom_tools: WrittenCustomTools::switched(parsed(
+            custom_tools: CustomToolsLayer::switched(parsed(
                 "CUSTOM_TOOLS",
                 text("CUSTOM_TOOLS"),
                 yes_or_no,
             )?),
-            ikigai: WrittenIkigai {
+            ikigai: IkigaiLayer {
                 prefix: absolute("IKIGAI_PREFIX"),
                 project: parsed("IKIGAI_PROJECT", text("IKIGAI_PROJECT"), yes_or_no)?,
                 timeout: parsed("IKIGAI_TIMEOUT", text("IKIGAI_TIMEOUT"), some_time)?,
             },
             serve: ServeFlags::from_env(env)?,
             mcp: McpFlags::from_env(env)?,
-            ..Written::default()
+            ..ConfigLayer::default()
         })
     }
 
     /// Takes the values from `lower` that this layer does not set, and joins the lists.
-    pub(super) fn fill_from(&mut self, lower: Written) {
+    pub(super) fn merge_from(&mut self, lower: ConfigLayer) {
         self.tools.extend(lower.tools);
         self.disabled_extensions.extend(lower.disabled_extensions);
         self.disabled_providers.extend(lower.disabled_providers);
@@ -179,7 +179,7 @@ impl Written {
             .or(lower.built_in_tool_names);
         self.system_tools = self.system_tools.or(lower.system_tools);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
-        self.aynd.fill_from(lower.aynd);
+        self.aynd.merge_from(lower.aynd);
         self.no_cache = self.no_cache.or(lower.no_cache);
         self.container_image = self.container_image.take().or(lower.container_image);
 
@@ -193,10 +193,10 @@ impl Written {
         self.auto_approve.extend(lower.auto_approve);
         self.auto_deny.extend(lower.auto_deny);
 
-        self.custom_tools.fill_from(lower.custom_tools);
-        self.ikigai.fill_from(lower.ikigai);
-        self.serve.fill_from(lower.serve);
-        self.mcp.fill_from(lower.mcp);
+        self.custom_tools.merge_from(lower.custom_tools);
+        self.ikigai.merge_from(lower.ikigai);
+        self.serve.merge_from(lower.serve);
+        self.mcp.merge_from(lower.mcp);
         self.sessions = self.sessions.take().or(lower.sessions);
         self.log = self.log.take().or(lower.log);
         self.problems.extend(lower.problems);
@@ -216,7 +216,7 @@ impl Written {
     }
 }
 
-impl WrittenLimits {
+impl LimitsLayer {
     pub(super) fn resolve(self) -> Result<Limits, Error> {
         self.resolve_within(Limits::default())
     }
@@ -248,7 +248,7 @@ impl WrittenLimits {
     }
 }
 
-impl WrittenPermissions {
+impl PermissionsLayer {
     /// Resolves the permissions. `otherwise` holds for kinds that no layer mentions. Relative paths
     /// start at `base`.
     pub(super) fn resolve(

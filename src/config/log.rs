@@ -56,7 +56,7 @@ impl Default for LogSettings {
 /// The settings as the user's file has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct WrittenLog {
+pub(super) struct LogLayer {
     enabled: Option<bool>,
     #[serde(deserialize_with = "size")]
     max_size: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) struct WrittenLog {
     arguments: Option<LoggedArguments>,
 }
 
-impl WrittenLog {
+impl LogLayer {
     pub(super) fn resolve(self) -> Result<LogSettings, Error> {
         let default = LogSettings::default();
         let settings = LogSettings {
@@ -73,12 +73,13 @@ impl WrittenLog {
             keep: self.keep.unwrap_or(default.keep),
             arguments: self.arguments.unwrap_or(default.arguments),
         };
-        match settings.max_size < MIN_SIZE {
-            true => Err(
+        if settings.max_size < MIN_SIZE {
+            Err(
                 Error::new(ErrorKind::Usage, "log.max_size: less than 4KB is too small")
                     .with_hint("write it like 10MB; `enabled: false` turns the log off"),
-            ),
-            false => Ok(settings),
+            )
+        } else {
+            Ok(settings)
         }
     }
 }

@@ -150,14 +150,14 @@ impl McpFlags {
         })
     }
 
-    pub(super) fn fill_from(&mut self, lower: McpFlags) {
+    pub(super) fn merge_from(&mut self, lower: McpFlags) {
         self.structured = self.structured.or(lower.structured);
         self.task_after = self.task_after.or(lower.task_after);
         self.instructions = self.instructions.take().or(lower.instructions);
         self.always_load = self.always_load.or(lower.always_load);
         self.codex_spill_kb = self.codex_spill_kb.or(lower.codex_spill_kb);
         for (pattern, settings) in lower.tools {
-            self.tools.entry(pattern).or_default().fill_from(settings);
+            self.tools.entry(pattern).or_default().merge_from(settings);
         }
     }
 
@@ -193,14 +193,14 @@ impl Mcp {
         let mut settings = McpToolSettings::default();
         let matching = self.tools.iter().rev();
         for (_, own) in matching.filter(|(matcher, _)| matcher.is_match(name)) {
-            settings.fill_from(own.clone());
+            settings.merge_from(own.clone());
         }
         settings
     }
 }
 
 impl McpToolSettings {
-    fn fill_from(&mut self, lower: McpToolSettings) {
+    fn merge_from(&mut self, lower: McpToolSettings) {
         self.task = self.task.or(lower.task);
         self.always_load = self.always_load.or(lower.always_load);
         self.search_hint = self.search_hint.take().or(lower.search_hint);
@@ -212,9 +212,10 @@ impl McpToolSettings {
 /// more literal characters ranks higher.
 fn strength(pattern: &str) -> usize {
     let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
-    match pattern.chars().any(|c| is_special(&c)) {
-        true => pattern.chars().filter(|c| !is_special(c)).count(),
-        false => usize::MAX,
+    if pattern.chars().any(|c| is_special(&c)) {
+        pattern.chars().filter(|c| !is_special(c)).count()
+    } else {
+        usize::MAX
     }
 }
 

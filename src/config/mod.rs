@@ -18,10 +18,10 @@ mod mcp;
 mod omp;
 pub(crate) mod paths;
 mod roots;
-mod screen;
 mod serve;
 mod sessions;
 mod settings;
+mod terminal;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) use settings::settings;
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Screen, ToolPattern};
-use layers::Written;
+use layers::ConfigLayer;
 
 /// Timeout for loading a tool file. A cold import of a big npm tree needs seconds. A file that
 /// needs longer hangs, and oh-my-pi's own loader would hang with it.
@@ -63,7 +63,7 @@ const HEAP_MB: u32 = 512;
 
 /// Maximum number of isolates by default. More would fill a machine with many cores with copies of
 /// the runtime.
-const MOST_ISOLATES: usize = 8;
+const MAX_ISOLATES: usize = 8;
 
 /// Minimum heap that boots the runtime and one zod module, in MiB.
 const LEAST_HEAP_MB: u32 = 32;
@@ -257,7 +257,7 @@ pub enum FileUse {
     /// The file exists, but is not used because it is not trusted.
     Ignored,
     /// The file is used.
-    Used,
+    ToolRef,
 }
 
 /// Limits of time and memory.
@@ -324,10 +324,10 @@ impl Limits {
     }
 }
 
-/// Returns the number of isolates that can compute at once, at most [`MOST_ISOLATES`].
+/// Returns the number of isolates that can compute at once, at most [`MAX_ISOLATES`].
 fn one_for_each_core() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores.min(MOST_ISOLATES)).unwrap_or(1)
+    u32::try_from(cores.min(MAX_ISOLATES)).unwrap_or(1)
 }
 
 impl Default for Limits {
@@ -382,7 +382,7 @@ impl Config {
         let cwd = working_directory(&flags, env)?;
         let config_home = base_directory(&env.xdg_config_home, &home, ".config");
 
-        let from_env = Written::from_env(env)?;
+        let from_env = ConfigLayer::from_env(env)?;
         let user_file = match flags.config.as_deref().or(from_env.config.as_deref()) {
             Some(given) => file::given(&started_in(env, &cwd).join(given), &home)?,
             None => file::user(&config_home.join("haft/config.yaml"), &home)?,
@@ -415,12 +415,12 @@ impl Config {
                     })
         };
         let (mut from_project, project_file) = match project_text {
-            None => (Written::default(), FileUse::Absent),
+            None => (ConfigLayer::default(), FileUse::Absent),
             Some(Some(text)) if is_used(&text) => {
                 let written = file::project(&project_path, &text, &home)?;
-                (written, FileUse::Used)
+                (written, FileUse::ToolRef)
             }
-            Some(_) => (Written::default(), FileUse::Ignored),
+            Some(_) => (ConfigLayer::default(), FileUse::Ignored),
         };
         let project_paths = from_project.tools.clone();
         // Its permissions and limits never widen those of any tool.
@@ -442,9 +442,9 @@ impl Config {
         let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
         let cycod_first = flags.cycod_first.clone();
         let by_name = flags.by_name;
-        let mut written = Written::from_flags(flags, started_in(env, &cwd));
+        let mut written = ConfigLayer::from_flags(flags, started_in(env, &cwd));
         for lower in [from_env, from_project, user_file, omp::user(&roots)] {
-            written.fill_from(lower);
+            written.merge_from(lower);
         }
         let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
         Ok(Config {
@@ -494,7 +494,7 @@ impl Config {
                 .resolve(&home, written.serve.with_builtin_tools),
             editor: env.editor.clone(),
             browser: browser(env),
-            screen: screen::screen(env),
+            screen: terminal::screen(env),
             cycod_first,
             serve: written.serve.resolve(),
             mcp: written.mcp.resolve()?,

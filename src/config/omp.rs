@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::layers::Written;
+use super::layers::ConfigLayer;
 use super::{Roots, paths};
 use crate::tool::{ApprovalMode, Rule};
 
@@ -14,8 +14,8 @@ use crate::tool::{ApprovalMode, Rule};
 const FILES: [&str; 3] = ["config.yml", "config.yaml", "settings.json"];
 
 /// Returns the layer of the user's settings.
-pub(super) fn user(roots: &Roots) -> Written {
-    let mut written = Written::default();
+pub(super) fn user(roots: &Roots) -> ConfigLayer {
+    let mut written = ConfigLayer::default();
     for name in FILES {
         let Ok(Some(text)) = paths::read_text(&roots.omp_agent.join(name)) else {
             continue;
@@ -24,15 +24,15 @@ pub(super) fn user(roots: &Roots) -> Written {
         let Ok(settings) = serde_saphyr::from_str::<Value>(&text) else {
             continue;
         };
-        written.fill_from(approval(&settings["tools"]));
+        written.merge_from(approval(&settings["tools"]));
     }
     written
 }
 
-fn approval(tools: &Value) -> Written {
+fn approval(tools: &Value) -> ConfigLayer {
     let mode = tools["approvalMode"].as_str();
     let rules = tools["approval"].as_object().into_iter().flatten();
-    Written {
+    ConfigLayer {
         approval_mode: mode
             .map(|name| ApprovalMode::from_name(name).unwrap_or(ApprovalMode::AlwaysAsk)),
         approval_rules: rules
@@ -41,6 +41,6 @@ fn approval(tools: &Value) -> Written {
                 (tool.clone(), rule.unwrap_or(Rule::Prompt))
             })
             .collect(),
-        ..Written::default()
+        ..ConfigLayer::default()
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use url::Url;
 
 /// Maximum size of a text file that is read: far above any real manifest.
-const LARGEST_TEXT: u64 = 16 << 20;
+const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 /// Schemes that oh-my-pi resolves itself. They never name a file.
 const INTERNAL_SCHEMES: &[&str] = &[
@@ -123,12 +123,12 @@ pub(crate) fn read_text(path: &Path) -> io::Result<Option<String>> {
     if !found.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    if found.len() > LARGEST_TEXT {
+    if found.len() > MAX_TEXT_BYTES {
         return Err(io::Error::other("larger than 16 MiB"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
     std::fs::File::open(path)?
-        .take(LARGEST_TEXT)
+        .take(MAX_TEXT_BYTES)
         .read_to_end(&mut bytes)?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))?;
     Ok(Some(match text.strip_prefix('\u{feff}') {
@@ -163,9 +163,10 @@ pub(crate) fn plain(error: &io::Error) -> String {
 /// file is the name of its folder.
 pub(crate) fn key(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
-    let named = match stem == "index" {
-        true => path.parent().and_then(Path::file_name).unwrap_or(stem),
-        false => stem,
+    let named = if stem == "index" {
+        path.parent().and_then(Path::file_name).unwrap_or(stem)
+    } else {
+        stem
     };
     named.to_string_lossy().into_owned()
 }

@@ -62,9 +62,10 @@ impl Roots {
             Some(path) => paths::resolve(started_in, path),
             None => omp_root.join("agent"),
         };
-        let data = match omp_agent == omp_root.join("agent") {
-            true => existing_data_root(env, profile.as_deref()),
-            false => None,
+        let data = if omp_agent == omp_root.join("agent") {
+            existing_data_root(env, profile.as_deref())
+        } else {
+            None
         };
         let claude = match trimmed(env.claude_config_dir.as_deref()) {
             Some(path) => paths::resolve(started_in, &path),

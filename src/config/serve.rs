@@ -155,7 +155,7 @@ impl ServeFlags {
         })
     }
 
-    pub(super) fn fill_from(&mut self, lower: ServeFlags) {
+    pub(super) fn merge_from(&mut self, lower: ServeFlags) {
         self.listen = self.listen.take().or(lower.listen);
         self.token = self.token.take().or(lower.token);
         self.allowed_hosts.extend(lower.allowed_hosts);
@@ -303,9 +303,10 @@ fn others_cannot_write(path: &Path) -> Result<(), String> {
     };
     let user = rustix::process::geteuid().as_raw();
     let is_owned = found.uid() == user || found.uid() == 0;
-    match is_owned && found.mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err(format!("{}: others can write to it", path.display())),
+    if is_owned && found.mode() & 0o022 == 0 {
+        Ok(())
+    } else {
+        Err(format!("{}: others can write to it", path.display()))
     }
 }
 
@@ -359,8 +360,9 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
 /// Parses a timeout of at least one second.
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
-    match time < Duration::from_secs(1) {
-        true => Err(format!("`{text}` is less than a second")),
-        false => Ok(time),
+    if time < Duration::from_secs(1) {
+        Err(format!("`{text}` is less than a second"))
+    } else {
+        Ok(time)
     }
 }

@@ -43,7 +43,7 @@ const MODES: [&str; 5] = [
 ];
 
 /// Default number of sessions at once. Agents are large programs, and each costs its user money.
-const MOST: usize = 8;
+const MAX_RUNS: usize = 8;
 
 /// Settings of agent sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct Sessions {
 /// The settings as the user's file has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct WrittenSessions {
+pub(super) struct SessionsLayer {
     enabled: Option<bool>,
     command: Option<Vec<String>>,
     permission_mode: Option<String>,
@@ -91,9 +91,9 @@ impl Sessions {
     }
 }
 
-impl WrittenSessions {
+impl SessionsLayer {
     /// Returns the settings with absolute directories. Relative ones start at `base`.
-    pub(super) fn anchored(mut self, base: &Path, home: &Path) -> WrittenSessions {
+    pub(super) fn anchored(mut self, base: &Path, home: &Path) -> SessionsLayer {
         for directory in &mut self.directories {
             let expanded = paths::expand(directory, home);
             let expanded = expanded.unwrap_or_else(|_| directory.clone().into());
@@ -134,7 +134,7 @@ impl WrittenSessions {
             permission_mode: self
                 .permission_mode
                 .unwrap_or_else(|| PERMISSION_MODE.into()),
-            most: self.most.unwrap_or(MOST),
+            most: self.most.unwrap_or(MAX_RUNS),
             timeout: self.timeout,
             directories: self.directories.into_iter().map(PathBuf::from).collect(),
             variables: variables.collect(),

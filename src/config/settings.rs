@@ -21,9 +21,10 @@ fn collect(key: String, value: &Value, found: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(entries) if !entries.is_empty() => {
             for (name, value) in entries {
-                let key = match key.is_empty() {
-                    true => name.clone(),
-                    false => format!("{key}.{name}"),
+                let key = if key.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{key}.{name}")
                 };
                 collect(key, value, found);
             }

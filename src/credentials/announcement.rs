@@ -142,11 +142,12 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 fn check_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    match found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        true => Ok(()),
-        false => Err(io::Error::other(
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::other(
             "the folder is not one that only its user can enter",
-        )),
+        ))
     }
 }
 

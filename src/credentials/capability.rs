@@ -75,9 +75,10 @@ impl ToolNames {
         let included = patterns.iter().filter(|one| !one.starts_with('!'));
         let included = compiled(included.map(String::as_str))?;
         // Patterns that only exclude mean all other tools.
-        let included = match included.is_empty() {
-            true => compiled(["*"].into_iter())?,
-            false => included,
+        let included = if included.is_empty() {
+            compiled(["*"].into_iter())?
+        } else {
+            included
         };
         Ok(ToolNames {
             patterns,

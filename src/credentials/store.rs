@@ -204,9 +204,10 @@ fn is_id(text: &str) -> bool {
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    match found.is_dir() && is_ours && found.mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err(io::Error::other("others can write to its folder")),
+    if found.is_dir() && is_ours && found.mode() & 0o022 == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::other("others can write to its folder"))
     }
 }
 

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::ground::Ground;
-use super::sweep::Sweep;
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::{Provider, Verdict};
 use crate::config::{Config, paths};
 use crate::tool::{Family, Level, Problem};
@@ -24,18 +24,18 @@ fn places(config: &Config) -> Vec<PathBuf> {
     vec![config.aynd.tools_dir.clone()]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    let folder = &ground.config.aynd.tools_dir;
-    sweep.lists(folder);
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    let folder = &context.config.aynd.tools_dir;
+    collector.lists(folder);
     let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         // aynd treats a file in the folder's place as a missing folder.
-        Err(error) if paths::is_missing(&error) => return sweep.note(folder, Verdict::Missing),
+        Err(error) if paths::is_missing(&error) => return collector.note(folder, Verdict::Missing),
         Err(error) => {
             let why = paths::plain(&error);
             let text = format!("the folder of plugin files cannot be read: {why}");
             let hint = "make it readable, or name another one with `aynd: {tools_dir: …}`";
-            return sweep.problem(Problem::warning(text).at(folder).hint(hint));
+            return collector.problem(Problem::warning(text).at(folder).hint(hint));
         }
     };
     files.sort();
@@ -45,9 +45,9 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
             .is_some_and(|extension| extension == "json")
         {
             let key = paths::key(&file);
-            sweep.listed(file, key, Level::User);
+            collector.listed(file, key, Level::User);
         } else {
-            sweep.ignored(file, "plugin files end in .json");
+            collector.ignored(file, "plugin files end in .json");
         }
     }
 }

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use super::Provider;
-use super::ground::Ground;
-use super::sweep::Sweep;
+use super::collector::Collector;
+use super::context::ScanContext;
 use crate::config::Config;
 use crate::tool::{Family, Level};
 
@@ -24,9 +24,9 @@ fn places(_config: &Config) -> Vec<PathBuf> {
     Vec::new()
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    if ground.config.aynd.builtin_tools {
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    if context.config.aynd.builtin_tools {
         let seen = (PathBuf::from(ID), None);
-        sweep.named(ID.into(), seen, ID.to_owned(), Level::Host);
+        collector.named(ID.into(), seen, ID.to_owned(), Level::Host);
     }
 }

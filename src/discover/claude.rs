@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 
 use super::Provider;
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::take_flat;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use crate::config::Config;
 use crate::tool::{Family, Level};
 
@@ -27,9 +27,9 @@ fn places(config: &Config) -> Vec<PathBuf> {
     ]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
     let levels = [Level::User, Level::Project];
-    for (folder, level) in places(ground.config).iter().zip(levels) {
-        take_flat(folder, level, ground.config, sweep);
+    for (folder, level) in places(context.config).iter().zip(levels) {
+        take_flat(folder, level, context.config, collector);
     }
 }

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::take_flat;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use super::{Provider, package};
 use crate::config::Config;
 use crate::tool::Family;
@@ -23,10 +23,15 @@ fn places(config: &Config) -> Vec<PathBuf> {
     vec![config.roots.claude.join("plugins/installed_plugins.json")]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    for root in &ground.marketplace {
-        if package::is_sound(&root.path, sweep) {
-            take_flat(&root.path.join("tools"), root.level, ground.config, sweep);
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    for root in &context.marketplace {
+        if package::is_sound(&root.path, collector) {
+            take_flat(
+                &root.path.join("tools"),
+                root.level,
+                context.config,
+                collector,
+            );
         }
     }
 }

@@ -6,9 +6,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::not_regular;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use super::{Provider, Verdict};
 use crate::config::{Config, paths};
 use crate::tool::{Family, Level, Problem};
@@ -36,28 +36,28 @@ fn places(_config: &Config) -> Vec<PathBuf> {
     Vec::new()
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    let config = ground.config;
-    take(config, &config.configured_paths, Keep::Expanded, sweep);
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    let config = context.config;
+    take(config, &config.configured_paths, Keep::Expanded, collector);
 }
 
-pub(super) fn take(config: &Config, given: &[String], keep: Keep, sweep: &mut Sweep<'_>) {
+pub(super) fn take(config: &Config, given: &[String], keep: Keep, collector: &mut Collector<'_>) {
     for path in given {
-        take_one(config, path, keep, sweep);
+        take_one(config, path, keep, collector);
     }
 }
 
-fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
+fn take_one(config: &Config, given: &str, keep: Keep, collector: &mut Collector<'_>) {
     if given.is_empty() {
         let hint = "name a file or a folder";
-        return sweep.problem(Problem::error("an empty path names no tool").hint(hint));
+        return collector.problem(Problem::error("an empty path names no tool").hint(hint));
     }
     let expanded = match paths::expand(given, &config.home) {
         Ok(path) => config.cwd.join(path),
         Err(internal) => {
             let hint = "name the file itself; such URLs exist inside oh-my-pi only";
             let problem = Problem::error(internal.to_string()).at(given).hint(hint);
-            return sweep.problem(problem);
+            return collector.problem(problem);
         }
     };
     let (file, query) = split_query(&expanded);
@@ -68,20 +68,20 @@ fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
     };
     match std::fs::metadata(&resolved) {
         // The loader reports a missing file later.
-        Err(error) if paths::is_missing(&error) => sweep.note(&shown, Verdict::Missing),
+        Err(error) if paths::is_missing(&error) => collector.note(&shown, Verdict::Missing),
         Ok(found) if !found.is_file() && !found.is_dir() => {
             let reason = not_regular(found.file_type());
             let hint = "name a module file, or the folder of a package";
-            sweep.problem(Problem::error(reason.clone()).at(&shown).hint(hint));
-            return sweep.ignored(shown, reason);
+            collector.problem(Problem::error(reason.clone()).at(&shown).hint(hint));
+            return collector.ignored(shown, reason);
         }
         _ => {}
     }
     let key = paths::key(&resolved);
     if keep == Keep::Expanded && config.project_paths.iter().any(|path| path == given) {
-        sweep.named_by_project(shown, (resolved, query), key);
+        collector.named_by_project(shown, (resolved, query), key);
     } else {
-        sweep.named(shown, (resolved, query), key, Level::Project);
+        collector.named(shown, (resolved, query), key, Level::Project);
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::not_regular;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use super::{Provider, Verdict};
 use crate::config::Config;
 use crate::tool::{Family, Level, Problem};
@@ -31,9 +31,9 @@ fn places(config: &Config) -> Vec<PathBuf> {
     ]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
     let levels = [Level::Project, Level::User, Level::User];
-    let folders = places(ground.config);
+    let folders = places(context.config);
     let mut all: Vec<(&PathBuf, Level)> = Vec::new();
     for (index, (folder, level)) in folders.iter().zip(levels).enumerate() {
         // In the home directory the project's folder is the user's own.
@@ -43,15 +43,15 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
         all.push((folder, level));
     }
     // A request for a tool of one scope prefers that scope over the usual order.
-    let first = ground.config.cycod_first.as_ref();
+    let first = context.config.cycod_first.as_ref();
     all.sort_by_key(|(folder, _)| Some(*folder) != first);
     for (folder, level) in all {
-        take(folder, level, sweep);
+        take(folder, level, collector);
     }
 }
 
-fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
-    let Some(entries) = sweep.entries(folder) else {
+fn take(folder: &Path, level: Level, collector: &mut Collector<'_>) {
+    let Some(entries) = collector.entries(folder) else {
         return;
     };
     // Sorted by name, so that the order is stable.
@@ -59,23 +59,23 @@ fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
     for name in names {
         let path = folder.join(&name);
         let Some((stem, extension)) = name.to_str().map(split) else {
-            sweep.ignored(path, "the file name is not valid UTF-8: rename it");
+            collector.ignored(path, "the file name is not valid UTF-8: rename it");
             continue;
         };
         if extension != "yaml" {
             if let Some(reason) = reason(stem, extension) {
-                sweep.ignored(path, reason);
+                collector.ignored(path, reason);
             }
             continue;
         }
         match fs::metadata(&path) {
-            Ok(found) if found.is_file() => sweep.listed(path, stem.to_owned(), level),
-            Ok(found) => sweep.ignored(path, not_regular(found.file_type())),
+            Ok(found) if found.is_file() => collector.listed(path, stem.to_owned(), level),
+            Ok(found) => collector.ignored(path, not_regular(found.file_type())),
             Err(_) => {
                 let reason = "the link leads nowhere";
                 let hint = "point it to a file, or remove it";
-                sweep.problem(Problem::warning(reason).at(&path).hint(hint));
-                sweep.note(path, Verdict::Missing);
+                collector.problem(Problem::warning(reason).at(&path).hint(hint));
+                collector.note(path, Verdict::Missing);
             }
         }
     }

@@ -66,9 +66,10 @@ fn read(path: &Path, keys: &[&str]) -> Option<Map<String, Value>> {
     let is_json = path
         .extension()
         .is_some_and(|extension| extension == "json");
-    let value: Value = match is_json {
-        true => serde_json::from_str(&text).ok()?,
-        false => serde_saphyr::from_str::<Option<Value>>(&text).ok()??,
+    let value: Value = if is_json {
+        serde_json::from_str(&text).ok()?
+    } else {
+        serde_saphyr::from_str::<Option<Value>>(&text).ok()??
     };
     let mut says = Map::new();
     for key in keys {

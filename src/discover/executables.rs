@@ -12,8 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Verdict;
+use super::collector::Collector;
 use super::folder::not_regular;
-use super::sweep::Sweep;
 use crate::owners::{self, Exposed};
 use crate::tool::{Level, Problem};
 
@@ -26,7 +26,7 @@ pub(super) fn take(
     directory: &Path,
     level: Level,
     is_off: impl Fn(&OsStr) -> Option<&'static str>,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) {
     // These run when tools are listed. A project's executables are bound to the trusted bytes
     // instead.
@@ -35,19 +35,19 @@ pub(super) fn take(
         && let Err(exposed) = owners::check(directory)
     {
         let message = format!("no program of this folder is started: {exposed}");
-        sweep.ignored(directory, message.clone());
+        collector.ignored(directory, message.clone());
         let hint =
             "let the folder and those above it belong to you or root, writable for nobody else";
-        return sweep.problem(Problem::warning(message).at(directory).hint(hint));
+        return collector.problem(Problem::warning(message).at(directory).hint(hint));
     }
-    let Some(entries) = sweep.entries(directory) else {
+    let Some(entries) = collector.entries(directory) else {
         return;
     };
     let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     paths.sort();
     for path in paths {
         if let Some(by) = path.file_name().and_then(&is_off) {
-            leave(&path, by, sweep);
+            leave(&path, by, collector);
             continue;
         }
         let checked = match level {
@@ -62,23 +62,23 @@ pub(super) fn take(
             checked.map(|()| found).map_err(exposed)
         }) {
             Ok(found) => {
-                warn_if_open(&path, &found, sweep);
+                warn_if_open(&path, &found, collector);
                 let key = key(&path);
-                sweep.executable(path, key, level);
+                collector.executable(path, key, level);
             }
-            Err(Passed::Quietly(reason)) => sweep.ignored(path, reason),
+            Err(Passed::Quietly(reason)) => collector.ignored(path, reason),
             Err(Passed::Over(reason, hint)) => {
                 let problem = Problem::warning(format!("passed over: {reason}"));
-                sweep.problem(problem.at(&path).hint(hint));
-                sweep.ignored(path, reason);
+                collector.problem(problem.at(&path).hint(hint));
+                collector.ignored(path, reason);
             }
         }
     }
 }
 
 /// Notes a known file that is switched off.
-pub(super) fn leave(path: &Path, by: &str, sweep: &mut Sweep<'_>) {
-    sweep.note(path, Verdict::Disabled { by: by.to_owned() });
+pub(super) fn leave(path: &Path, by: &str, collector: &mut Collector<'_>) {
+    collector.note(path, Verdict::Disabled { by: by.to_owned() });
 }
 
 /// Reason why an entry of the directory is not taken.
@@ -92,9 +92,10 @@ enum Passed {
 fn look(path: &Path, directory: &Path, level: Level) -> Result<Metadata, Passed> {
     let own = fs::symlink_metadata(path).map_err(|error| unreadable(&error))?;
     let is_link = own.is_symlink();
-    let found = match is_link {
-        true => fs::metadata(path).map_err(|error| unreadable(&error))?,
-        false => own,
+    let found = if is_link {
+        fs::metadata(path).map_err(|error| unreadable(&error))?
+    } else {
+        own
     };
     if found.is_dir() {
         let reason = "a folder: only files of this folder count, not what lies deeper";
@@ -141,12 +142,12 @@ fn leads_out(path: &Path, directory: &Path) -> bool {
     }
 }
 
-fn warn_if_open(path: &Path, found: &Metadata, sweep: &mut Sweep<'_>) {
+fn warn_if_open(path: &Path, found: &Metadata, collector: &mut Collector<'_>) {
     if found.permissions().mode() & OTHERS_WRITE == 0 {
         return;
     }
     let problem = Problem::warning("anybody on this machine may change this program");
-    sweep.problem(problem.at(path).hint("`chmod o-w` it, after a look at it"));
+    collector.problem(problem.at(path).hint("`chmod o-w` it, after a look at it"));
 }
 
 /// Returns the key of the file: its name without the extension.

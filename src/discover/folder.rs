@@ -10,9 +10,9 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::collector::Collector;
 use super::gitignore::Rules;
 use super::names::{INDEXES, Name, Rank, judge};
-use super::sweep::Sweep;
 use super::{Verdict, names};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem};
@@ -45,9 +45,9 @@ impl Folder {
         level: Level,
         sub_folders: SubFolders,
         config: &Config,
-        sweep: &mut Sweep<'_>,
+        collector: &mut Collector<'_>,
     ) -> Option<Folder> {
-        let entries = sweep.entries(folder)?;
+        let entries = collector.entries(folder)?;
         let mut found = Folder {
             level,
             files: Vec::new(),
@@ -57,9 +57,9 @@ impl Folder {
         for entry in entries {
             let name = entry.file_name();
             match entry.file_type() {
-                Ok(kind) => found.sort_in(folder, name, kind, &mut directories, sweep),
+                Ok(kind) => found.sort_in(folder, name, kind, &mut directories, collector),
                 Err(error) => {
-                    refuse(folder, &error, sweep);
+                    refuse(folder, &error, collector);
                     break;
                 }
             }
@@ -67,25 +67,25 @@ impl Folder {
         found
             .files
             .sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
-        found.drop_hidden(folder, config, sweep);
+        found.drop_hidden(folder, config, collector);
         directories.sort();
         for name in directories {
-            found.look_into(folder, name, sub_folders, sweep);
+            found.look_into(folder, name, sub_folders, collector);
         }
         Some(found)
     }
 
     /// Collects the modules that are directly in the folder.
-    pub(super) fn take_files(&mut self, sweep: &mut Sweep<'_>) {
+    pub(super) fn take_files(&mut self, collector: &mut Collector<'_>) {
         for module in std::mem::take(&mut self.files) {
-            sweep.found(module.path, &module.key, self.level);
+            collector.found(module.path, &module.key, self.level);
         }
     }
 
     /// Collects the index modules of sub-folders.
-    pub(super) fn take_indexes(&mut self, sweep: &mut Sweep<'_>) {
+    pub(super) fn take_indexes(&mut self, collector: &mut Collector<'_>) {
         for module in std::mem::take(&mut self.indexes) {
-            sweep.found(module.path, &module.key, self.level);
+            collector.found(module.path, &module.key, self.level);
         }
     }
 
@@ -95,25 +95,31 @@ impl Folder {
         name: OsString,
         kind: FileType,
         directories: &mut Vec<String>,
-        sweep: &mut Sweep<'_>,
+        collector: &mut Collector<'_>,
     ) {
         let name = match name.into_string() {
             Ok(name) => name,
-            Err(name) => return refuse_name(&folder.join(name), sweep),
+            Err(name) => return refuse_name(&folder.join(name), collector),
         };
         let judged = judge(&name);
         let path = folder.join(&name);
-        let kind = match kind.is_symlink() {
-            false => kind,
-            true => match fs::metadata(&path) {
+        let kind = if !kind.is_symlink() {
+            kind
+        } else {
+            match fs::metadata(&path) {
                 Ok(target) => target.file_type(),
                 Err(error) => {
                     if judged != Name::Hidden {
-                        dangling(&path, &error, matches!(judged, Name::Module { .. }), sweep);
+                        dangling(
+                            &path,
+                            &error,
+                            matches!(judged, Name::Module { .. }),
+                            collector,
+                        );
                     }
                     return;
                 }
-            },
+            }
         };
         if kind.is_dir() {
             if !name.starts_with('.') {
@@ -123,7 +129,7 @@ impl Folder {
         }
         match judged {
             Name::Hidden => {}
-            Name::Foreign(reason) => sweep.ignored(path, reason),
+            Name::Foreign(reason) => collector.ignored(path, reason),
             Name::Module { key, rank } if kind.is_file() => {
                 let key = key.to_owned();
                 self.files.push(Module {
@@ -133,25 +139,28 @@ impl Folder {
                     key,
                 });
             }
-            Name::Module { .. } => sweep.ignored(path, not_regular(kind)),
+            Name::Module { .. } => collector.ignored(path, not_regular(kind)),
         }
     }
 
     /// Removes the files that ignore files hide. Ignore files never hide sub-folders here.
-    fn drop_hidden(&mut self, folder: &Path, config: &Config, sweep: &mut Sweep<'_>) {
+    fn drop_hidden(&mut self, folder: &Path, config: &Config, collector: &mut Collector<'_>) {
         if self.files.is_empty() {
             return;
         }
         let rules = Rules::of(folder, config);
-        rules.looked_at.iter().for_each(|file| sweep.reads(file));
+        rules
+            .looked_at
+            .iter()
+            .for_each(|file| collector.reads(file));
         for file in &rules.too_long {
             let message = "the ignore file has more than 5,000 lines or 1 MiB, so it hides nothing";
             let problem = Problem::warning(message).at(file);
-            sweep.problem(problem.hint("shorten it"));
+            collector.problem(problem.hint("shorten it"));
         }
         self.files.retain(|module| match rules.hides(&module.name) {
             Some(reason) => {
-                sweep.ignored(&module.path, reason);
+                collector.ignored(&module.path, reason);
                 false
             }
             None => true,
@@ -163,29 +172,29 @@ impl Folder {
         folder: &Path,
         name: String,
         sub_folders: SubFolders,
-        sweep: &mut Sweep<'_>,
+        collector: &mut Collector<'_>,
     ) {
         let directory = folder.join(&name);
-        sweep.lists(&directory);
+        collector.lists(&directory);
         let mut first: Option<&'static str> = None;
         for index in INDEXES {
             let path = directory.join(index);
             let kind = match fs::metadata(&path) {
                 Ok(found) => found.file_type(),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    return refuse(&directory, &error, sweep);
+                    return refuse(&directory, &error, collector);
                 }
                 Err(_) => continue,
             };
             match first {
-                _ if !kind.is_file() => sweep.ignored(path, not_regular(kind)),
+                _ if !kind.is_file() => collector.ignored(path, not_regular(kind)),
                 _ if sub_folders == SubFolders::DoNotCount => {
                     let reason = "only files of this folder count, not sub-folders: move the tool \
                                   to .omp/tools, or name it with --tool";
-                    sweep.ignored(path, reason);
+                    collector.ignored(path, reason);
                 }
                 Some(first) => {
-                    sweep.ignored(
+                    collector.ignored(
                         path,
                         format!("{first} beside it is the module of this folder"),
                     );
@@ -207,16 +216,21 @@ impl Folder {
         if first.is_none() && sub_folders == SubFolders::Count && !holds_packages {
             let reason = "no index.ts in it (nor .js, .mjs, .cjs, .mts, .cts, .tsx): a sub-folder \
                           is a tool by its index module only";
-            sweep.ignored(directory, reason);
+            collector.ignored(directory, reason);
         }
     }
 }
 
 /// Collects the files of a folder whose sub-folders are not tools.
-pub(super) fn take_flat(folder: &Path, level: Level, config: &Config, sweep: &mut Sweep<'_>) {
-    let read = Folder::read(folder, level, SubFolders::DoNotCount, config, sweep);
+pub(super) fn take_flat(
+    folder: &Path,
+    level: Level,
+    config: &Config,
+    collector: &mut Collector<'_>,
+) {
+    let read = Folder::read(folder, level, SubFolders::DoNotCount, config, collector);
     if let Some(mut folder) = read {
-        folder.take_files(sweep);
+        folder.take_files(collector);
     }
 }
 
@@ -241,9 +255,9 @@ pub(super) fn not_regular(kind: FileType) -> String {
     )
 }
 
-pub(super) fn refuse(folder: &Path, error: &io::Error, sweep: &mut Sweep<'_>) {
+pub(super) fn refuse(folder: &Path, error: &io::Error, collector: &mut Collector<'_>) {
     if error.kind() == io::ErrorKind::NotFound {
-        return sweep.note(folder, Verdict::Missing);
+        return collector.note(folder, Verdict::Missing);
     }
     let (message, hint) = match error.kind() {
         io::ErrorKind::NotADirectory => (
@@ -258,19 +272,19 @@ pub(super) fn refuse(folder: &Path, error: &io::Error, sweep: &mut Sweep<'_>) {
             )
         }
     };
-    sweep.ignored(folder, message.clone());
-    sweep.problem(Problem::warning(message).at(folder).hint(hint));
+    collector.ignored(folder, message.clone());
+    collector.problem(Problem::warning(message).at(folder).hint(hint));
 }
 
-fn refuse_name(path: &Path, sweep: &mut Sweep<'_>) {
+fn refuse_name(path: &Path, collector: &mut Collector<'_>) {
     let message = "the file name is not valid UTF-8";
-    sweep.ignored(path, format!("{message}: rename it"));
+    collector.ignored(path, format!("{message}: rename it"));
     let looks_like_module = path
         .extension()
         .and_then(|e| e.to_str())
         .is_some_and(|extension| matches!(judge(&format!("x.{extension}")), Name::Module { .. }));
     if looks_like_module {
-        sweep.problem(
+        collector.problem(
             Problem::warning(message)
                 .at(path)
                 .hint("rename the file to load it"),
@@ -278,14 +292,14 @@ fn refuse_name(path: &Path, sweep: &mut Sweep<'_>) {
     }
 }
 
-fn dangling(path: &Path, error: &io::Error, is_module: bool, sweep: &mut Sweep<'_>) {
+fn dangling(path: &Path, error: &io::Error, is_module: bool, collector: &mut Collector<'_>) {
     let message = match error.kind() {
         io::ErrorKind::NotFound => "the link leads nowhere".to_owned(),
         _ => format!("the link cannot be followed: {}", paths::plain(error)),
     };
-    sweep.ignored(path, format!("{message}: point it to a file, or remove it"));
+    collector.ignored(path, format!("{message}: point it to a file, or remove it"));
     if is_module {
-        sweep.problem(
+        collector.problem(
             Problem::warning(message)
                 .at(path)
                 .hint("point it to a file, or remove it"),

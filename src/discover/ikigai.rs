@@ -8,9 +8,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Provider;
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::executables;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use crate::config::Config;
 use crate::tool::{Family, Level};
 
@@ -37,8 +37,8 @@ fn places(config: &Config) -> Vec<PathBuf> {
     places.map(|(place, _)| place.to_owned()).collect()
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    let config = ground.config;
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    let config = context.config;
     for (place, level) in levels(config) {
         let is_off = |file: &OsStr| {
             // Only haft's own directory is affected: in ikigai's own directory these names are
@@ -48,7 +48,7 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
             (is_system && !config.system_tools)
                 .then_some("`system_tools: false`; `--system-tools` offers it")
         };
-        executables::take(place, level, is_off, sweep);
+        executables::take(place, level, is_off, collector);
     }
 }
 

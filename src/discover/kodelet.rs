@@ -7,9 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use super::Provider;
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::executables;
-use super::ground::Ground;
-use super::sweep::Sweep;
 use crate::config::{Config, CustomTools};
 use crate::tool::{Family, Level};
 
@@ -30,21 +30,22 @@ fn places(config: &Config) -> Vec<PathBuf> {
         .collect()
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    let tools = &ground.config.custom_tools;
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    let tools = &context.config.custom_tools;
     if !tools.enabled {
-        for place in places(ground.config) {
-            executables::leave(&place, "`custom_tools.enabled: false`", sweep);
+        for place in places(context.config) {
+            executables::leave(&place, "`custom_tools.enabled: false`", collector);
         }
         return;
     }
-    let global = match tools.global_dir_is_projects {
-        true => Level::Project,
-        false => Level::User,
+    let global = if tools.global_dir_is_projects {
+        Level::Project
+    } else {
+        Level::User
     };
-    executables::take(&tools.global_dir, global, |_| None, sweep);
+    executables::take(&tools.global_dir, global, |_| None, collector);
     for place in of_project(tools) {
-        executables::take(place, Level::Project, |_| None, sweep);
+        executables::take(place, Level::Project, |_| None, collector);
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::{manifest_index, not_regular};
-use super::ground::Ground;
 use super::plugins::{Plugin, texts};
-use super::sweep::Sweep;
 use super::{Provider, Verdict};
 use crate::config::{Config, paths};
 use crate::tool::{Family, Problem};
@@ -27,64 +27,65 @@ fn places(config: &Config) -> Vec<PathBuf> {
     vec![config.roots.omp_plugins.clone()]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    for plugin in &ground.plugins {
-        let named = entries(plugin, sweep);
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    for plugin in &context.plugins {
+        let named = entries(plugin, collector);
         let manifest = plugin.root.join("package.json");
-        for entry in sweep.bounded(named, "tools", &manifest) {
-            take(plugin, &entry, sweep);
+        for entry in collector.bounded(named, "tools", &manifest) {
+            take(plugin, &entry, collector);
         }
     }
 }
 
-fn take(plugin: &Plugin, entry: &str, sweep: &mut Sweep<'_>) {
+fn take(plugin: &Plugin, entry: &str, collector: &mut Collector<'_>) {
     // `..` may lead out of the plugin: monorepos do that.
     let path = paths::join(&plugin.root, entry);
-    let complain = |sweep: &mut Sweep<'_>, what: &str, verdict: Verdict| {
+    let complain = |collector: &mut Collector<'_>, what: &str, verdict: Verdict| {
         let message = format!(
             "plugin `{}` names the tool `{entry}`, but {what}",
             plugin.name
         );
         let hint = "correct `tools` in this file, or install the plugin again";
-        sweep.problem(
+        collector.problem(
             Problem::warning(message)
                 .at(plugin.root.join("package.json"))
                 .hint(hint),
         );
-        sweep.note(&path, verdict);
+        collector.note(&path, verdict);
     };
     let kind = match std::fs::metadata(&path) {
         Ok(found) => found.file_type(),
         Err(error) => {
-            let what = match paths::is_missing(&error) {
-                true => "there is no such file".to_owned(),
-                false => paths::plain(&error),
+            let what = if paths::is_missing(&error) {
+                "there is no such file".to_owned()
+            } else {
+                paths::plain(&error)
             };
-            return complain(sweep, &what, Verdict::Missing);
+            return complain(collector, &what, Verdict::Missing);
         }
     };
     if kind.is_file() {
         let key = paths::key(&path);
-        return sweep.listed(path, key, plugin.level);
+        return collector.listed(path, key, plugin.level);
     }
     if !kind.is_dir() {
         let reason = not_regular(kind);
-        return complain(sweep, &reason.clone(), Verdict::Ignored { reason });
+        return complain(collector, &reason.clone(), Verdict::Ignored { reason });
     }
     match manifest_index(&path) {
         Some(index) => {
             let key = paths::key(&path);
-            sweep.listed(index, key, plugin.level);
+            collector.listed(index, key, plugin.level);
         }
         None => {
             let reason = "the folder has no index.ts, index.js, index.mjs or index.cjs".to_owned();
-            complain(sweep, &reason.clone(), Verdict::Ignored { reason });
+            complain(collector, &reason.clone(), Verdict::Ignored { reason });
         }
     }
 }
 
-fn entries(plugin: &Plugin, sweep: &mut Sweep<'_>) -> Vec<String> {
-    let mut entries = tools(plugin, plugin.manifest.get("tools"), "tools", sweep);
+fn entries(plugin: &Plugin, collector: &mut Collector<'_>) -> Vec<String> {
+    let mut entries = tools(plugin, plugin.manifest.get("tools"), "tools", collector);
     let features = plugin.manifest.get("features").and_then(Value::as_object);
     let Some(features) = features else {
         return entries;
@@ -96,7 +97,7 @@ fn entries(plugin: &Plugin, sweep: &mut Sweep<'_>) -> Vec<String> {
         };
         if is_on {
             let place = format!("features.{name}.tools");
-            entries.extend(tools(plugin, feature.get("tools"), &place, sweep));
+            entries.extend(tools(plugin, feature.get("tools"), &place, collector));
         }
     }
     for chosen in plugin.features.iter().flatten() {
@@ -104,7 +105,7 @@ fn entries(plugin: &Plugin, sweep: &mut Sweep<'_>) -> Vec<String> {
             let known: Vec<&str> = features.keys().map(String::as_str).collect();
             let message = format!("plugin `{}` has no feature `{chosen}`", plugin.name);
             let hint = format!("it has: {}", known.join(", "));
-            sweep.problem(Problem::warning(message).at(&plugin.root).hint(hint));
+            collector.problem(Problem::warning(message).at(&plugin.root).hint(hint));
         }
     }
     entries
@@ -115,7 +116,7 @@ fn tools(
     plugin: &Plugin,
     value: Option<&Value>,
     place: &str,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Vec<String> {
     let entries = match value {
         None | Some(Value::Null) => return Vec::new(),
@@ -132,7 +133,7 @@ fn tools(
             plugin.name
         );
         let hint = "write it like `\"tools\": [\"tools/x.ts\"]`; what is no text is left out";
-        sweep.problem(
+        collector.problem(
             Problem::warning(message)
                 .at(plugin.root.join("package.json"))
                 .hint(hint),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::Verdict;
-use super::sweep::Sweep;
+use super::collector::Collector;
 use super::text;
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem};
@@ -28,14 +28,14 @@ pub(super) fn roots(
     config: &Config,
     anchor: Option<&Path>,
     project_decides: bool,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Vec<MarketplaceRoot> {
     let claude = config.roots.claude.join("plugins/installed_plugins.json");
     let mut roots = Vec::new();
-    if let Some(plugins) = registry(&claude, sweep) {
-        let switches = Switches::read(config, anchor, project_decides, sweep);
-        for (id, entry, path) in installations(plugins, &claude, config, sweep) {
-            if switches.allow(&id, &entry, &path, sweep) {
+    if let Some(plugins) = registry(&claude, collector) {
+        let switches = Switches::read(config, anchor, project_decides, collector);
+        for (id, entry, path) in installations(plugins, &claude, config, collector) {
+            if switches.allow(&id, &entry, &path, collector) {
                 roots.push(MarketplaceRoot {
                     level: scope(&entry),
                     id,
@@ -45,9 +45,9 @@ pub(super) fn roots(
         }
     }
     let omp = config.roots.omp_plugins.join("installed_plugins.json");
-    if let Some(plugins) = registry(&omp, sweep) {
+    if let Some(plugins) = registry(&omp, collector) {
         roots.retain(|root| !has_entries(&plugins, &root.id));
-        for (id, entry, path) in installations(plugins, &omp, config, sweep) {
+        for (id, entry, path) in installations(plugins, &omp, config, collector) {
             let is_double = roots.iter().any(|root| root.id == id && root.path == path);
             if !is_double {
                 roots.push(MarketplaceRoot {
@@ -64,9 +64,9 @@ pub(super) fn roots(
             .join("plugins/installed_plugins.json")
     });
     if let Some(file) = project.filter(|file| *file != omp)
-        && let Some(plugins) = registry(&file, sweep)
+        && let Some(plugins) = registry(&file, collector)
     {
-        let installed = installations(plugins, &file, config, sweep);
+        let installed = installations(plugins, &file, config, collector);
         let mut brought: Vec<MarketplaceRoot> = installed
             .into_iter()
             .map(|(id, _, path)| MarketplaceRoot {
@@ -79,7 +79,7 @@ pub(super) fn roots(
             let before = roots.len();
             roots.retain(|root| !brought.iter().any(|project| project.id == root.id));
             if roots.len() < before {
-                sweep.replaces();
+                collector.replaces();
             }
             brought.append(&mut roots);
             roots = brought;
@@ -91,8 +91,8 @@ pub(super) fn roots(
 }
 
 /// Returns the `plugins` of a registry file; `None` if the file is missing or unusable.
-fn registry(path: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
-    let mut value = text::json(path, sweep).value()?;
+fn registry(path: &Path, collector: &mut Collector<'_>) -> Option<Map<String, Value>> {
+    let mut value = text::json(path, collector).value()?;
     let has_version = value.get("version").is_some_and(Value::is_number);
     match value.get_mut("plugins").map(Value::take) {
         Some(Value::Object(plugins)) if has_version => Some(plugins),
@@ -100,7 +100,7 @@ fn registry(path: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
             let message =
                 "not a plugin registry: it needs a number `version` and an object `plugins`";
             let hint = "install the plugins again with the program that wrote this file";
-            sweep.problem(Problem::warning(message).at(path).hint(hint));
+            collector.problem(Problem::warning(message).at(path).hint(hint));
             None
         }
     }
@@ -116,7 +116,7 @@ fn installations(
     plugins: Map<String, Value>,
     file: &Path,
     config: &Config,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Vec<(String, Value, PathBuf)> {
     let mut found = Vec::new();
     for (id, entries) in plugins {
@@ -125,7 +125,7 @@ fn installations(
         };
         if !entries.is_empty() && !id.contains('@') {
             let message = format!("Invalid plugin ID format (missing @marketplace): {id}");
-            sweep.problem(
+            collector.problem(
                 Problem::warning(message)
                     .at(file)
                     .hint("ids are written `name@marketplace`"),
@@ -139,7 +139,7 @@ fn installations(
                 .filter(|path| !path.is_empty());
             let Some(path) = path else {
                 let message = format!("Plugin {id} entry has no installPath");
-                sweep.problem(
+                collector.problem(
                     Problem::warning(message)
                         .at(file)
                         .hint("install the plugin again"),
@@ -149,7 +149,7 @@ fn installations(
             let path = paths::resolve(&config.cwd, Path::new(path));
             if entry.get("enabled") == Some(&Value::Bool(false)) {
                 let by = file.display().to_string();
-                sweep.note(path, Verdict::Disabled { by });
+                collector.note(path, Verdict::Disabled { by });
                 continue;
             }
             found.push((id.clone(), entry, path));
@@ -191,20 +191,21 @@ impl Switches {
         config: &Config,
         anchor: Option<&Path>,
         project_decides: bool,
-        sweep: &mut Sweep<'_>,
+        collector: &mut Collector<'_>,
     ) -> Switches {
         let project = std::fs::canonicalize(anchor.unwrap_or(&config.cwd)).ok();
         let mut files = vec![config.roots.claude.join("settings.json")];
         let of_project = claude_settings(config, anchor);
-        match project_decides {
-            true => files.extend(of_project),
-            // They decide only once the user trusts them. Until then they are just watched for
-            // changes.
-            false => of_project.into_iter().for_each(|file| sweep.reads(file)),
+        if project_decides {
+            files.extend(of_project)
+        } else {
+            of_project
+                .into_iter()
+                .for_each(|file| collector.reads(file))
         }
         let mut enabled = HashMap::new();
         for file in files {
-            let settings = text::json(&file, sweep).value().unwrap_or_default();
+            let settings = text::json(&file, collector).value().unwrap_or_default();
             let Some(map) = settings.get("enabledPlugins").and_then(Value::as_object) else {
                 continue;
             };
@@ -217,12 +218,12 @@ impl Switches {
         Switches { enabled, project }
     }
 
-    fn allow(&self, id: &str, entry: &Value, path: &Path, sweep: &mut Sweep<'_>) -> bool {
+    fn allow(&self, id: &str, entry: &Value, path: &Path, collector: &mut Collector<'_>) -> bool {
         match self.enabled.get(id) {
             Some((true, _)) => return true,
             Some((false, by)) => {
                 let by = format!("`enabledPlugins` in {}", by.display());
-                sweep.note(path, Verdict::Disabled { by });
+                collector.note(path, Verdict::Disabled { by });
                 return false;
             }
             None => {}
@@ -236,7 +237,7 @@ impl Switches {
         if !is_here {
             let reason = "installed for another project: switch it on in `enabledPlugins` of \
                           .claude/settings.json to have it here";
-            sweep.ignored(path, reason);
+            collector.ignored(path, reason);
         }
         is_here
     }

@@ -4,16 +4,16 @@
 //! holds a tool. The order, the keys, the shadowing and `.gitignore` follow oh-my-pi to the letter,
 //! but every file that is left out is reported.
 
-mod spare;
-mod sweep;
+mod collector;
+mod shadowed;
 
 mod executables;
 mod folder;
 mod gitignore;
 mod names;
 
+mod context;
 mod decisions;
-mod ground;
 mod marketplace;
 mod package;
 mod plugins;
@@ -39,10 +39,10 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
+use collector::Collector;
+use context::ScanContext;
 pub(crate) use decisions::{Decisions, decisions};
-use ground::Ground;
-use spare::Spare;
-use sweep::Sweep;
+use shadowed::ShadowedFiles;
 
 /// Result of a scan: the candidates, the problems, and everything that was looked at.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ pub struct Scan {
     /// The places that decide the result, to watch them for changes.
     pub places: Places,
     /// Shadowed files: another file has their key.
-    spares: Vec<Spare>,
+    spares: Vec<ShadowedFiles>,
     /// Set if a plugin of the project replaces one of the user's.
     pub(crate) has_replaced: bool,
 }
@@ -101,9 +101,10 @@ impl Candidate {
 
     /// Returns the level whose permissions and limits apply to the tool.
     pub fn bounds_level(&self) -> Level {
-        match self.needs_trust() {
-            true => Level::Project,
-            false => Level::User,
+        if self.needs_trust() {
+            Level::Project
+        } else {
+            Level::User
         }
     }
 
@@ -190,7 +191,7 @@ pub(crate) struct Provider {
     pub family: Family,
     /// Returns its places, to list them when it is switched off.
     places: fn(&Config) -> Vec<PathBuf>,
-    find: fn(&Ground<'_>, &mut Sweep<'_>),
+    find: fn(&ScanContext<'_>, &mut Collector<'_>),
 }
 
 impl Provider {
@@ -240,26 +241,26 @@ pub fn scan(config: &Config) -> Scan {
 /// only add the project's tools to the list. They change nothing about the tools, plugins and
 /// features of the user.
 pub(crate) fn scan_as(config: &Config, project_decides: bool) -> Scan {
-    let mut sweep = Sweep::new(config);
-    let ground = Ground::survey(config, project_decides, &mut sweep);
+    let mut collector = Collector::new(config);
+    let context = ScanContext::gather(config, project_decides, &mut collector);
     for provider in PROVIDERS {
-        sweep.turn_to(provider);
-        match ground.switched_off(provider.id) {
+        collector.set_provider(provider);
+        match context.switched_off(provider.id) {
             Some(by) => {
                 for place in (provider.places)(config) {
-                    sweep.note(place, Verdict::Disabled { by: by.clone() });
+                    collector.note(place, Verdict::Disabled { by: by.clone() });
                 }
             }
-            None => (provider.find)(&ground, &mut sweep),
+            None => (provider.find)(&context, &mut collector),
         }
     }
-    sweep.finish()
+    collector.finish()
 }
 
 /// Resolves paths that a host loads by name; each candidate keeps its path as given.
 pub fn given(config: &Config, paths: &[String]) -> Scan {
-    let mut sweep = Sweep::new(config);
-    sweep.turn_to(&configured::PROVIDER);
-    configured::take(config, paths, configured::Keep::AsGiven, &mut sweep);
-    sweep.finish()
+    let mut collector = Collector::new(config);
+    collector.set_provider(&configured::PROVIDER);
+    configured::take(config, paths, configured::Keep::AsGiven, &mut collector);
+    collector.finish()
 }

@@ -53,9 +53,10 @@ pub(super) fn judge(name: &str) -> Name<'_> {
     };
     let is_module = COMMON.contains(&extension) || MORE.contains(&extension);
     if name.starts_with('.') {
-        return match is_module && !key.is_empty() {
-            true => Name::Foreign("hidden file: remove the leading dot to load it"),
-            false => Name::Hidden,
+        return if is_module && !key.is_empty() {
+            Name::Foreign("hidden file: remove the leading dot to load it")
+        } else {
+            Name::Hidden
         };
     }
     if key.ends_with(TEST) && (is_module || extension == "json") {

@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 
 use super::Provider;
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::{Folder, SubFolders};
-use super::ground::Ground;
-use super::sweep::Sweep;
 use crate::config::Config;
 use crate::tool::{Family, Level};
 
@@ -28,8 +28,8 @@ fn places(config: &Config) -> Vec<PathBuf> {
     ]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    let config = ground.config;
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
+    let config = context.config;
     let levels = [Level::Project, Level::User];
     let mut folders: Vec<Folder> = Vec::new();
     for (folder, level) in places(config).iter().zip(levels) {
@@ -38,13 +38,13 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
             level,
             SubFolders::Count,
             config,
-            sweep,
+            collector,
         ));
     }
     for folder in &mut folders {
-        folder.take_files(sweep);
+        folder.take_files(collector);
     }
     for folder in &mut folders {
-        folder.take_indexes(sweep);
+        folder.take_indexes(collector);
     }
 }

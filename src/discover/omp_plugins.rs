@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::collector::Collector;
+use super::context::ScanContext;
 use super::folder::{Folder, SubFolders};
-use super::ground::Ground;
-use super::sweep::Sweep;
 use super::{Provider, Verdict, package};
 use crate::config::Config;
 use crate::tool::{Family, Level};
@@ -27,42 +27,42 @@ fn places(config: &Config) -> Vec<PathBuf> {
     vec![config.roots.omp_plugins.clone()]
 }
 
-fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
     let mut seen = HashSet::new();
-    for (root, level) in roots(ground, sweep) {
-        if !seen.insert(root.clone()) || !package::is_sound(&root, sweep) {
+    for (root, level) in roots(context, collector) {
+        if !seen.insert(root.clone()) || !package::is_sound(&root, collector) {
             continue;
         }
         let tools = root.join("tools");
         if let Some(mut folder) =
-            Folder::read(&tools, level, SubFolders::Count, ground.config, sweep)
+            Folder::read(&tools, level, SubFolders::Count, context.config, collector)
         {
-            folder.take_files(sweep);
-            folder.take_indexes(sweep);
+            folder.take_files(collector);
+            folder.take_indexes(collector);
         }
     }
 }
 
-fn roots(ground: &Ground<'_>, sweep: &mut Sweep<'_>) -> Vec<(PathBuf, Level)> {
+fn roots(context: &ScanContext<'_>, collector: &mut Collector<'_>) -> Vec<(PathBuf, Level)> {
     let mut roots = Vec::new();
-    for (root, level) in &ground.settings.extensions {
+    for (root, level) in &context.settings.extensions {
         match fs::metadata(root) {
             Ok(found) if found.is_dir() => roots.push((root.clone(), *level)),
             // An extension may be a single file: oh-my-pi runs it as code, but it is not a package.
-            Ok(_) => sweep.ignored(root, "an extension that is a file brings no tools folder"),
-            Err(_) => sweep.note(root, Verdict::Missing),
+            Ok(_) => collector.ignored(root, "an extension that is a file brings no tools folder"),
+            Err(_) => collector.note(root, Verdict::Missing),
         }
     }
-    if ground.plugins.is_empty() {
+    if context.plugins.is_empty() {
         return roots;
     }
     // Marketplace plugins are linked into `node_modules` too; `claude_plugins` collects them.
-    let marketplace: HashSet<PathBuf> = ground
+    let marketplace: HashSet<PathBuf> = context
         .marketplace
         .iter()
         .map(|root| real(&root.path))
         .collect();
-    let installed = ground
+    let installed = context
         .plugins
         .iter()
         .filter(|plugin| marketplace.is_empty() || !marketplace.contains(&real(&plugin.root)));

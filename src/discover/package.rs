@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::sweep::Sweep;
+use super::collector::Collector;
 use crate::config::paths;
 use crate::tool::Problem;
 
@@ -16,9 +16,9 @@ const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json
 
 /// Returns false for a package that claims the Agent Plugins format but breaks its rules. Programs
 /// that follow the format must not load anything of it.
-pub(super) fn is_sound(root: &Path, sweep: &mut Sweep<'_>) -> bool {
+pub(super) fn is_sound(root: &Path, collector: &mut Collector<'_>) -> bool {
     let path = root.join("plugin.json");
-    sweep.reads(&path);
+    collector.reads(&path);
     let Ok(Some(text)) = paths::read_text(&path) else {
         return true;
     };
@@ -31,8 +31,8 @@ pub(super) fn is_sound(root: &Path, sweep: &mut Sweep<'_>) -> bool {
     };
     let message = format!("not a valid Agent Plugins manifest: {fault}");
     let hint = "correct the manifest; nothing of the package is loaded until then";
-    sweep.problem(Problem::warning(message).at(path).hint(hint));
-    sweep.ignored(
+    collector.problem(Problem::warning(message).at(path).hint(hint));
+    collector.ignored(
         root,
         "its plugin.json is not a valid Agent Plugins manifest",
     );

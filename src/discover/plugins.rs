@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::Verdict;
-use super::sweep::Sweep;
+use super::collector::Collector;
 use super::text::{self, Parsed};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem};
@@ -47,7 +47,7 @@ pub(super) fn enabled(
     config: &Config,
     anchor: Option<&Path>,
     project_decides: bool,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Vec<Plugin> {
     let user_root = &config.roots.omp_plugins;
     let project_root = anchor.map(|anchor| anchor.join(&config.roots.omp_name).join("plugins"));
@@ -59,22 +59,22 @@ pub(super) fn enabled(
     let mut plugins: Vec<Plugin> = Vec::new();
     for (root, level) in roots.into_iter().flatten() {
         let is_same = level == Level::Project && root == *user_root;
-        sweep.reads(root.join("node_modules"));
+        collector.reads(root.join("node_modules"));
         if is_same || !root.join("node_modules").is_dir() {
             continue;
         }
-        let overrides = overrides.get_or_insert_with(|| Overrides::read(config, sweep));
+        let overrides = overrides.get_or_insert_with(|| Overrides::read(config, collector));
         let counts = project_decides || level == Level::Project;
         let nothing = Overrides::nothing();
         let overrides = if counts { &*overrides } else { &nothing };
-        for plugin in at_root(&root, level, overrides, sweep) {
+        for plugin in at_root(&root, level, overrides, collector) {
             let same_name = |earlier: &&mut Plugin| earlier.name == plugin.name;
             match plugins.iter_mut().find(same_name) {
                 Some(earlier) if project_decides => {
                     let by = plugin.root.clone();
                     let user = std::mem::replace(earlier, plugin);
-                    sweep.note(user.root, Verdict::Shadowed { by });
-                    sweep.replaces();
+                    collector.note(user.root, Verdict::Shadowed { by });
+                    collector.replaces();
                 }
                 Some(_) | None => plugins.push(plugin),
             }
@@ -100,9 +100,9 @@ impl Overrides {
         }
     }
 
-    fn read(config: &Config, sweep: &mut Sweep<'_>) -> Overrides {
+    fn read(config: &Config, collector: &mut Collector<'_>) -> Overrides {
         let path = config.cwd.join(".omp/plugin-overrides.json");
-        let value = text::json(&path, sweep).value().unwrap_or_default();
+        let value = text::json(&path, collector).value().unwrap_or_default();
         Overrides {
             path,
             disabled: texts(value.get("disabled")),
@@ -115,16 +115,23 @@ impl Overrides {
     }
 }
 
-fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'_>) -> Vec<Plugin> {
+fn at_root(
+    root: &Path,
+    level: Level,
+    overrides: &Overrides,
+    collector: &mut Collector<'_>,
+) -> Vec<Plugin> {
     let modules = root.join("node_modules");
     let package_path = root.join("package.json");
-    let package = text::json(&package_path, sweep);
+    let package = text::json(&package_path, collector);
     let has_package = !matches!(package, Parsed::Missing);
     let package = package.value().unwrap_or_default();
-    let dependencies = object(&package, "dependencies", &package_path, sweep);
+    let dependencies = object(&package, "dependencies", &package_path, collector);
     let lock_path = root.join("omp-plugins.lock.json");
-    let lock = text::json(&lock_path, sweep).value().unwrap_or_default();
-    let locked = object(&lock, "plugins", &lock_path, sweep);
+    let lock = text::json(&lock_path, collector)
+        .value()
+        .unwrap_or_default();
+    let locked = object(&lock, "plugins", &lock_path, collector);
 
     let mut names: Vec<&String> = dependencies.keys().collect();
     names.extend(
@@ -132,7 +139,7 @@ fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'
             .keys()
             .filter(|name| !dependencies.contains_key(*name)),
     );
-    let names = sweep.bounded(names, "dependencies", &package_path);
+    let names = collector.bounded(names, "dependencies", &package_path);
     let mut plugins = Vec::new();
     for name in names {
         let folder = paths::join(&modules, name);
@@ -143,25 +150,25 @@ fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'
             let hint = format!(
                 "install it again with `omp plugin install {name}`, or remove it from this file"
             );
-            sweep.problem(Problem::warning(message).at(&lock_path).hint(hint));
-            sweep.ignored(
+            collector.problem(Problem::warning(message).at(&lock_path).hint(hint));
+            collector.ignored(
                 folder,
                 "a left-over of the lock file: neither a dependency nor a link",
             );
             continue;
         }
-        let Some(manifest) = manifest(&folder, sweep) else {
+        let Some(manifest) = manifest(&folder, collector) else {
             continue;
         };
         let state = locked.get(name);
         if state.is_some_and(|state| state.get("enabled").and_then(Value::as_bool) != Some(true)) {
             let by = lock_path.display().to_string();
-            sweep.note(folder, Verdict::Disabled { by });
+            collector.note(folder, Verdict::Disabled { by });
             continue;
         }
         if overrides.disabled.contains(name) {
             let by = overrides.path.display().to_string();
-            sweep.note(folder, Verdict::Disabled { by });
+            collector.note(folder, Verdict::Disabled { by });
             continue;
         }
         let chosen = overrides
@@ -184,9 +191,9 @@ fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'
 
 /// Returns the `omp` or `pi` object of a package. Packages without one are not plugins and are not
 /// reported, because most of `node_modules` is like that.
-fn manifest(folder: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
+fn manifest(folder: &Path, collector: &mut Collector<'_>) -> Option<Map<String, Value>> {
     let path = folder.join("package.json");
-    let package = text::json(&path, sweep).value()?;
+    let package = text::json(&path, collector).value()?;
     let keys = ["omp", "pi"].into_iter();
     let found = keys
         .filter_map(|key| Some((key, package.get(key).filter(|value| is_truthy(value))?)))
@@ -196,11 +203,11 @@ fn manifest(folder: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> 
         Some((key, _)) => {
             let message = format!("`{key}` is not an object, so the plugin offers nothing");
             let hint = format!("write it like `\"{key}\": {{\"tools\": [\"tools/x.ts\"]}}`");
-            sweep.problem(Problem::warning(message).at(path).hint(hint));
+            collector.problem(Problem::warning(message).at(path).hint(hint));
             None
         }
         None => {
-            sweep.ignored(
+            collector.ignored(
                 folder,
                 "no plugin: its package.json has neither `omp` nor `pi`",
             );
@@ -215,13 +222,18 @@ fn is_truthy(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && *value != "" && *value != 0
 }
 
-fn object(value: &Value, key: &str, path: &Path, sweep: &mut Sweep<'_>) -> Map<String, Value> {
+fn object(
+    value: &Value,
+    key: &str,
+    path: &Path,
+    collector: &mut Collector<'_>,
+) -> Map<String, Value> {
     match value.get(key) {
         Some(Value::Object(map)) => map.clone(),
         None | Some(Value::Null) => Map::new(),
         Some(_) => {
             let message = format!("`{key}` is not an object");
-            sweep.problem(
+            collector.problem(
                 Problem::warning(message)
                     .at(path)
                     .hint("it counts as empty; correct the file"),

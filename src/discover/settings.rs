@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::sweep::Sweep;
+use super::collector::Collector;
 use super::text;
 use crate::config::{Config, paths};
 use crate::tool::Level;
@@ -33,7 +33,7 @@ impl OmpSettings {
     pub(super) fn read(
         config: &Config,
         project_decides: bool,
-        sweep: &mut Sweep<'_>,
+        collector: &mut Collector<'_>,
     ) -> OmpSettings {
         let project = config.cwd.join(".omp");
         let user = &config.roots.omp_agent;
@@ -43,9 +43,9 @@ impl OmpSettings {
                 .extension()
                 .is_some_and(|extension| extension == "json");
             let parsed = if is_json {
-                text::json(&path, sweep)
+                text::json(&path, collector)
             } else {
-                text::yaml(&path, sweep)
+                text::yaml(&path, collector)
             };
             let is_there = !matches!(parsed, text::Parsed::Missing);
             files.extend(
@@ -66,17 +66,17 @@ impl OmpSettings {
         let (of_project, of_user) = files.split_at(split.count());
         if project_decides {
             return OmpSettings {
-                extensions: extensions(&files, config, sweep),
-                disabled_extensions: named(&files, "disabledExtensions", sweep),
-                disabled_providers: named(&files, "disabledProviders", sweep),
+                extensions: extensions(&files, config, collector),
+                disabled_extensions: named(&files, "disabledExtensions", collector),
+                disabled_providers: named(&files, "disabledProviders", collector),
             };
         }
-        let mut all_extensions = extensions(of_user, config, sweep);
-        all_extensions.extend(extensions(of_project, config, sweep));
+        let mut all_extensions = extensions(of_user, config, collector);
+        all_extensions.extend(extensions(of_project, config, collector));
         OmpSettings {
             extensions: all_extensions,
-            disabled_extensions: named(of_user, "disabledExtensions", sweep),
-            disabled_providers: named(of_user, "disabledProviders", sweep),
+            disabled_extensions: named(of_user, "disabledExtensions", collector),
+            disabled_providers: named(of_user, "disabledProviders", collector),
         }
     }
 }
@@ -84,7 +84,7 @@ impl OmpSettings {
 fn first_list<'a>(
     files: &'a [SettingsFile],
     key: &str,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Option<(&'a SettingsFile, Vec<&'a str>)> {
     files.iter().find_map(|file| {
         let list = file.value.get(key)?.as_array()?;
@@ -92,12 +92,16 @@ fn first_list<'a>(
             .iter()
             .filter_map(Value::as_str)
             .filter(|text| !text.is_empty());
-        Some((file, sweep.bounded(texts.collect(), key, &file.path)))
+        Some((file, collector.bounded(texts.collect(), key, &file.path)))
     })
 }
 
-fn named(files: &[SettingsFile], key: &str, sweep: &mut Sweep<'_>) -> Vec<(String, PathBuf)> {
-    let Some((file, names)) = first_list(files, key, sweep) else {
+fn named(
+    files: &[SettingsFile],
+    key: &str,
+    collector: &mut Collector<'_>,
+) -> Vec<(String, PathBuf)> {
+    let Some((file, names)) = first_list(files, key, collector) else {
         return Vec::new();
     };
     names
@@ -109,9 +113,9 @@ fn named(files: &[SettingsFile], key: &str, sweep: &mut Sweep<'_>) -> Vec<(Strin
 fn extensions(
     files: &[SettingsFile],
     config: &Config,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
 ) -> Vec<(PathBuf, Level)> {
-    let Some((file, entries)) = first_list(files, "extensions", sweep) else {
+    let Some((file, entries)) = first_list(files, "extensions", collector) else {
         return Vec::new();
     };
     let resolved = entries.into_iter().map(|entry| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::sweep::Sweep;
+use super::collector::Collector;
 use crate::config::{paths, yaml};
 use crate::tool::Problem;
 
@@ -30,8 +30,8 @@ impl Parsed {
     }
 }
 
-pub(super) fn json(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
-    read(path, sweep, |text| {
+pub(super) fn json(path: &Path, collector: &mut Collector<'_>) -> Parsed {
+    read(path, collector, |text| {
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             let end = message.rfind(" at line ").unwrap_or(message.len());
@@ -44,8 +44,8 @@ pub(super) fn json(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
     })
 }
 
-pub(super) fn yaml(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
-    read(path, sweep, |text| {
+pub(super) fn yaml(path: &Path, collector: &mut Collector<'_>) -> Parsed {
+    read(path, collector, |text| {
         // An empty document is an empty value, hence the `Option`.
         let parsed = serde_saphyr::from_str::<Option<Value>>(text);
         parsed.map(Option::unwrap_or_default).map_err(|error| {
@@ -60,10 +60,10 @@ pub(super) fn yaml(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
 
 fn read(
     path: &Path,
-    sweep: &mut Sweep<'_>,
+    collector: &mut Collector<'_>,
     parse: impl Fn(&str) -> Result<Value, Fault>,
 ) -> Parsed {
-    sweep.reads(path);
+    collector.reads(path);
     let parsed = match paths::read_text(path) {
         Ok(None) => return Parsed::Missing,
         Ok(Some(text)) if text.len() > MAX_BYTES => Err(Fault {
@@ -85,7 +85,7 @@ fn read(
             let hint =
                 "correct the file; until then it counts as absent, everything else is loaded";
             let problem = Problem::warning(fault.message).at(path).hint(hint);
-            sweep.problem(match fault.place {
+            collector.problem(match fault.place {
                 Some((line, column)) => problem.place(line, column),
                 None => problem,
             });

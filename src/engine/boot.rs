@@ -14,14 +14,15 @@ use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
 use sys_traits::impls::RealSys;
 use url::Url;
 
-use super::compiled::Compiled;
 use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
-use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
-use super::memory::Alarm;
+use super::memory::HeapLimit;
+use super::op_host::OpHost;
+use super::transpile_cache::Compiled;
 use super::{
-    EngineOptions, IsolateKey, bytecode, eval_guard, platform, refusal, snapshot, sqlite, witness,
+    EngineOptions, IsolateKey, code_cache, eval_guard, load_trace, platform, refusal, snapshot,
+    sqlite,
 };
 use crate::tool::{Permission, PermissionProfile};
 
@@ -50,7 +51,7 @@ pub(super) struct Functions {
 const WASM_PAGES_PER_MB: u32 = 16;
 
 /// Limit of the WebAssembly standard for the pages of one memory.
-const MOST_WASM_PAGES: u32 = 1 << 16;
+const MAX_WASM_PAGES: u32 = 1 << 16;
 
 /// V8 must be set up once, before the first isolate.
 static PLATFORM: Once = Once::new();
@@ -62,8 +63,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub(super) fn boot(
     options: &EngineOptions,
     key: &IsolateKey,
-    link: Rc<Link>,
-    alarm: &Alarm,
+    link: Rc<OpHost>,
+    alarm: &HeapLimit,
 ) -> Result<Booted, String> {
     let _alone = one_at_a_time();
     start_v8(options.heap_mb);
@@ -99,7 +100,7 @@ pub(super) fn boot(
 /// Sets V8 up, once in the life of the process. `heap_mb` limits each WebAssembly memory.
 pub(super) fn start_v8(heap_mb: u32) {
     PLATFORM.call_once(|| {
-        witness::open_eyes();
+        load_trace::install_recorder();
         sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -108,7 +109,7 @@ pub(super) fn start_v8(heap_mb: u32) {
             "--wasm-max-mem-pages={}",
             heap_mb
                 .saturating_mul(WASM_PAGES_PER_MB)
-                .min(MOST_WASM_PAGES)
+                .min(MAX_WASM_PAGES)
         ));
         deno_core::JsRuntime::init_platform(Some(platform::new()));
     });
@@ -132,7 +133,7 @@ fn make_worker(
     options: &EngineOptions,
     profile: &PermissionProfile,
     main: &Url,
-    alarm: &Alarm,
+    alarm: &HeapLimit,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
@@ -181,7 +182,7 @@ fn make_worker(
             ..Default::default()
         },
     );
-    let scripts = compiled.map(bytecode::of_scripts);
+    let scripts = compiled.map(code_cache::of_scripts);
     worker.js_runtime.set_eval_context_code_cache_cbs(scripts);
     Ok(worker)
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
-use super::module::{MOST_ISOLATES, NO_ISOLATE};
+use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::requests::Withdrawn;
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped, Tier};
@@ -29,7 +29,7 @@ pub enum Ended {
     /// The call did not end after its cancellation. It was abandoned or killed.
     Killed(Stopped),
     /// The isolate ran out of memory while this call alone ran in it.
-    RanAway(Lost),
+    OutOfMemory(Lost),
     /// The tool's file differs from the version that was advertised to callers; the text says how.
     Changed(String),
     /// The call could not be run, or its isolate was lost meanwhile.
@@ -53,7 +53,7 @@ impl Module {
         match &ctx.gate {
             Some(gate) => {
                 with_rights(gate.unasked())
-                    .invoke_behind(&**gate, index, call_id, arguments, ctx, with_rights)
+                    .invoke_with_approval(&**gate, index, call_id, arguments, ctx, with_rights)
                     .await
             }
             None => {
@@ -71,7 +71,7 @@ impl Module {
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
-        for _ in 0..MOST_ISOLATES {
+        for _ in 0..MAX_ISOLATES {
             let isolate = match self.isolate_for_call(index, ctx).await {
                 Ok(isolate) => isolate,
                 Err(ended) => return ended,
@@ -144,11 +144,11 @@ impl Module {
     /// another isolate. Leftover work that blocks the isolate is ended after the grace period.
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
-        let grace = self.engine.0.options.grace(self.key.domain);
+        let grace = self.engine.inner.options.grace(self.key.domain);
         tokio::select! {
             biased;
             answer = &mut asked.answer => return answer,
-            () = self.engine.0.lookout.tick() => {}
+            () = self.engine.inner.timer.tick() => {}
         }
         let look = tokio::time::sleep_until(asked_at + BUSY.min(grace));
         tokio::pin!(look);
@@ -163,10 +163,10 @@ impl Module {
             isolate.tell_start(asked);
             let waited = asked_at.elapsed();
             if waited >= grace {
-                isolate.terminate_if_haunted();
+                isolate.terminate_if_blocked_by_leftover_work();
                 is_waiting = false;
             } else if is_waiting {
-                self.engine.relieve(isolate, self);
+                self.engine.migrate_if_blocked(isolate, self);
             }
             // The interval grows, because ten thousand calls may wait. One check falls on the end
             // of the grace period.
@@ -191,7 +191,7 @@ impl Module {
             None,
         );
         match tokio::time::timeout(
-            self.engine.0.options.load_timeout(self.key.domain),
+            self.engine.inner.options.load_timeout(self.key.domain),
             asked.answer,
         )
         .await
@@ -239,21 +239,23 @@ impl Module {
                 isolate.forget(&asked);
                 return Ended::NotStarted(why);
             }
-            () = ctx.patience(self.engine.0.options.grace(self.key.domain)) => {}
+            () = ctx.grace_period(self.engine.inner.options.grace(self.key.domain)) => {}
         }
         // If the grace period was cut short, the isolate may not have had time to answer.
-        let glance = match ctx.hurry().is_cancelled() {
-            true => BUSY,
-            false => Duration::ZERO,
+        let glance = if ctx.force_token().is_cancelled() {
+            BUSY
+        } else {
+            Duration::ZERO
         };
         if alive.answered_within(glance).await {
             isolate.retire(asked.id);
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");
         }
-        match has_started {
-            true => Ended::Killed(why),
-            false => Ended::NotStarted(why),
+        if has_started {
+            Ended::Killed(why)
+        } else {
+            Ended::NotStarted(why)
         }
     }
 }
@@ -273,7 +275,7 @@ pub(super) fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
         Ok(Answer::Refused(text)) => Ended::Refused(text),
         Ok(Answer::Failed(text)) => Ended::Lost(Lost(text)),
         Ok(Answer::Lost(lost)) => Ended::Lost(lost),
-        Ok(Answer::RanAway(lost)) => Ended::RanAway(lost),
+        Ok(Answer::OutOfMemory(lost)) => Ended::OutOfMemory(lost),
         Ok(Answer::Withdrawn) => Ended::NotStarted(why.unwrap_or(Stopped::Cancelled)),
         Ok(Answer::NotStarted) => return None,
         Err(_) => not_started(),

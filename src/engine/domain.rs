@@ -39,12 +39,12 @@ impl Hash for IsolateKey {
 impl Engine {
     /// Returns the key of modules of `domain` for code that runs before any approval.
     pub fn isolate_key(&self, domain: TrustDomain) -> IsolateKey {
-        self.isolate_key_of_tier(domain, self.0.options.unasked)
+        self.isolate_key_of_tier(domain, self.inner.options.unasked)
     }
 
     /// Returns the key of modules of `domain` for calls with the rights of `tier`.
     pub(super) fn isolate_key_of_tier(&self, domain: TrustDomain, tier: Tier) -> IsolateKey {
-        let options = &self.0.options;
+        let options = &self.inner.options;
         let permissions = match domain {
             TrustDomain::Project => &options.project.permissions,
             TrustDomain::User | TrustDomain::Plugins => &options.permissions,

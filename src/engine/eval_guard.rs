@@ -4,6 +4,11 @@
 //! The `v8` crate has no binding for the two functions of V8 that this needs, so they are declared
 //! here by their linker names. A V8 that lacks them, or has other parameters, does not link.
 
+#![expect(
+    unsafe_code,
+    reason = "the `v8` crate has no binding for these functions of V8"
+)]
+
 use std::cell::RefCell;
 use std::sync::Arc;
 

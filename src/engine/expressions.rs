@@ -6,6 +6,8 @@
 //! is terminated when it exceeds one second or a small heap. The isolate boots when the first
 //! expression is evaluated.
 
+#![expect(unsafe_code, reason = "V8 passes the state of a callback as a pointer")]
+
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -24,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 const HEAP: usize = 64 << 20;
 
 /// Upper bound of one allocation of V8; see `memory.rs`.
-const ROOM_TO_END_IN: usize = 3 << 30;
+const TERMINATION_HEADROOM: usize = 3 << 30;
 
 /// Stack for V8's own limit on recursion and for the Rust frames below it.
 const STACK_SIZE: usize = 4 << 20;
@@ -198,20 +200,20 @@ fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
 /// One isolate with its alarm, which must outlive it: fields are dropped in their order.
 struct Room {
     isolate: v8::OwnedIsolate,
-    alarm: Box<Alarm>,
+    alarm: Box<HeapLimit>,
 }
 
-struct Alarm {
+struct HeapLimit {
     handle: v8::IsolateHandle,
     is_full: AtomicBool,
 }
 
 extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
     // SAFETY: `data` is the alarm that outlives its isolate; it is only read.
-    let alarm = unsafe { &*data.cast::<Alarm>() };
+    let alarm = unsafe { &*data.cast::<HeapLimit>() };
     alarm.is_full.store(true, Ordering::Relaxed);
     alarm.handle.terminate_execution();
-    current + ROOM_TO_END_IN
+    current + TERMINATION_HEADROOM
 }
 
 impl Room {
@@ -220,7 +222,7 @@ impl Room {
         let alone = boot::one_at_a_time();
         let mut isolate = v8::Isolate::new(params);
         drop(alone);
-        let alarm = Box::new(Alarm {
+        let alarm = Box::new(HeapLimit {
             handle: isolate.thread_safe_handle(),
             is_full: AtomicBool::new(false),
         });

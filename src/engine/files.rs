@@ -7,6 +7,8 @@
 //! - An isolate has a limited number of open files, so that the others and the host find
 //!   descriptors.
 
+#![expect(unsafe_code, reason = "Deno gives descriptors as numbers")]
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fs;
@@ -87,9 +89,10 @@ fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
 /// Returns the kind of use that opening a file with these options is.
 fn use_of(options: OpenOptions) -> Use {
     let writes = options.write || options.append || options.create || options.truncate;
-    match writes || options.create_new {
-        true => Use::Write,
-        false => Use::Read,
+    if writes || options.create_new {
+        Use::Write
+    } else {
+        Use::Read
     }
 }
 
@@ -310,7 +313,7 @@ real_files! {
         }
 
         async fn copy_file_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
-            self.note_copied(&from.to_path_buf());
+            self.note_copied(&from);
             let copy = move || copy_whole(&from.as_checked_path(), &to.as_checked_path());
             tokio::task::spawn_blocking(copy).await.map_err(io::Error::other)?
         }
@@ -325,7 +328,7 @@ real_files! {
             let (source, target) = (from.to_path_buf(), to.to_path_buf());
             let check = move || Ok(procfs::check_copy(&source, &target)?);
             checked_later(&from, Use::Read, check).await?;
-            self.note_copied(&from.to_path_buf());
+            self.note_copied(&from);
             RealFs.cp_async(from, to).await
         }
 

@@ -7,17 +7,17 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::homes::{Homes, Moves};
-use super::isolate::Loners;
-use super::lazy::Listener;
+use super::isolate::DedicatedModules;
+use super::lazy_module::Listener;
+use super::placement::{IsolatePool, Migrations};
 use super::{Engine, lock};
 
 /// The isolates of one generation's modules, and the state that these modules share.
 #[derive(Default)]
 pub(super) struct Generation {
-    pub(super) homes: tokio::sync::Mutex<Homes>,
-    pub(super) moves: Moves,
-    pub(super) loners: Arc<Loners>,
+    pub(super) homes: tokio::sync::Mutex<IsolatePool>,
+    pub(super) moves: Migrations,
+    pub(super) loners: Arc<DedicatedModules>,
     /// The modules that listen for session events.
     pub(super) listeners: Mutex<Vec<Listener>>,
 }
@@ -44,11 +44,14 @@ impl Engine {
     /// Returns a handle of the same engine with a new generation. Its modules share nothing with
     /// those that were loaded through another handle. Starts nothing.
     pub fn new_generation(&self) -> Engine {
-        Engine(self.0.clone(), self.0.generations.begin())
+        Engine {
+            inner: self.inner.clone(),
+            generation: self.inner.generations.begin(),
+        }
     }
 
     /// Returns true if modules loaded through both handles share isolates.
     pub fn is_same_generation(&self, other: &Engine) -> bool {
-        Arc::ptr_eq(&self.1, &other.1)
+        Arc::ptr_eq(&self.generation, &other.generation)
     }
 }

@@ -16,11 +16,11 @@ use std::time::Duration;
 use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::drawing::Brush;
+use super::load_trace::LoadTrace;
 use super::pending::PendingActions;
-use super::requests::{Caller, Doom, Purpose, Requests, Slot, Withdrawn};
-use super::witness::Notes;
-use super::{EngineOptions, IsolateKey, Programs, thread, undertaker};
+use super::render::RenderGuard;
+use super::requests::{Caller, Purpose, Requests, Slot, Termination, Withdrawn};
+use super::{EngineOptions, IsolateKey, Programs, termination, thread};
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
@@ -36,7 +36,7 @@ pub(super) struct Isolate {
 pub(super) struct Shared {
     /// Reason for which the isolate must end now. Set before V8 is terminated, so that the thread
     /// does not take the termination for an error of a tool.
-    pub(super) doomed: OnceLock<Doom>,
+    pub(super) termination: OnceLock<Termination>,
     /// Set if the isolate takes no new work and ends with its last call.
     pub(super) retired: AtomicBool,
     /// The pending actions of all isolates.
@@ -47,14 +47,14 @@ pub(super) struct Shared {
     /// Set if state that the modules of one isolate share was changed, such as `process.env`.
     pub(super) has_shared_state: AtomicBool,
     /// The render request that the thread runs.
-    pub(super) brush: Brush,
+    pub(super) brush: RenderGuard,
     /// The modules that need an isolate each; `None` if this isolate belongs to one of them.
-    loners: Option<Arc<Loners>>,
+    loners: Option<Arc<DedicatedModules>>,
     programs: Arc<dyn Programs>,
     /// The key of the modules in this isolate.
     pub(super) key: IsolateKey,
     /// Dependencies of module loads, by the number of the request, until they are taken.
-    witnessed: Mutex<HashMap<u32, Notes>>,
+    witnessed: Mutex<HashMap<u32, LoadTrace>>,
     life: OnceLock<Life>,
     /// True when the thread has ended or was abandoned.
     gone: watch::Sender<bool>,
@@ -66,9 +66,9 @@ pub(super) struct Shared {
 
 /// The modules that changed built-in functions, so that each needs an isolate of its own.
 #[derive(Default)]
-pub(super) struct Loners(Mutex<HashSet<u32>>);
+pub(super) struct DedicatedModules(Mutex<HashSet<u32>>);
 
-impl Loners {
+impl DedicatedModules {
     pub(super) fn contain(&self, module: u32) -> bool {
         self.modules().contains(&module)
     }
@@ -188,7 +188,7 @@ pub enum Answer {
     /// The isolate ended before the request did.
     Lost(Lost),
     /// The isolate ran out of memory while this request alone ran in it.
-    RanAway(Lost),
+    OutOfMemory(Lost),
     /// The isolate ended before JavaScript saw the request.
     NotStarted,
     /// The call was cancelled before its tool started.
@@ -211,17 +211,17 @@ pub(super) struct Ping(Option<oneshot::Receiver<()>>);
 impl Shared {
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
     /// reason counts.
-    pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
+    pub(super) fn terminate(self: &Arc<Self>, terminate: Termination) {
         // Code that no request waits for is most often near its end. It may be loading a built-in
         // module of Deno, which panics when it is interrupted. A full heap cannot wait.
-        let may_end_by_itself = !doom.is_out_of_memory && self.requests.is_idle();
-        if self.doomed.set(doom).is_err() {
+        let may_end_by_itself = !terminate.is_out_of_memory && self.requests.is_idle();
+        if self.termination.set(terminate).is_err() {
             return;
         }
         if !may_end_by_itself {
             self.terminate_javascript();
         }
-        undertaker::bury(self, &self.programs);
+        termination::spawn_watchdog(self, &self.programs);
     }
 
     /// Makes V8 return from whatever JavaScript it runs.
@@ -233,7 +233,7 @@ impl Shared {
 
     /// Gives `module` an isolate of its own, so that no other module sees what it changed here.
     /// What runs may end, but nothing new comes. Returns false if the isolate is its own already.
-    pub(super) fn keep_alone(&self, module: u32) -> bool {
+    pub(super) fn require_own_isolate(&self, module: u32) -> bool {
         let Some(loners) = &self.loners else {
             return false;
         };
@@ -243,13 +243,13 @@ impl Shared {
     }
 
     /// Stores the dependencies of the load `id`. Called before the load is answered.
-    pub(super) fn witnessed(&self, id: u32, notes: Notes) {
+    pub(super) fn witnessed(&self, id: u32, notes: LoadTrace) {
         let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
         witnessed.insert(id, notes);
     }
 
     /// Takes the dependencies of the load `id`.
-    pub(super) fn take_witnessed(&self, id: u32) -> Option<Notes> {
+    pub(super) fn take_witnessed(&self, id: u32) -> Option<LoadTrace> {
         let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
         witnessed.remove(&id)
     }
@@ -273,13 +273,13 @@ impl Shared {
     }
 
     /// Waits for the end of the thread. Returns true if it has ended in that time.
-    pub(super) fn has_ended_within(&self, patience: Duration) -> bool {
+    pub(super) fn has_ended_within(&self, timeout: Duration) -> bool {
         let ended = self
             .ended
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         // Nothing is ever sent: an error other than a timeout means that the thread has ended.
-        ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+        ended.recv_timeout(timeout) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// Waits until the thread has ended or was abandoned.
@@ -295,7 +295,7 @@ impl Shared {
     }
 
     /// Leaves the isolate's memory to the system, because the program ends with the isolate.
-    pub(super) fn leave_memory(&self) {
+    pub(super) fn skip_teardown(&self) {
         self.leaves_memory.store(true, Ordering::Release);
     }
 
@@ -306,13 +306,13 @@ impl Shared {
 
     /// Answers all requests that still wait, and those that come later.
     pub(super) fn answer_all(&self) {
-        let retired = || Doom {
+        let retired = || Termination {
             why: RETIRED.to_owned(),
             is_out_of_memory: false,
         };
-        let doom = self.doomed.get().cloned().unwrap_or_else(retired);
-        self.requests.close(&doom);
-        self.pending.home_lost(self.home, &doom.why);
+        let terminate = self.termination.get().cloned().unwrap_or_else(retired);
+        self.requests.close(&terminate);
+        self.pending.home_lost(self.home, &terminate.why);
     }
 
     /// Answers all requests, and ends all waiting for the end of the thread.
@@ -328,19 +328,19 @@ impl Isolate {
         options: &EngineOptions,
         key: &IsolateKey,
         pending: Arc<PendingActions>,
-        loners: Option<Arc<Loners>>,
+        loners: Option<Arc<DedicatedModules>>,
     ) -> Result<Arc<Isolate>, String> {
         tracing::debug!("an isolate starts");
         let home = pending.new_home();
         let (alive, ended) = std::sync::mpsc::channel();
         let shared = Arc::new(Shared {
-            doomed: OnceLock::new(),
+            termination: OnceLock::new(),
             retired: AtomicBool::new(false),
             pending,
             home,
             requests: Requests::default(),
             has_shared_state: AtomicBool::new(false),
-            brush: Brush::default(),
+            brush: RenderGuard::default(),
             leaves_memory: AtomicBool::new(false),
             loners,
             programs: options.programs.clone(),
@@ -365,7 +365,7 @@ impl Isolate {
 
     /// Returns false if the isolate is retired, terminated or gone.
     pub(super) fn takes_work(&self) -> bool {
-        self.shared.doomed.get().is_none()
+        self.shared.termination.get().is_none()
             && !self.shared.retired.load(Ordering::Acquire)
             && !self.asks.is_closed()
     }
@@ -378,9 +378,9 @@ impl Isolate {
     /// Returns the reason for which it takes no more work.
     pub(super) fn why_not(&self) -> &str {
         self.shared
-            .doomed
+            .termination
             .get()
-            .map_or(RETIRED, |doom| doom.why.as_str())
+            .map_or(RETIRED, |terminate| terminate.why.as_str())
     }
 
     /// Sends a request; `make` receives its number.
@@ -427,7 +427,7 @@ impl Isolate {
 
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost.
     pub(super) fn terminate(&self, why: &str) {
-        self.shared.doom(Doom {
+        self.shared.terminate(Termination {
             why: why.to_owned(),
             is_out_of_memory: false,
         });
@@ -435,8 +435,8 @@ impl Isolate {
     }
 
     /// Ends the isolate if leftover work of calls that have ended keeps it busy.
-    pub(super) fn terminate_if_haunted(&self) {
-        if self.shared.requests.is_blocked_by_nobody() {
+    pub(super) fn terminate_if_blocked_by_leftover_work(&self) {
+        if self.shared.requests.is_blocked_without_running_call() {
             self.terminate("something that an earlier call left behind never paused");
         }
     }

@@ -9,6 +9,11 @@
 //! of the two it means. So after a refusal the heap limit is only extended for a time. The next
 //! large collection shows if the heap is too large, and the extension ends with the turn.
 
+#![expect(
+    unsafe_code,
+    reason = "V8 takes allocators and callbacks with pointers"
+)]
+
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -18,15 +23,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use deno_core::v8;
 
 use super::isolate::Shared;
-use super::requests::Doom;
+use super::requests::Termination;
 
 /// Upper bound of one allocation of V8: the longest two-byte string, the longest array. V8 aborts
 /// the process when a single allocation does not fit, even if the isolate is being terminated.
-const ROOM_TO_END_IN: usize = 3 << 30;
+const TERMINATION_HEADROOM: usize = 3 << 30;
 
 /// State of an isolate's memory limits. Must outlive the isolate, which may call back until its
 /// very end.
-pub(super) struct Alarm {
+pub(super) struct HeapLimit {
     shared: Arc<Shared>,
     buffers: Arc<Buffers>,
     limit_mb: u32,
@@ -34,9 +39,9 @@ pub(super) struct Alarm {
     has_lent: AtomicBool,
 }
 
-impl Alarm {
-    pub(super) fn new(shared: &Arc<Shared>, limit_mb: u32) -> Box<Alarm> {
-        Box::new(Alarm {
+impl HeapLimit {
+    pub(super) fn new(shared: &Arc<Shared>, limit_mb: u32) -> Box<HeapLimit> {
+        Box::new(HeapLimit {
             shared: shared.clone(),
             buffers: Arc::new(Buffers {
                 used: AtomicUsize::new(0),
@@ -59,12 +64,16 @@ impl Alarm {
     pub(super) fn watch(&self, isolate: &mut v8::OwnedIsolate) {
         let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
         isolate.add_near_heap_limit_callback(heap_is_full, data);
-        isolate.add_gc_epilogue_callback(heap_was_swept, data, v8::GCType::kGCTypeMarkSweepCompact);
+        isolate.add_gc_epilogue_callback(
+            heap_was_collected,
+            data,
+            v8::GCType::kGCTypeMarkSweepCompact,
+        );
     }
 
     /// Ends the extension of the heap limit, if there is one. Must not be called while JavaScript
     /// runs.
-    pub(super) fn take_room_back(&self, isolate: &mut v8::OwnedIsolate) {
+    pub(super) fn restore_headroom(&self, isolate: &mut v8::OwnedIsolate) {
         if self.has_lent.swap(false, Ordering::Relaxed) {
             let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
             isolate.remove_near_heap_limit_callback(heap_is_full, self.buffers.limit);
@@ -73,7 +82,7 @@ impl Alarm {
     }
 
     fn ring(&self, what: &str) {
-        self.shared.doom(Doom {
+        self.shared.terminate(Termination {
             why: format!(
                 "it ran out of memory (the limit of {what} is {} MB)",
                 self.limit_mb
@@ -84,29 +93,29 @@ impl Alarm {
 }
 
 extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
-    // SAFETY: `data` is the `Alarm` that outlives the isolate; it is only read.
-    let alarm = unsafe { &*data.cast::<Alarm>() };
+    // SAFETY: `data` is the `HeapLimit` that outlives the isolate; it is only read.
+    let alarm = unsafe { &*data.cast::<HeapLimit>() };
     if alarm.buffers.has_refused.load(Ordering::Relaxed) {
         let has_room = alarm.has_lent.swap(true, Ordering::Relaxed);
         return if has_room {
             current
         } else {
-            current + ROOM_TO_END_IN
+            current + TERMINATION_HEADROOM
         };
     }
     alarm.ring("its heap");
     // The room is used only if the allocation that caused the callback needs it.
-    current + ROOM_TO_END_IN
+    current + TERMINATION_HEADROOM
 }
 
-unsafe extern "C" fn heap_was_swept(
+unsafe extern "C" fn heap_was_collected(
     isolate: v8::UnsafeRawIsolatePtr,
     _kind: v8::GCType,
     _flags: v8::GCCallbackFlags,
     data: *mut c_void,
 ) {
-    // SAFETY: `data` is the `Alarm` that outlives the isolate; it is only read.
-    let alarm = unsafe { &*data.cast::<Alarm>() };
+    // SAFETY: `data` is the `HeapLimit` that outlives the isolate; it is only read.
+    let alarm = unsafe { &*data.cast::<HeapLimit>() };
     // SAFETY: V8 gives the isolate that it has just swept, on that isolate's thread.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
     let heap = isolate.get_heap_statistics();
@@ -154,9 +163,10 @@ impl Buffers {
         let before = self.used.fetch_add(size, Ordering::Relaxed);
         // V8 aborts the process where Deno's own code requests a buffer and gets none (an HTTP
         // parser does), so small buffers may exceed the limit.
-        let limit = match size <= SMALL {
-            true => self.limit + RESERVE,
-            false => self.limit,
+        let limit = if size <= SMALL {
+            self.limit + RESERVE
+        } else {
+            self.limit
         };
         if before.saturating_add(size) <= limit {
             // SAFETY: the size is not zero.

@@ -4,53 +4,53 @@
 //! isolate runs on a thread of its own and contains modules. A thread that does not answer is ended
 //! from outside. Programs are started elsewhere, by an implementation of [`Programs`].
 
-mod asking;
+mod advertised;
+mod approved_call;
 mod boot;
-mod bytecode;
 mod cache;
 mod call;
-mod compiled;
+mod coarse_timer;
+mod code_cache;
 mod domain;
-mod drawing;
 mod eval_guard;
 mod expressions;
 mod extension;
 mod files;
-mod gated;
 mod generation;
 pub mod graph;
-mod homes;
 mod isolate;
-mod kinship;
-mod last_stand;
-mod lazy;
-mod link;
+mod isolation;
+mod lazy_module;
+mod load_batch;
+mod load_trace;
 mod loader;
-mod lookout;
 mod memory;
 mod module;
+mod op_host;
 mod options;
-mod patience;
+mod panic_guard;
 mod pending;
+mod placement;
 mod platform;
 mod procfs;
+mod prompts;
 mod refusal;
+mod render;
 mod requests;
-mod round;
 mod schema_check;
 mod screen;
 mod session;
-mod showing;
 mod snapshot;
+mod spin_wait;
 mod sqlite;
-mod stuck;
+mod stuck_threads;
+mod termination;
 mod thread;
-mod told;
-mod undertaker;
+mod transpile_cache;
 mod users;
 mod verify;
 mod version;
-mod witness;
+mod widgets;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,31 +63,34 @@ use crate::tool::{Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
 pub use call::Ended;
+use coarse_timer::CoarseTimer;
 pub use domain::IsolateKey;
-pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
 pub use isolate::Lost;
 use isolate::Shared;
-pub use kinship::Kin;
+pub use isolation::CodeSet;
+pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub(crate) use loader::is_provided;
-use lookout::Lookout;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
 pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
-pub(crate) use patience::has_several_cores;
 use pending::PendingActions;
-use requests::Doom;
-pub use round::{Described, Round, Wanted};
+pub use render::Drawn;
+use requests::Termination;
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
+pub(crate) use spin_wait::has_several_cores;
 pub use verify::Verifier;
 pub use version::version;
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Arc<Generation>);
+pub struct Engine {
+    inner: Arc<Inner>,
+    generation: Arc<Generation>,
+}
 
 struct Inner {
     options: EngineOptions,
@@ -97,7 +100,7 @@ struct Inner {
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
-    lookout: Arc<Lookout>,
+    timer: Arc<CoarseTimer>,
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
 }
@@ -106,17 +109,17 @@ impl Engine {
     /// Returns an engine that has not started anything yet.
     pub fn new(options: EngineOptions) -> Self {
         let inner = Arc::new(Inner {
-            pending: Arc::new(PendingActions::new(options.has_later)),
+            pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
             expressions: Expressions::new(options.heap_mb),
-            lookout: Arc::default(),
+            timer: Arc::default(),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
         });
         let generation = inner.generations.begin();
-        Engine(inner, generation)
+        Engine { inner, generation }
     }
 
     /// Loads the module with the tool `resolve`, which ends pending actions. Its calls run in the
@@ -132,24 +135,24 @@ impl Engine {
 
     /// Returns the number of threads on which native code of killed tools still runs.
     pub fn stuck_threads() -> usize {
-        stuck::count()
+        stuck_threads::count()
     }
 
     /// Returns the evaluator of small expressions, whose isolate no module shares.
     pub fn expressions(&self) -> &Expressions {
-        &self.0.expressions
+        &self.inner.expressions
     }
 
     /// Sets the files that the project's modules may load from now on.
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
-        if let Some(verifier) = &self.0.options.verifier {
+        if let Some(verifier) = &self.inner.options.verifier {
             verifier.trust(files);
         }
     }
 
     /// Returns the files that the project's modules loaded although they are not trusted yet.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
-        let verifier = self.0.options.verifier.as_ref();
+        let verifier = self.inner.options.verifier.as_ref();
         verifier
             .map(|verifier| verifier.learned())
             .unwrap_or_default()
@@ -157,39 +160,39 @@ impl Engine {
 
     /// Returns true if tools may leave actions pending.
     pub fn offers_pending(&self) -> bool {
-        self.0.pending.is_offered()
+        self.inner.pending.is_offered()
     }
 
     /// Forbids tools to leave actions pending from now on.
-    pub fn withhold_pending(&self) {
-        self.0.pending.withhold();
+    pub fn disable_pending_actions(&self) {
+        self.inner.pending.withhold();
     }
 
     /// Returns the label of the newest pending action.
     pub fn newest_pending(&self) -> Option<String> {
-        self.0.pending.newest_label()
+        self.inner.pending.newest_label()
     }
 
     /// Returns true if any action is pending.
     pub fn has_pending(&self) -> bool {
-        self.0.pending.any()
+        self.inner.pending.any()
     }
 
     /// Describes the pending actions that were lost with their isolates since the last call.
     pub fn take_lost_pending(&self) -> Option<String> {
-        self.0.pending.take_lost()
+        self.inner.pending.take_lost()
     }
 
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
     /// native code is not waited for.
     pub async fn shutdown(&self) {
         // Dropping the last handle terminates an isolate that is not terminated yet.
-        for generation in self.0.generations.living() {
+        for generation in self.inner.generations.living() {
             drop(std::mem::take(&mut *generation.homes.lock().await));
         }
         let isolates = std::mem::take(&mut *self.isolates());
         for isolate in &isolates {
-            isolate.doom(Doom {
+            isolate.terminate(Termination {
                 why: "the host is shutting down".to_owned(),
                 is_out_of_memory: false,
             });
@@ -202,12 +205,12 @@ impl Engine {
     /// Notes that the program ends after [`Self::shutdown`], so that memory need not be freed.
     pub(crate) fn ends_with_program(&self) {
         for isolate in &*self.isolates() {
-            isolate.leave_memory();
+            isolate.skip_teardown();
         }
     }
 
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
-        lock(&self.0.isolates)
+        lock(&self.inner.isolates)
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use url::Url;
 
 use super::isolate::{Answer, Ask, Isolate, Lost};
-use super::lazy::ModuleLife;
-use super::witness::Notes;
+use super::lazy_module::ModuleState;
+use super::load_trace::LoadTrace;
 use super::{Engine, IsolateKey};
 
 /// Handle of a module. The module is imported on demand: at its first call if its description came
@@ -19,7 +19,7 @@ pub struct Module {
     pub(super) id: u32,
     pub(super) url: Url,
     pub(super) key: IsolateKey,
-    pub(super) life: Arc<ModuleLife>,
+    pub(super) life: Arc<ModuleState>,
 }
 
 /// Reason for which a module could not be loaded: the JSON text `{error, stack?}` or our own
@@ -57,7 +57,7 @@ impl Module {
             },
             None,
         );
-        let limit = self.engine.0.options.load_timeout(self.key.domain);
+        let limit = self.engine.inner.options.load_timeout(self.key.domain);
         match tokio::time::timeout(limit, asked.answer).await {
             Ok(Ok(Answer::Done(text))) => Some(text),
             Ok(_) => None,
@@ -70,9 +70,10 @@ impl Module {
 
     /// Returns the isolate for new work; for the resolver that of the newest pending action.
     pub(super) async fn place(&self) -> Result<Arc<Isolate>, LoadFailure> {
-        let home = match self.url.as_str() == RESOLVER {
-            true => self.engine.0.pending.newest_home(),
-            false => None,
+        let home = if self.url.as_str() == RESOLVER {
+            self.engine.inner.pending.newest_home()
+        } else {
+            None
         };
         match home {
             Some(home) => Ok(home),
@@ -82,15 +83,16 @@ impl Module {
 
     /// Returns the isolate for new work, if it exists and its lock is free.
     pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
-        match self.url.as_str() == RESOLVER {
-            true => self.engine.0.pending.newest_home(),
-            false => self.engine.isolate_now(self.id, &self.key),
+        if self.url.as_str() == RESOLVER {
+            self.engine.inner.pending.newest_home()
+        } else {
+            self.engine.isolate_now(self.id, &self.key)
         }
     }
 
     /// Returns the current isolate with this module loaded in it.
     pub(super) async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
-        for _ in 0..MOST_ISOLATES {
+        for _ in 0..MAX_ISOLATES {
             let isolate = self.place().await;
             let isolate = isolate.map_err(|error| Lost(error.text()))?;
             if isolate.has_module(self.id) {
@@ -125,7 +127,7 @@ impl Module {
     pub(super) async fn load_into(
         &self,
         isolate: &Arc<Isolate>,
-    ) -> Option<(Result<String, LoadFailure>, Option<Notes>)> {
+    ) -> Option<(Result<String, LoadFailure>, Option<LoadTrace>)> {
         let mut asked = isolate.ask(
             |id| Ask::Load {
                 id,
@@ -134,7 +136,7 @@ impl Module {
             },
             None,
         );
-        let limit = self.engine.0.options.load_timeout(self.key.domain);
+        let limit = self.engine.inner.options.load_timeout(self.key.domain);
         let answered = tokio::time::timeout(limit, self.answer(isolate, &mut asked)).await;
         let Ok(answer) = answered else {
             return Some((Err(self.load_timed_out(isolate).await), None));
@@ -146,7 +148,7 @@ impl Module {
                 Ok(text)
             }
             Ok(Answer::Refused(text) | Answer::Failed(text)) => Err(LoadFailure::Module(text)),
-            Ok(Answer::Lost(Lost(why)) | Answer::RanAway(Lost(why))) => {
+            Ok(Answer::Lost(Lost(why)) | Answer::OutOfMemory(Lost(why))) => {
                 Err(LoadFailure::Engine(why))
             }
             Ok(Answer::NotStarted | Answer::Withdrawn) => return None,
@@ -169,7 +171,7 @@ impl Module {
         LoadFailure::Engine(format!(
             "timed out after {} s while it was imported or its factory ran",
             self.engine
-                .0
+                .inner
                 .options
                 .load_timeout(self.key.domain)
                 .as_secs_f64()
@@ -184,6 +186,6 @@ pub(super) const RESOLVER: &str = "haft:resolve";
 const PING_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Limit of the isolates that a request is sent to before its module has seen it.
-pub(super) const MOST_ISOLATES: usize = 4;
+pub(super) const MAX_ISOLATES: usize = 4;
 
 pub(super) const NO_ISOLATE: &str = "other calls broke one isolate after another";

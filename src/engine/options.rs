@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::verify::Verifier;
 use crate::tool::{
-    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Tape, Tier, TrustDomain,
+    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, TrustDomain,
 };
 
 /// Options of an engine.
@@ -40,11 +40,11 @@ pub struct EngineOptions {
     /// Receives the log lines of tools.
     pub log: Arc<dyn ToolLog>,
     /// Replaces the network behind `fetch`, in tests of tools.
-    pub tape: Option<Arc<dyn Tape>>,
+    pub tape: Option<Arc<dyn Replay>>,
     /// Changes to the process's environment for tools; `None` removes a variable.
     pub env: BTreeMap<String, Option<String>>,
     /// Set if previewed actions can be resolved later.
-    pub has_later: bool,
+    pub supports_pending_actions: bool,
     /// The user to ask outside of calls.
     pub default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.

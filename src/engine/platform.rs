@@ -8,6 +8,11 @@
 //! deno_core has a platform of this kind. It demands that isolates are created only on descendants
 //! of the thread that initialised V8. An embedding program creates haft's isolates on any thread.
 
+#![expect(
+    unsafe_code,
+    reason = "V8's platform identifies isolates by their address"
+)]
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;

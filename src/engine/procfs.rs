@@ -69,9 +69,10 @@ pub(super) fn check(path: &Path, what: Use) -> io::Result<()> {
 /// Does the same for a file that was opened.
 pub(super) fn check_opened(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     let is_anonymous = fstatfs(file).is_ok_and(|found| is_anonymous(found.f_type));
-    match is_anonymous {
-        true => Err(refused(path)),
-        false => check_named(file, path, what),
+    if is_anonymous {
+        Err(refused(path))
+    } else {
+        check_named(file, path, what)
     }
 }
 
@@ -104,9 +105,10 @@ fn check_sources(from: &Path) -> io::Result<()> {
     if found.as_ref().is_ok_and(fs::Metadata::is_dir) && is_below_proc(from) {
         return Err(refused(from));
     }
-    match found.is_ok_and(|found| found.is_file()) {
-        true => check(from, Use::Read),
-        false => Ok(()),
+    if found.is_ok_and(|found| found.is_file()) {
+        check(from, Use::Read)
+    } else {
+        Ok(())
     }
 }
 
@@ -123,9 +125,10 @@ fn check_named(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     let name = place.as_deref().and_then(Path::file_name);
     let name = name.and_then(|name| name.to_str()).unwrap_or_default();
     let is_known = place.as_ref().is_some_and(|place| place.starts_with(PROC));
-    match what == Use::Read && is_known && !MEMORY.contains(&name) {
-        true => Ok(()),
-        false => Err(refused(path)),
+    if what == Use::Read && is_known && !MEMORY.contains(&name) {
+        Ok(())
+    } else {
+        Err(refused(path))
     }
 }
 
@@ -144,9 +147,10 @@ fn check_magic(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
         }
         _ => false,
     };
-    match has_name && what == Use::Read {
-        true => check_named(file.as_fd(), path, what),
-        false => Err(refused(path)),
+    if has_name && what == Use::Read {
+        check_named(file.as_fd(), path, what)
+    } else {
+        Err(refused(path))
     }
 }
 
@@ -158,9 +162,10 @@ fn check_unresolved(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
     let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
     let link = fs::canonicalize(path).unwrap_or(parent);
     let is_magic = link.starts_with(PROC) || fstatfs(file).is_ok_and(|it| is_anonymous(it.f_type));
-    match is_magic && !is_procfs(file.as_fd()) {
-        true => check_magic(file, path, what),
-        false => check_named(file.as_fd(), path, what),
+    if is_magic && !is_procfs(file.as_fd()) {
+        check_magic(file, path, what)
+    } else {
+        check_named(file.as_fd(), path, what)
     }
 }
 

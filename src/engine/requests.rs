@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::{CallCtx, CallTrace, Ending, LogListener, Progress, Updates, User};
+use crate::tool::{CallCtx, CallTrace, Cancellation, LogListener, Progress, Updates, User};
 
 /// Channels and options of the caller of a request.
 pub(super) struct Caller {
@@ -19,7 +19,7 @@ pub(super) struct Caller {
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
-    ending: Arc<Ending>,
+    cancellation: Arc<Cancellation>,
 }
 
 /// State of an open request.
@@ -49,7 +49,7 @@ pub(super) enum Purpose {
 
 /// Reason for which an isolate must end now.
 #[derive(Clone, Debug)]
-pub(super) struct Doom {
+pub(super) struct Termination {
     pub(super) why: String,
     /// Set if the isolate ran out of memory. A request that ran alone then caused it.
     pub(super) is_out_of_memory: bool,
@@ -87,7 +87,7 @@ impl From<&CallCtx> for Caller {
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
-            ending: ctx.ending().clone(),
+            cancellation: ctx.cancellation().clone(),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Slot {
     /// Returns true if the call was cancelled.
     fn has_to_end(&self) -> bool {
         let caller = self.caller.as_ref();
-        self.is_withdrawn || caller.is_some_and(|caller| caller.ending.is_wanted())
+        self.is_withdrawn || caller.is_some_and(|caller| caller.cancellation.is_requested())
     }
 
     fn tell_start(&mut self) {
@@ -327,13 +327,13 @@ impl Requests {
 
     /// Returns true if requests wait although none of them runs. Then leftover work of an ended
     /// call keeps the thread busy.
-    pub(super) fn is_blocked_by_nobody(&self) -> bool {
+    pub(super) fn is_blocked_without_running_call(&self) -> bool {
         let table = self.table();
         !table.slots.is_empty() && table.slots.values().all(|slot| !slot.is_taken)
     }
 
     /// Answers all requests that still wait, and those that come later: the isolate has ended.
-    pub(super) fn close(&self, doom: &Doom) {
+    pub(super) fn close(&self, terminate: &Termination) {
         let mut table = self.table();
         table.is_closed = true;
         let slots = std::mem::take(&mut table.slots);
@@ -341,10 +341,10 @@ impl Requests {
         let running = slots.values().filter(|slot| slot.is_taken).count();
         for mut slot in slots.into_values() {
             slot.tell_start();
-            let why = || Lost(doom.why.clone());
+            let why = || Lost(terminate.why.clone());
             let answer = match slot.is_taken {
                 false => Answer::NotStarted,
-                true if doom.is_out_of_memory && running == 1 => Answer::RanAway(why()),
+                true if terminate.is_out_of_memory && running == 1 => Answer::OutOfMemory(why()),
                 true => Answer::Lost(why()),
             };
             let _ = slot.answer.send(answer);

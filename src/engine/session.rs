@@ -14,7 +14,7 @@ use sys_traits::SystemRandom;
 use sys_traits::impls::RealSys;
 
 use super::isolate::{Ask, Isolate};
-use super::lazy::Listener;
+use super::lazy_module::Listener;
 use super::{Engine, Module, lock};
 
 const START: &str = r#"{"reason":"start"}"#;
@@ -24,11 +24,21 @@ impl Engine {
     /// Delivers the JSON of a session event to every `onSession`, one after another. Modules with
     /// an `onSession` are loaded for it.
     pub async fn session_event(&self, event: &str) {
-        for generation in self.0.generations.living() {
-            let engine = Engine(self.0.clone(), generation);
+        for generation in self.inner.generations.living() {
+            let engine = Engine {
+                inner: self.inner.clone(),
+                generation,
+            };
             engine.wake_listeners().await;
-            let listeners = lock(&engine.1.listeners).clone();
-            let isolates: Vec<_> = engine.1.homes.lock().await.isolates().cloned().collect();
+            let listeners = lock(&engine.generation.listeners).clone();
+            let isolates: Vec<_> = engine
+                .generation
+                .homes
+                .lock()
+                .await
+                .isolates()
+                .cloned()
+                .collect();
             for isolate in isolates {
                 engine.deliver(&isolate, event, None).await;
                 isolate.joined_session(listeners.iter().map(|listener| listener.id));
@@ -43,7 +53,7 @@ impl Engine {
     /// handlers of `process.on('exit')`.
     pub async fn end_session(&self) {
         let mut isolates = Vec::new();
-        for generation in self.0.generations.living() {
+        for generation in self.inner.generations.living() {
             isolates.extend(generation.homes.lock().await.isolates().cloned());
         }
         let ended = isolates.iter().map(async |isolate| {
@@ -59,7 +69,7 @@ impl Engine {
 
     /// Loads the modules that listen for session events.
     async fn wake_listeners(&self) {
-        let listeners = lock(&self.1.listeners).clone();
+        let listeners = lock(&self.generation.listeners).clone();
         for Listener { id, url, key, life } in listeners {
             let engine = self.clone();
             let module = Module {
@@ -78,7 +88,7 @@ impl Engine {
         let event = event.to_owned();
         let asked = isolate.ask(|id| Ask::Session { id, event, modules }, None);
         // An isolate that is lost meanwhile has no listeners left to wait for.
-        let limit = self.0.options.load_timeout(isolate.key().domain);
+        let limit = self.inner.options.load_timeout(isolate.key().domain);
         let _ = tokio::time::timeout(limit, asked.answer).await;
     }
 }

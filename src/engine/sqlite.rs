@@ -5,6 +5,8 @@
 //! beyond that. Every connection of an isolate checks regularly if the isolate has to end.
 //! Connections of an embedding program, on other threads, are left alone.
 
+#![expect(unsafe_code, reason = "SQLite is a C library")]
+
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use libsqlite3_sys as ffi;
 
 use super::extension::Budget;
-use super::last_stand;
+use super::panic_guard;
 
 /// Header of each allocation: its size, and the budget that it was taken from.
 #[repr(C, align(16))]
@@ -76,7 +78,7 @@ unsafe extern "C" fn watch(
 }
 
 unsafe extern "C" fn must_end(_data: *mut c_void) -> c_int {
-    c_int::from(last_stand::must_end())
+    c_int::from(panic_guard::must_end())
 }
 
 unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {

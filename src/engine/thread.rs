@@ -15,18 +15,18 @@ use tokio::sync::{mpsc, oneshot};
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
 use super::isolate::{Answer, Ask, Message, Shared};
-use super::last_stand;
-use super::link::Link;
-use super::memory::Alarm;
-use super::patience::Patience;
+use super::memory::HeapLimit;
+use super::op_host::OpHost;
+use super::panic_guard;
 use super::platform::ForegroundTasks;
-use super::{stuck, witness};
+use super::spin_wait::RequestSpin;
+use super::{load_trace, stuck_threads};
 
 /// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
 
 /// Limit of messages in a row before timers and sockets have their turn.
-const MOST_AT_ONCE: usize = 64;
+const MAX_MESSAGES_PER_TURN: usize = 64;
 
 /// Starts the thread; returns once the isolate is ready. `alive` is dropped when the thread ends.
 pub(super) async fn start(
@@ -44,7 +44,7 @@ pub(super) async fn start(
                 shared: shared.clone(),
                 _alive: alive,
             };
-            last_stand::stand(&shared);
+            panic_guard::install(&shared);
             live(&options, &shared, inbox, ready);
         })
         .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;
@@ -62,7 +62,7 @@ struct LastWords {
 impl Drop for LastWords {
     fn drop(&mut self) {
         self.shared.abandon();
-        stuck::remove(self.shared.thread_id());
+        stuck_threads::remove(self.shared.thread_id());
     }
 }
 
@@ -82,10 +82,10 @@ fn live(
             return;
         }
     };
-    let link = Rc::new(Link::new(shared.clone(), options));
-    witness::belongs_to(shared);
+    let link = Rc::new(OpHost::new(shared.clone(), options));
+    load_trace::belongs_to(shared);
     // Declared before the worker, so dropped after it: the worker calls it until its end.
-    let alarm = Alarm::new(shared, options.heap_mb);
+    let alarm = HeapLimit::new(shared, options.heap_mb);
     runtime.block_on(async {
         let Booted {
             mut worker,
@@ -100,7 +100,7 @@ fn live(
         let isolate = worker.js_runtime.v8_isolate();
         shared.lives(isolate.thread_safe_handle(), current_thread_id());
         alarm.watch(isolate);
-        isolate.set_oom_error_handler(last_stand::out_of_memory);
+        isolate.set_oom_error_handler(panic_guard::out_of_memory);
         // Declared after the worker, so it is dropped before the isolate.
         let tasks = ForegroundTasks::of(isolate);
         let _ = ready.send(Ok(()));
@@ -113,7 +113,7 @@ fn live(
             alarm: &alarm,
             shared,
             inbox,
-            patience: Patience::default(),
+            spin: RequestSpin::default(),
         };
         std::future::poll_fn(|cx| life.turn(cx)).await;
 
@@ -136,24 +136,25 @@ struct Life<'a> {
     worker: &'a mut deno_runtime::worker::MainWorker,
     functions: Functions,
     tasks: &'a ForegroundTasks,
-    link: Rc<Link>,
-    alarm: &'a Alarm,
+    link: Rc<OpHost>,
+    alarm: &'a HeapLimit,
     shared: &'a Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Message>,
-    patience: Patience,
+    spin: RequestSpin,
 }
 
 impl Life<'_> {
     /// Runs one turn of the loop. Ready when the isolate must end.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_MESSAGES_PER_TURN {
             if self.work(cx).is_ready() {
                 return Poll::Ready(());
             }
             let is_idle = self.shared.requests.is_idle();
-            let next = match is_idle {
-                true => self.patience.next(&mut self.inbox),
-                false => None,
+            let next = if is_idle {
+                self.spin.next(&mut self.inbox)
+            } else {
+                None
             };
             let next = match next {
                 Some(message) => message,
@@ -162,13 +163,13 @@ impl Life<'_> {
                     Poll::Ready(None) => return Poll::Ready(()),
                     Poll::Pending => {
                         if is_idle {
-                            self.patience.sleeps();
+                            self.spin.sleeps();
                         }
                         return Poll::Pending;
                     }
                 },
             };
-            self.patience.woke();
+            self.spin.woke();
             self.take(next);
         }
         // Timers and sockets are polled between two turns.
@@ -178,13 +179,13 @@ impl Life<'_> {
 
     /// Takes requests and runs V8's event loop. Ready when the isolate must end.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..MOST_AT_ONCE {
-            if self.shared.doomed.get().is_some() {
+        for _ in 0..MAX_MESSAGES_PER_TURN {
+            if self.shared.termination.get().is_some() {
                 return Poll::Ready(());
             }
             match self.inbox.try_recv() {
                 Ok(message) => {
-                    self.patience.woke();
+                    self.spin.woke();
                     self.take(message);
                 }
                 Err(TryRecvError::Disconnected) => return Poll::Ready(()),
@@ -198,7 +199,7 @@ impl Life<'_> {
             runtime.poll_event_loop(cx, PollEventLoopOptions::default())
         });
         if let Poll::Ready(Err(error)) = polled {
-            if self.shared.doomed.get().is_some() {
+            if self.shared.termination.get().is_some() {
                 return Poll::Ready(());
             }
             self.link
@@ -207,8 +208,8 @@ impl Life<'_> {
         }
         self.link.tell_starts();
         self.alarm
-            .take_room_back(self.worker.js_runtime.v8_isolate());
-        let is_doomed = self.shared.doomed.get().is_some();
+            .restore_headroom(self.worker.js_runtime.v8_isolate());
+        let is_doomed = self.shared.termination.get().is_some();
         let is_done = self.shared.retired.load(Ordering::Acquire) && self.shared.requests.is_idle();
         if is_doomed || is_done {
             Poll::Ready(())
@@ -369,7 +370,7 @@ impl Life<'_> {
         function.call(scope, this.into(), &values);
         if let Some(exception) = scope.exception()
             && !scope.has_terminated()
-            && self.shared.doomed.get().is_none()
+            && self.shared.termination.get().is_none()
         {
             let text = exception.to_rust_string_lossy(scope);
             self.link.report(&format!("haft's runtime threw: {text}"));

@@ -188,9 +188,10 @@ impl Verifier {
     /// Checks code that `require` compiles: that of a verified file, or text.
     pub(super) fn check_required(&self, code: &str) -> Result<(), JsErrorBox> {
         let digest = blake3::hash(code.as_bytes());
-        match COMPILED.with_borrow(|compiled| compiled.contains(&digest)) {
-            true => Ok(()),
-            false => self.check_text(code, CodeFrom::Text),
+        if COMPILED.with_borrow(|compiled| compiled.contains(&digest)) {
+            Ok(())
+        } else {
+            self.check_text(code, CodeFrom::Text)
         }
     }
 
@@ -257,9 +258,10 @@ impl Verifier {
             (Err(Unverified::Unlisted), Some(learned)) => {
                 let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = learned.entry(real).or_insert(*digest);
-                match known == digest {
-                    true => Ok(()),
-                    false => Err(Unverified::Changed),
+                if known == digest {
+                    Ok(())
+                } else {
+                    Err(Unverified::Changed)
                 }
             }
             (verdict, _) => verdict,

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 
-use super::ask_user::Judges;
+use super::ask_user::Approvers;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, CallTrace, Decision,
-    Family, Gate, Level, Progress, Rule, Runner, Stance, Tier, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver, Call,
+    CallTrace, Decision, Family, Gate, Level, Progress, Rule, Runner, Tier, Tool, Updates,
 };
 
 /// Gate of one call.
@@ -48,7 +48,7 @@ impl Gatekeeper {
     /// Creates the gate of `call`; `None` if the call may start whatever its arguments are.
     pub(super) fn for_call(
         policy: &ApprovalPolicy,
-        judges: Judges<'_>,
+        judges: Approvers<'_>,
         tool: &Arc<Tool>,
         runner: &dyn Runner,
         call: &Call,
@@ -57,7 +57,7 @@ impl Gatekeeper {
     ) -> Option<Arc<Self>> {
         let (judgement, tier) = match runner.approval() {
             Approval::ByTier => {
-                let stance = Stance::of_tier(tool.approval);
+                let stance = ApprovalRequirement::of_tier(tool.approval);
                 (judge(policy, tool, &stance), stance.tier)
             }
             Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
@@ -86,7 +86,7 @@ impl Gatekeeper {
         }))
     }
 
-    async fn ask(&self, stance: Stance) -> Decision {
+    async fn ask(&self, stance: ApprovalRequirement) -> Decision {
         let Some(approver) = &self.approver else {
             return Decision::NobodyToAsk;
         };
@@ -112,7 +112,7 @@ impl Gatekeeper {
 
 #[async_trait]
 impl Gate for Gatekeeper {
-    async fn pass(&self, mut stance: Stance) -> Result<Tier, Error> {
+    async fn pass(&self, mut stance: ApprovalRequirement) -> Result<Tier, Error> {
         let tool = &*self.tool;
         stance.tier = self.policy.tier(tool, &stance);
         let Judgement { verdict, rule } = judge(&self.policy, tool, &stance);
@@ -154,9 +154,9 @@ impl fmt::Debug for Gatekeeper {
 /// Decides according to the table in docs/approval.md. The stricter rule wins. A tool may have a
 /// call refused or asked about. It never removes a question that the user's rules, patterns or mode
 /// require. Where the user has no rule, the order is oh-my-pi's.
-fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
+fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> Judgement {
     let name = &tool.name;
-    let stance = &Stance {
+    let stance = &ApprovalRequirement {
         tier: policy.tier(tool, stance),
         ..stance.clone()
     };
@@ -199,7 +199,7 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     // The tool's own `allow` removes only its own demand for a question.
-    if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
+    if stance.always_prompt && !is_yolo && stance.policy != Some(Rule::Allow) {
         return Verdict::Ask.by("the tool asks for this call");
     }
     if users_rule == Some(Rule::Allow) {
@@ -231,14 +231,19 @@ impl Verdict {
 
 /// Returns the stance that the mode is applied to. Nothing enforces the tier of a program. So the
 /// tier that a project declares for its shell tools counts as `exec`.
-fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
+fn believed(
+    policy: &ApprovalPolicy,
+    tool: &Tool,
+    stance: &ApprovalRequirement,
+) -> ApprovalRequirement {
     let source = &tool.source;
     let is_claim = source.family == Family::Shell && source.level == Level::Project;
     let is_users = policy.tiers.contains_key(&tool.name);
-    Stance {
-        tier: match is_claim && !is_users {
-            true => Tier::Exec,
-            false => stance.tier,
+    ApprovalRequirement {
+        tier: if is_claim && !is_users {
+            Tier::Exec
+        } else {
+            stance.tier
         },
         ..stance.clone()
     }
@@ -250,7 +255,7 @@ fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
 fn user_rule<'a>(
     policy: &ApprovalPolicy,
     tool: &'a str,
-    stance: &'a Stance,
+    stance: &'a ApprovalRequirement,
 ) -> Option<(&'a str, Rule)> {
     if policy.tools.is_empty() {
         return None;
@@ -279,10 +284,10 @@ fn is_about(key: &str, tool: &str) -> bool {
 /// Returns the refusal if no user can be asked. The words are oh-my-pi's, except for the place of
 /// the setting, because haft has no `/settings`. For tools with tags, the text also names the
 /// approval by tag (spec cycod 121).
-fn nobody_to_ask(tool: &Tool, stance: &Stance) -> String {
+fn nobody_to_ask(tool: &Tool, stance: &ApprovalRequirement) -> String {
     let name = &tool.name;
     let (mut why, mut by_tag) = (String::new(), String::new());
-    if stance.needs_yes {
+    if stance.requires_explicit_yes {
         why = "It has no security tag (read, write or run), so only an explicit yes lets it run.\n"
             .to_owned();
     } else if !tool.tags.is_empty() {

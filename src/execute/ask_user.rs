@@ -7,18 +7,18 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::tool::{
-    Answer, ApprovalRequest, Approver, Asked, Decision, Question, Speaker, UserInterface,
+    Answer, ApprovalRequest, Approver, Decision, Prompt, PromptOrigin, Question, UserInterface,
 };
 
 /// Source of the approval of a call: the approver, or else the user interface.
-pub(super) struct Judges<'a> {
+pub(super) struct Approvers<'a> {
     pub(super) approver: Option<&'a Arc<dyn Approver>>,
     pub(super) ui: Option<&'a Arc<dyn UserInterface>>,
 }
 
 struct AskUser(Arc<dyn UserInterface>);
 
-impl Judges<'_> {
+impl Approvers<'_> {
     pub(super) fn approver(&self) -> Option<Arc<dyn Approver>> {
         let by_user = || Some(Arc::new(AskUser(self.ui?.clone())) as Arc<dyn Approver>);
         self.approver.cloned().or_else(by_user)
@@ -38,11 +38,11 @@ impl Approver for AskUser {
         let withdrawn = CancellationToken::new();
         let _withdraw = withdrawn.clone().drop_guard();
         let question = Question {
-            what: Asked::Select {
+            what: Prompt::Select {
                 title: request.to_text(),
                 options: vec![APPROVE.to_owned(), DENY.to_owned()],
             },
-            from: Speaker {
+            from: PromptOrigin {
                 call_id: Some(request.call_id),
                 tool: request.tool,
             },

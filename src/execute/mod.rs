@@ -12,21 +12,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::clock::Clock;
+use crate::tool::deadline::CallDeadline;
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Ending, Event, LogListener, Outcome,
+    ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event, LogListener, Outcome,
     Runner, Stopped, Tool, Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
-use ask_user::Judges;
+use ask_user::Approvers;
 pub(crate) use spill::Spill;
 
 /// Conditions of a call besides the call itself.
-pub(crate) struct Terms<'a> {
+pub(crate) struct CallPolicy<'a> {
     /// The call's timeout. The time that a user takes for an answer does not count.
     pub(crate) timeout: Option<Duration>,
     /// The call's own cancellation, which its deadline uses too.
-    pub(crate) ending: Arc<Ending>,
+    pub(crate) cancellation: Arc<Cancellation>,
     /// The user's approval policy.
     pub(crate) policy: &'a ApprovalPolicy,
     /// The approver, if there is one. Without one, `ui` is asked.
@@ -48,18 +48,20 @@ pub(crate) async fn execute(
     tool: &Arc<Tool>,
     runner: &dyn Runner,
     call: Call,
-    terms: Terms<'_>,
+    terms: CallPolicy<'_>,
     events: queue::Sender<Event>,
 ) -> Result<Outcome, Error> {
-    let clock = terms.timeout.map(|timeout| Arc::new(Clock::start(timeout)));
-    let updates = Updates::new(events.clone(), clock.clone());
-    let judges = Judges {
+    let deadline = terms
+        .timeout
+        .map(|timeout| Arc::new(CallDeadline::start(timeout)));
+    let updates = Updates::new(events.clone(), deadline.clone());
+    let judges = Approvers {
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),
     };
     let trace = terms.trace.clone();
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates, trace);
-    let mut ctx = CallCtx::new(terms.ending, updates);
+    let mut ctx = CallCtx::new(terms.cancellation, updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
@@ -75,11 +77,11 @@ pub(crate) async fn execute(
     });
 
     let call_id = call.id.clone();
-    let mut result = match clock {
+    let mut result = match deadline {
         None => runner.run(call, ctx).await,
-        Some(clock) => {
+        Some(deadline) => {
             let running = runner.run(call, ctx.clone());
-            in_time(running, &clock, &ctx).await
+            in_time(running, &deadline, &ctx).await
         }
     };
     if let Ok(outcome) = &mut result {
@@ -98,12 +100,12 @@ pub(crate) async fn execute(
 }
 
 /// Waits for a call, and cancels it when its deadline has passed.
-async fn in_time<T>(running: impl Future<Output = T>, clock: &Clock, ctx: &CallCtx) -> T {
+async fn in_time<T>(running: impl Future<Output = T>, deadline: &CallDeadline, ctx: &CallCtx) -> T {
     tokio::pin!(running);
     tokio::select! {
         biased;
         ended = &mut running => return ended,
-        () = clock.run_out() => ctx.stop(Stopped::Deadline),
+        () = deadline.expired() => ctx.stop(Stopped::Deadline),
     }
     running.await
 }

@@ -3,7 +3,7 @@
 //!
 //! This applies to every family. If the file cannot be written, a successful call does not fail:
 //! the text is cut anyway and contains the error. Old files are removed when a new one is written.
-//! A call waits only [`PATIENCE`] for that.
+//! A call waits only [`CLEANUP_WAIT`] for that.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,12 +17,12 @@ use crate::tool::{Block, Outcome, excerpt};
 /// Age at which files are removed.
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Limit of the bytes of all files. The newest files are kept.
-const MOST_BYTES: u64 = 200 << 20;
+const MAX_BYTES: u64 = 200 << 20;
 /// Time that a call waits for the removal of old files after it has written its own. Without the
 /// wait, a program that ends with the call would never remove any.
-const PATIENCE: Duration = Duration::from_millis(50);
+const CLEANUP_WAIT: Duration = Duration::from_millis(50);
 /// Limit of a part of a file name. A name may have 255 bytes, and two such parts and a number fit.
-const LONGEST_PART: usize = 80;
+const MAX_PART_CHARS: usize = 80;
 
 /// Storage for long texts, with the limit above which a text is long.
 #[derive(Debug)]
@@ -63,9 +63,10 @@ impl Spill {
             Err(error) => format!("The full output could not be kept: {error}"),
         };
         if let Some(display) = outcome.display.take() {
-            outcome.display = Some(match display.len() > limit {
-                true => excerpt::of(&display, limit, &way_out),
-                false => display,
+            outcome.display = Some(if display.len() > limit {
+                excerpt::of(&display, limit, &way_out)
+            } else {
+                display
             });
         }
         let text = excerpt::of(&text, limit, &way_out);
@@ -82,7 +83,7 @@ impl Spill {
         let cleaning = blocking(move || remove_old(&to_clean, &newest));
         // A removal that is not finished by then continues in the background, or is left to the
         // next call.
-        let _ = tokio::time::timeout(PATIENCE, cleaning).await;
+        let _ = tokio::time::timeout(CLEANUP_WAIT, cleaning).await;
         Ok(path)
     }
 }
@@ -163,7 +164,7 @@ fn remove_old(folder: &Path, newest: &Path) -> io::Result<()> {
     let mut bytes = fs::metadata(newest)?.len();
     for (modified, size, path) in files {
         let is_old = now.duration_since(modified).is_ok_and(|age| age > OLDEST);
-        let is_too_much = bytes.saturating_add(size) > MOST_BYTES;
+        let is_too_much = bytes.saturating_add(size) > MAX_BYTES;
         if is_old || is_too_much {
             let _ = fs::remove_file(path);
         } else {
@@ -176,7 +177,7 @@ fn remove_old(folder: &Path, newest: &Path) -> io::Result<()> {
 /// Replaces all characters except harmless ones, because ids and names may contain any text.
 fn file_name_part(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let part = text.chars().take(LONGEST_PART);
+    let part = text.chars().take(MAX_PART_CHARS);
     part.map(|c| if harmless(c) { c } else { '_' }).collect()
 }
 

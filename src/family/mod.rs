@@ -4,13 +4,13 @@
 //! [`load`] is the only entry point: every family is given its own candidates at once, so that it
 //! can decide about them together (one overrides another, all are described concurrently).
 
-mod beneath;
 pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod js;
 mod native;
 mod plugin;
 mod programs;
+mod read_within;
 mod rights;
 pub(crate) mod shell;
 
@@ -49,14 +49,14 @@ fn shown_file(candidate: &Candidate) -> String {
 }
 
 /// Context for loading.
-pub(crate) struct Means<'a> {
+pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
 }
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
 /// concurrently.
-pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);

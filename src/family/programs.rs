@@ -876,9 +876,12 @@ impl Judge<'_> {
                     self.find(index + 1, &name, Danger::Code);
                 }
                 let rest = word.strip_prefix(option);
-                let is_glued = rest.is_some_and(|rest| match option.starts_with("--") {
-                    true => rest.starts_with('='),
-                    false => !rest.is_empty(),
+                let is_glued = rest.is_some_and(|rest| {
+                    if option.starts_with("--") {
+                        rest.starts_with('=')
+                    } else {
+                        !rest.is_empty()
+                    }
                 });
                 if is_glued && word.contains(HOLE) {
                     self.find(index, &name, Danger::Code);
@@ -930,12 +933,12 @@ impl Judge<'_> {
                 if word.starts_with("-\0") || is_replaced && word.contains(HOLE) {
                     return self.find(index, wrapper.name, Danger::Program);
                 }
-                let takes = match word.starts_with("--") {
-                    true => wrapper.long.contains(&word.as_str()),
-                    false => word
-                        .chars()
+                let takes = if word.starts_with("--") {
+                    wrapper.long.contains(&word.as_str())
+                } else {
+                    word.chars()
                         .next_back()
-                        .is_some_and(|last| wrapper.short.contains(last)),
+                        .is_some_and(|last| wrapper.short.contains(last))
                 };
                 index += if takes { 2 } else { 1 };
                 continue;

@@ -3,32 +3,32 @@
 use std::sync::Arc;
 
 use super::Host;
-use super::plan::Why;
-use super::search::Search;
+use super::refresh::Search;
+use super::reload_plan::Why;
 use crate::registry::Catalog;
 
 impl Host {
     /// Returns all tools. The first call finds and loads them. Later calls only compute
     /// descriptions anew. After a shutdown it returns the last known tools.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        let mut loaded = self.0.loaded.lock().await;
-        if self.0.closing.is_cancelled() {
+        let mut loaded = self.inner.loaded.lock().await;
+        if self.inner.closing.is_cancelled() {
             return loaded.catalog.clone();
         }
         if !loaded.is_scanned {
             let (given, known) = (loaded.given.clone(), loaded.known.clone());
-            let search = Search::start(&self.0.scan);
+            let search = Search::start(&self.inner.scan);
             let found = self.load_all(given, known, Why::First).await;
             search.end(&found);
-            loaded.take(found, &self.0.base);
-            loaded.as_loaded = loaded.catalog.clone();
+            loaded.take(found, &self.inner.base);
+            loaded.loaded_catalog = loaded.catalog.clone();
             loaded.is_scanned = true;
         } else {
             loaded.catalog = loaded.catalog.refreshed().await;
         }
         let catalog = loaded.catalog.clone();
         drop(loaded);
-        if !self.0.engine.has_pending() {
+        if !self.inner.engine.has_pending() {
             return catalog;
         }
         match self.resolver().await {
@@ -39,13 +39,13 @@ impl Host {
 
     /// Returns the catalog for calls, if it is known without waiting.
     pub(crate) fn known_catalog(&self) -> Option<Arc<Catalog>> {
-        let loaded = self.0.loaded.try_lock().ok()?;
+        let loaded = self.inner.loaded.try_lock().ok()?;
         loaded.is_scanned.then(|| loaded.catalog.clone())
     }
 
     /// Returns the catalog for calls. It does not ask tools for descriptions that they compute.
     pub(crate) async fn catalog_for_calls(&self) -> Arc<Catalog> {
-        let loaded = self.0.loaded.lock().await;
+        let loaded = self.inner.loaded.lock().await;
         if loaded.is_scanned {
             return loaded.catalog.clone();
         }

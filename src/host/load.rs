@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::Host;
-use super::known::{Group, Known, KnownFiles, KnownModule, Stamp, group_of, key_of, stamps};
-use super::plan::{Place, Plan, Why, plan};
-use super::search::Found;
+use super::load_state::{
+    Group, KnownFiles, LoadState, LoadedModule, Stamp, group_of, key_of, stamps,
+};
+use super::refresh::Found;
+use super::reload_plan::{Plan, ReloadScope, Why, plan};
 use crate::discover::{Candidate, Scan};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
@@ -20,7 +22,7 @@ use crate::trust::{self, Judged};
 struct Looked {
     scan: Scan,
     judged: Judged,
-    known: Known,
+    known: LoadState,
     plan: Plan,
     groups: BTreeMap<Group, Files>,
 }
@@ -35,8 +37,13 @@ struct Files {
 impl Host {
     /// Searches all places and loads what `known` does not hold. The candidates that were `given`
     /// by name come first.
-    pub(super) async fn load_all(&self, given: Vec<Candidate>, known: Known, why: Why) -> Found {
-        let (config, base) = (self.0.config.clone(), self.base());
+    pub(super) async fn load_all(
+        &self,
+        given: Vec<Candidate>,
+        known: LoadState,
+        why: Why,
+    ) -> Found {
+        let (config, base) = (self.inner.config.clone(), self.base());
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, judged) = trust::look(&config);
@@ -59,12 +66,12 @@ impl Host {
         let base = self.base();
         base.trust(looked.judged.verified.clone());
         let engine = match looked.plan.place {
-            Place::Beside => base.clone(),
-            Place::Apart | Place::Anew => base.new_generation(),
+            ReloadScope::SameGeneration => base.clone(),
+            ReloadScope::NewGeneration | ReloadScope::Everything => base.new_generation(),
         };
         let base = match looked.plan.place {
-            Place::Anew => engine.clone(),
-            Place::Beside | Place::Apart => base,
+            ReloadScope::Everything => engine.clone(),
+            ReloadScope::SameGeneration | ReloadScope::NewGeneration => base,
         };
         self.load_into(&engine, &given, &mut looked, why).await;
         Found {
@@ -79,7 +86,7 @@ impl Host {
     /// Returns the files that would be loaded, in this order. It includes those that may not run,
     /// and the files that replace them. Reads files; runs nothing.
     pub(crate) async fn files_to_load(&self) -> Result<Vec<(PathBuf, Source)>, Error> {
-        let config = self.0.config.clone();
+        let config = self.inner.config.clone();
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, _) = trust::look(&config);
             scan.candidates
@@ -117,7 +124,7 @@ impl Host {
         for (candidate, loaded) in wanted.iter().zip(loaded) {
             let key = key_of(candidate);
             let before = looked.known.modules.get(&key);
-            let mut module = KnownModule::new(loaded, since, engine, before);
+            let mut module = LoadedModule::new(loaded, since, engine, before);
             if let Some(graph) = graphs.remove(&key).flatten() {
                 module.reads(graph);
             }
@@ -140,7 +147,7 @@ impl Host {
         let mut start = self.catalog_of_given(given, &looked.known);
         start
             .problems
-            .extend(self.0.config.problems.iter().cloned());
+            .extend(self.inner.config.problems.iter().cloned());
         start.problems.extend(self.problems_of_watching());
         start.problems.extend(looked.scan.problems.iter().cloned());
         start
@@ -162,8 +169,8 @@ impl Host {
     }
 
     /// Returns the catalog with only the program's own tools and those loaded by name.
-    fn catalog_of_given(&self, given: &[Candidate], known: &Known) -> Catalog {
-        let mut builder = self.assembly(self.0.own.clone());
+    fn catalog_of_given(&self, given: &[Candidate], known: &LoadState) -> Catalog {
+        let mut builder = self.assembly(self.inner.own.clone());
         let mut shares = Shares::new(known, true);
         for candidate in given {
             builder.add(candidate, shares.of(candidate));
@@ -173,7 +180,7 @@ impl Host {
 }
 
 impl Looked {
-    fn nothing(scan: Scan, known: Known) -> Looked {
+    fn nothing(scan: Scan, known: LoadState) -> Looked {
         Looked {
             scan,
             known,
@@ -189,7 +196,7 @@ impl Looked {
 fn look(
     scan: Scan,
     judged: Judged,
-    mut known: Known,
+    mut known: LoadState,
     given: &[Candidate],
     base: &Engine,
     why: Why,
@@ -211,7 +218,7 @@ fn look(
         let may_stay = |known: &KnownFiles| match why {
             Why::Files => true,
             Why::Late => is_given || !known.is_late(),
-            Why::First | Why::Asked => is_given,
+            Why::First | Why::Prompt => is_given,
         };
         let files = Files {
             is_known: known
@@ -234,13 +241,13 @@ fn look(
 
 /// Distributes the loaded tools to the candidates, in their order.
 struct Shares<'a> {
-    known: &'a Known,
+    known: &'a LoadState,
     are_given: bool,
     next: BTreeMap<Group, usize>,
 }
 
 impl<'a> Shares<'a> {
-    fn new(known: &'a Known, are_given: bool) -> Shares<'a> {
+    fn new(known: &'a LoadState, are_given: bool) -> Shares<'a> {
         Shares {
             known,
             are_given,

@@ -27,7 +27,7 @@ impl Host {
     /// calls of `caller`. Without this, calls are not recorded.
     pub fn with_audit(&self, log: &AuditLog, caller: Caller) -> Host {
         let mut host = self.clone();
-        host.1.recorder = Some(Recorder {
+        host.options.recorder = Some(Recorder {
             log: log.clone(),
             caller: Arc::new(caller),
         });
@@ -46,7 +46,7 @@ impl Host {
     /// caller.
     pub(crate) fn called_by(&self, change: impl FnOnce(&mut Caller)) -> Host {
         let mut host = self.clone();
-        if let Some(recorder) = &mut host.1.recorder {
+        if let Some(recorder) = &mut host.options.recorder {
             change(Arc::make_mut(&mut recorder.caller));
         }
         host
@@ -54,7 +54,11 @@ impl Host {
 
     /// Stores the hash of the grant by which the project's tools were checked.
     pub(super) fn judged_by(&self, grant: Option<String>) {
-        *self.0.grant.lock().unwrap_or_else(PoisonError::into_inner) = grant.map(Arc::from);
+        *self
+            .inner
+            .grant
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = grant.map(Arc::from);
     }
 
     /// Returns the grant under which `tool` runs; `None` for a tool that needs none.
@@ -62,27 +66,27 @@ impl Host {
         if tool.source.level != Level::Project {
             return None;
         }
-        if self.0.config.trust_project {
+        if self.inner.config.trust_project {
             return Some("all tools of the project are trusted".into());
         }
-        let grant = self.0.grant.lock();
+        let grant = self.inner.grant.lock();
         grant.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the log of this handle, if it has one.
     pub(crate) fn audit_log(&self) -> Option<&AuditLog> {
-        self.1.recorder.as_ref().map(|recorder| &recorder.log)
+        self.options.recorder.as_ref().map(|recorder| &recorder.log)
     }
 
     /// Starts to record a call, if this handle records calls.
     pub(super) fn record(&self, call: &Call) -> Option<Recording> {
-        let Recorder { log, caller } = self.1.recorder.as_ref()?;
+        let Recorder { log, caller } = self.options.recorder.as_ref()?;
         let trace = Arc::<CallTrace>::default();
         let origin = Origin {
             call: call.id.clone(),
             tool: call.tool.clone(),
             caller: caller.clone(),
-            place: self.0.place.clone(),
+            place: self.inner.place.clone(),
             arguments: audit::digest_of_arguments(&call.arguments, log.arguments()),
         };
         Some(Recording {

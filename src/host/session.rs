@@ -11,13 +11,13 @@ impl Host {
     /// Sets the conversation that calls belong to, for all handles. `None`: the data of session
     /// events. Tools that read it see it from now on; [`Host::emit`] notifies them of events.
     pub fn set_session(&self, session: Option<Arc<dyn SessionProvider>>) {
-        self.0.session.set(session);
+        self.inner.session.set(session);
     }
 
     /// Sets the agent's models, for all handles: `ctx.model` and `ctx.modelRegistry` if the session
     /// has none. Tools that read them see them from now on.
     pub fn set_models(&self, models: Models) {
-        self.0.session.set_models(models);
+        self.inner.session.set_models(models);
     }
 
     /// Delivers an event to every tool's `onSession`, one after another, and waits for them. Their
@@ -45,15 +45,17 @@ impl Host {
             let entries: Vec<Box<RawValue>> = serde_json::from_str(json?.get()).ok()?;
             Some(entries.into_iter().map(Arc::from).collect())
         };
-        self.0.session.tell(list(told.branch), list(told.entries));
+        self.inner
+            .session
+            .tell(list(told.branch), list(told.entries));
         self.deliver(&told.event).await;
     }
 
     async fn deliver(&self, event: &RawValue) {
-        if self.0.closing.is_cancelled() {
+        if self.inner.closing.is_cancelled() {
             return;
         }
         self.catalog_for_calls().await;
-        self.0.engine.session_event(event.get()).await;
+        self.inner.engine.session_event(event.get()).await;
     }
 }

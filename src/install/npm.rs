@@ -96,9 +96,12 @@ impl Npm {
         args.extend(OPTIONS.iter().map(|&option| option.to_owned()));
         // The option keeps npm from looking for a project or a workspace above.
         args.push(format!("--prefix={}", folder.display()));
-        let is_out = |is_out: bool, name: &str| match is_out {
-            true => format!("--omit={name}"),
-            false => format!("--include={name}"),
+        let is_out = |is_out: bool, name: &str| {
+            if is_out {
+                format!("--omit={name}")
+            } else {
+                format!("--include={name}")
+            }
         };
         args.push(is_out(choice.leaves_out_dev, "dev"));
         if choice.leaves_out_peers {

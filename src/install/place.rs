@@ -48,9 +48,10 @@ impl Places {
     pub(super) fn of(&self, file: &Path, package: &str, target: &Target) -> Result<PathBuf, Error> {
         if let Some(folder) = &self.into {
             let is_above = file.starts_with(folder) || real(file).starts_with(real(folder));
-            return match is_above {
-                true => Ok(folder.clone()),
-                false => Err(out_of_reach(folder, file)),
+            return if is_above {
+                Ok(folder.clone())
+            } else {
+                Err(out_of_reach(folder, file))
             };
         }
         let from = file.parent().unwrap_or(Path::new("/"));

@@ -187,9 +187,10 @@ impl Locked {
     fn resolve(&self, place: &str, name: &str) -> Option<String> {
         let mut base = place;
         loop {
-            let candidate = match base.is_empty() {
-                true => format!("node_modules/{name}"),
-                false => format!("{base}/node_modules/{name}"),
+            let candidate = if base.is_empty() {
+                format!("node_modules/{name}")
+            } else {
+                format!("{base}/node_modules/{name}")
             };
             if self.0.contains_key(&candidate) {
                 return Some(candidate);
@@ -281,10 +282,10 @@ fn fits(entry: &Value) -> bool {
 fn new_manifest(directory: &Path) -> String {
     let mut manifest = Map::from_iter([("private".to_owned(), json!(true))]);
     let above = directory.ancestors().skip(1);
-    let nearest = above
+    let suggest = above
         .filter_map(|folder| Manifest::read(folder).ok().flatten())
         .next();
-    if let Some(kind) = nearest.as_ref().and_then(Manifest::module_type) {
+    if let Some(kind) = suggest.as_ref().and_then(Manifest::module_type) {
         manifest.insert("type".to_owned(), json!(kind));
     }
     let there = installed(directory);
@@ -306,12 +307,13 @@ fn installed(directory: &Path) -> Map<String, Value> {
     };
     let mut found = Map::new();
     for name in names(&modules) {
-        let packages = match name.starts_with('@') {
-            true => names(&modules.join(&name))
+        let packages = if name.starts_with('@') {
+            names(&modules.join(&name))
                 .into_iter()
                 .map(|it| format!("{name}/{it}"))
-                .collect(),
-            false => vec![name],
+                .collect()
+        } else {
+            vec![name]
         };
         for package in packages {
             let there = Installed::read(&modules.join(&package));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, paths};
 use crate::discover::{self, Candidate};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Family, nearest};
+use crate::tool::{Family, suggest};
 
 /// Id of the provider of paths that are given by name.
 const GIVEN: &str = "config";
@@ -65,9 +65,10 @@ impl Target {
             .then(|| parent.parent().map(Path::to_owned))
             .flatten();
         Target {
-            name: match candidate.source.provider == GIVEN {
-                true => paths::quoted(&candidate.path),
-                false => candidate.key.clone(),
+            name: if candidate.source.provider == GIVEN {
+                paths::quoted(&candidate.path)
+            } else {
+                candidate.key.clone()
             },
             folder: if is_folder { entry.clone() } else { parent },
             shared,
@@ -89,9 +90,10 @@ fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Ve
     };
     let path = &given.resolved;
     if !path.exists() {
-        return match word.contains('/') {
-            true => Err(nothing_at(path)),
-            false => Ok(None),
+        return if word.contains('/') {
+            Err(nothing_at(path))
+        } else {
+            Ok(None)
         };
     }
     if given.source.family != Family::Js {
@@ -136,7 +138,7 @@ fn unknown(word: &str, known: &[Candidate], others: &[String]) -> Error {
         return Error::new(ErrorKind::Usage, text);
     }
     let keys = known.iter().map(|candidate| candidate.key.as_str());
-    let hint = match nearest(word, keys) {
+    let hint = match suggest(word, keys) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             "name a tool, not a package: `haft install` adds the packages that the tool imports"

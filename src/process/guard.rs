@@ -22,10 +22,10 @@ use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::process::{ground, launch, owned};
+use crate::process::{inherited, launch, owned};
 
 /// Delay between the start of a child and the write of the table.
-const SOON: Duration = Duration::from_millis(10);
+const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// Delay until the second write, for a child that started after its thread had announced it.
 const LATER: Duration = Duration::from_millis(90);
 
@@ -99,7 +99,7 @@ pub(super) fn wake() {
     if !state.has_thread {
         let started = thread::Builder::new()
             .name("haft-guard".to_owned())
-            .spawn(|| GUARD.go_on());
+            .spawn(|| GUARD.run());
         state.has_thread = started.is_ok();
     }
     drop(state);
@@ -120,12 +120,12 @@ impl Guard {
     }
 
     /// Main loop of the thread that writes the table.
-    fn go_on(&self) {
+    fn run(&self) {
         loop {
             let is_idle = |state: &mut State| !state.is_woken;
             let woken = self.woken.wait_while(self.state(), is_idle);
             woken.unwrap_or_else(PoisonError::into_inner).is_woken = false;
-            thread::sleep(SOON);
+            thread::sleep(WRITE_DELAY);
             self.look();
             let waited = self.woken.wait_timeout_while(self.state(), LATER, is_idle);
             let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +168,7 @@ impl Shell {
         actions.add_dup2(reader.as_raw_fd(), 0)?;
         actions.add_dup2(null.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
-        for descriptor in ground::inherited_descriptors() {
+        for descriptor in inherited::inherited_descriptors() {
             actions.add_close(*descriptor)?;
         }
         // The last action: descriptor 3 may be one of those above.

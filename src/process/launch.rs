@@ -23,9 +23,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::error::SpawnError;
-use crate::process::leader::Leader;
-use crate::process::order::{Order, Refusal};
-use crate::process::{Limits, ground};
+use crate::process::exec_args::{Order, Refusal};
+use crate::process::group_leader::Leader;
+use crate::process::{Limits, inherited};
 
 /// The last pause before the start of a busy file fails. See [`launch`].
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
@@ -87,9 +87,10 @@ async fn attempt(
     let errand: Errand = Box::new(move || {
         let (order, ends) = &*job;
         // The token may have fired while the job was queued.
-        let result = match cancel.is_cancelled() {
-            true => Ok(None),
-            false => from_folder(order, ends).map(Some),
+        let result = if cancel.is_cancelled() {
+            Ok(None)
+        } else {
+            from_folder(order, ends).map(Some)
         };
         // Our copies of the child's ends are closed first. Otherwise the pipes would not end with
         // the child.
@@ -241,7 +242,7 @@ fn streams(ends: &Ends) -> nix::Result<PosixSpawnFileActions> {
     actions.add_dup2(ends.stdin.as_raw_fd(), 0)?;
     actions.add_dup2(ends.stdout.as_raw_fd(), 1)?;
     actions.add_dup2(ends.stderr.as_raw_fd(), 2)?;
-    for descriptor in ground::inherited_descriptors() {
+    for descriptor in inherited::inherited_descriptors() {
         actions.add_close(*descriptor)?;
     }
     Ok(actions)

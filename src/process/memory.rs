@@ -36,7 +36,7 @@ struct Place {
 const REMOVALS: u32 = 20;
 
 /// Number of attempts that are made at once, a millisecond apart.
-const AT_ONCE: u32 = 10;
+const READS_PER_SAMPLE: u32 = 10;
 
 impl Cell {
     /// Makes a new group with this limit; returns `None` if the system does not allow that.
@@ -107,7 +107,7 @@ impl Cell {
 impl Drop for Cell {
     fn drop(&mut self) {
         // The kernel counts a process that has just ended for another moment.
-        for _ in 0..AT_ONCE {
+        for _ in 0..READS_PER_SAMPLE {
             if fs::remove_dir(&self.path).is_ok() {
                 return;
             }
@@ -150,14 +150,14 @@ fn place() -> Option<&'static Place> {
             }
             Cell::below(place, u64::from(u32::MAX)).is_ok()
         })?;
-        sweep(&place.parent);
+        collector(&place.parent);
         Some(place)
     });
     found.as_ref()
 }
 
 /// Removes the groups of earlier haft processes that were killed.
-fn sweep(parent: &Path) {
+fn collector(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| {

@@ -15,7 +15,7 @@ use crate::process::finished::Captured;
 
 /// Limit of the bytes that are read from a pipe after the end. The largest pipe holds this much, so
 /// a grandchild that writes forever does not delay the end.
-const MOST_LATE: usize = 1024 * 1024;
+const MAX_LATE_BYTES: usize = 1024 * 1024;
 
 /// Reading end of one output.
 pub(super) struct Output {
@@ -69,7 +69,7 @@ impl Output {
         let mut chunks = Vec::new();
         let mut taken = 0;
         while let Some(pipe) = &self.pipe
-            && taken < MOST_LATE
+            && taken < MAX_LATE_BYTES
         {
             buffer.clear();
             let result = rustix::io::read(pipe, rustix::buffer::spare_capacity(buffer));

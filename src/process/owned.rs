@@ -11,8 +11,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use nix::unistd::{self, getsid};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::process::descendants::{Stat, Strays};
 use crate::process::guard;
-use crate::process::strays::{Stat, Strays};
 
 static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(Mutex::default);
 

@@ -98,9 +98,12 @@ impl Rights {
         };
         let file = comparable(file);
         let is_allowed = (bounds.programs.as_ref()).is_none_or(|list| list.contains(&file));
-        let is_denied = |entry: &String| match entry.contains('/') {
-            true => file.starts_with(comparable(Path::new(entry))),
-            false => file.file_name() == Some(OsStr::new(entry)),
+        let is_denied = |entry: &String| {
+            if entry.contains('/') {
+                file.starts_with(comparable(Path::new(entry)))
+            } else {
+                file.file_name() == Some(OsStr::new(entry))
+            }
         };
         if is_allowed && !bounds.no_programs.iter().any(is_denied) {
             return Ok(());

@@ -20,14 +20,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::child::{Chunk, Stream};
 use crate::process::error::SpawnError;
+use crate::process::exec_args::Order;
 use crate::process::finished::{End, Exit, Finished};
+use crate::process::group_leader::Leader;
 use crate::process::launch::{Ends, launch};
-use crate::process::leader::Leader;
 use crate::process::memory::Cell;
-use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
-use crate::process::starved::Starvation;
-use crate::process::{Leftovers, Spawn, Stdin, ground, observe, stop, verified};
+use crate::process::retry::Starvation;
+use crate::process::{Leftovers, Spawn, Stdin, inherited, observe, stop, verified};
 
 /// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -60,10 +60,10 @@ pub(super) struct Running {
 /// The settings of a [`Spawn`] that are needed while the child runs.
 struct Plan {
     deadline: Option<Instant>,
-    patience: Duration,
+    start_delay_allowance: Duration,
     grace: Duration,
     timeout_grace: Duration,
-    hurry: Option<CancellationToken>,
+    force_token: Option<CancellationToken>,
     leftovers: Leftovers,
     late_output: Duration,
 }
@@ -91,7 +91,7 @@ impl Running {
         neighbours: Neighbours,
         cancel: &CancellationToken,
     ) -> Result<Option<Self>, SpawnError> {
-        ground::keep_children();
+        inherited::keep_children();
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
         let ready = verified::verify(&spawn).await?;
@@ -129,10 +129,10 @@ impl Running {
             started,
             plan: Plan {
                 deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
-                patience: spawn.patience,
+                start_delay_allowance: spawn.start_delay_allowance,
                 grace: spawn.grace,
                 timeout_grace: spawn.timeout_grace,
-                hurry: spawn.hurry,
+                force_token: spawn.force_token,
                 leftovers: spawn.leftovers,
                 late_output: spawn.late_output,
             },
@@ -145,7 +145,8 @@ impl Running {
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
         // The input was not taken, so nothing will be written to it.
         self.input = None;
-        let (deadline, patience) = (self.plan.deadline, self.plan.patience);
+        let (deadline, start_delay_allowance) =
+            (self.plan.deadline, self.plan.start_delay_allowance);
         let leader = self.leader.pid();
         let mut was_held_up = false;
         let cause = tokio::select! {
@@ -153,27 +154,28 @@ impl Running {
             // is polled afterwards reports nothing.
             biased;
             () = cancel.cancelled() => Cause::Cancel,
-            is_understated = until(deadline, patience, leader) => {
+            is_understated = until(deadline, start_delay_allowance, leader) => {
                 was_held_up = is_understated;
                 Cause::Deadline
             }
             () = self.until_exit() => Cause::Itself,
         };
         // Checked again, since the child may have ended in the same moment.
-        let cause = match self.leader.has_ended() {
-            true => self.late_output(cancel).await,
-            false => cause,
+        let cause = if self.leader.has_ended() {
+            self.late_output(cancel).await
+        } else {
+            cause
         };
         let Plan {
             grace,
             timeout_grace,
             ..
         } = self.plan;
-        let hurry = self.plan.hurry.take();
+        let force_token = self.plan.force_token.take();
         match cause {
             Cause::Itself => {}
-            Cause::Deadline => stop::stop(&mut self, timeout_grace, hurry).await,
-            Cause::Cancel => stop::stop(&mut self, grace, hurry).await,
+            Cause::Deadline => stop::stop(&mut self, timeout_grace, force_token).await,
+            Cause::Cancel => stop::stop(&mut self, grace, force_token).await,
         }
         if !matches!(cause, Cause::Itself) {
             // A timeout is needed: processes that left the tree can hold the outputs.
@@ -346,18 +348,18 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
 }
 
 /// Waits for the deadline of a child, extended by the time that the child was kept from running, up
-/// to `patience`. Returns true if it may have been kept for longer than was measured.
-async fn until(deadline: Option<Instant>, patience: Duration, leader: Pid) -> bool {
+/// to `start_delay_allowance`. Returns true if it may have been kept for longer than was measured.
+async fn until(deadline: Option<Instant>, start_delay_allowance: Duration, leader: Pid) -> bool {
     let Some(deadline) = deadline else {
         return pending().await;
     };
     sleep_until(deadline).await;
-    if patience.is_zero() {
+    if start_delay_allowance.is_zero() {
         return false;
     }
     loop {
         let starvation = Starvation::of(leader);
-        let due = deadline + starvation.waited.min(patience);
+        let due = deadline + starvation.waited.min(start_delay_allowance);
         if due <= Instant::now() {
             return starvation.is_understated();
         }

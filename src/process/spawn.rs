@@ -16,11 +16,11 @@ use crate::process::capture::Keep;
 use crate::process::child::Child;
 use crate::process::environment::Environment;
 use crate::process::error::SpawnError;
+use crate::process::exec_args::Order;
 use crate::process::finished::Finished;
-use crate::process::order::Order;
+use crate::process::retry::Starvation;
 use crate::process::rights::Rights;
 use crate::process::running::Running;
-use crate::process::starved::Starvation;
 use crate::process::verified::Verified;
 
 /// Number of chunks that a slow reader may be behind before its child has to wait.
@@ -53,14 +53,14 @@ pub struct Spawn {
     pub deadline: Option<Duration>,
     /// Limit of the time that is added to the deadline. The child gets back the time for which it
     /// waited for a processor.
-    pub patience: Duration,
+    pub start_delay_allowance: Duration,
     /// Time between TERM and KILL after a cancel. Zero kills at once.
     pub grace: Duration,
     /// Time between TERM and KILL after the deadline. Zero kills at once.
     pub timeout_grace: Duration,
     /// Ends the grace period early: when it fires, a tree that was asked to end is killed. It does
     /// not start a stop by itself.
-    pub hurry: Option<CancellationToken>,
+    pub force_token: Option<CancellationToken>,
     /// True if neither a tool nor the user chose the program. Programs that another user can
     /// replace are skipped then.
     pub chosen_by_haft: bool,
@@ -134,10 +134,10 @@ impl Spawn {
             stdout: Keep::default(),
             stderr: Keep::default(),
             deadline: None,
-            patience: Duration::ZERO,
+            start_delay_allowance: Duration::ZERO,
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
-            hurry: None,
+            force_token: None,
             chosen_by_haft: false,
             verified: None,
             leftovers: Leftovers::Leave,
@@ -214,9 +214,10 @@ impl Spawn {
         let stop = cancel.child_token();
         let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
         let mut input = None;
-        let begun = match stop.is_cancelled() {
-            true => None,
-            false => Running::begin(self, Some(sender), &stop).await?,
+        let begun = if stop.is_cancelled() {
+            None
+        } else {
+            Running::begin(self, Some(sender), &stop).await?
         };
         let task = match begun {
             None => tokio::spawn(async { Finished::never_started() }),

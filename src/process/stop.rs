@@ -19,13 +19,17 @@ const KILL_TAKES: Duration = Duration::from_secs(1);
 const PIPES_TAKE: Duration = Duration::from_millis(20);
 
 /// Ends the tree. The grace period ends early when the leader is gone and no process holds the
-/// pipes, or when `hurry` fires.
-pub(super) async fn stop(running: &mut Running, grace: Duration, hurry: Option<CancellationToken>) {
+/// pipes, or when `force_token` fires.
+pub(super) async fn stop(
+    running: &mut Running,
+    grace: Duration,
+    force_token: Option<CancellationToken>,
+) {
     if !grace.is_zero() {
         running.leader.ask_tree();
         tokio::select! {
             biased;
-            () = hurried(hurry) => {}
+            () = hurried(force_token) => {}
             () = sleep(grace) => {}
             () = running.until_quiet() => {}
         }
@@ -33,9 +37,9 @@ pub(super) async fn stop(running: &mut Running, grace: Duration, hurry: Option<C
     kill(running).await;
 }
 
-async fn hurried(hurry: Option<CancellationToken>) {
-    match hurry {
-        Some(hurry) => hurry.cancelled_owned().await,
+async fn hurried(force_token: Option<CancellationToken>) {
+    match force_token {
+        Some(force_token) => force_token.cancelled_owned().await,
         None => std::future::pending().await,
     }
 }

@@ -11,6 +11,11 @@
 //! their own path (`dirname "$0"`, `BASH_SOURCE`, `__file__`, `import "./x"`). So the copy stands
 //! in an image of its folders up to the project: the same names, and a link to each neighbour.
 
+#![expect(
+    unsafe_code,
+    reason = "a lease is set by two calls of `fcntl` that no safe crate wraps"
+)]
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -131,9 +136,10 @@ impl Verified {
     }
 
     fn compare(&self, found: &blake3::Hash) -> Result<(), NotVerified> {
-        match *found == self.digest {
-            true => Ok(()),
-            false => Err(NotVerified::Changed),
+        if *found == self.digest {
+            Ok(())
+        } else {
+            Err(NotVerified::Changed)
         }
     }
 
@@ -357,12 +363,13 @@ fn make_private(folder: &Path) -> io::Result<()> {
     }
     let found = fs::symlink_metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    match found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        true => Ok(()),
-        false => Err(io::Error::other(format!(
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!(
             "`{}` is not a private folder of this user",
             folder.display()
-        ))),
+        )))
     }
 }
 
@@ -430,9 +437,10 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => remove(&entry.path())?,
-            false => fs::remove_file(entry.path())?,
+        if entry.file_type()?.is_dir() {
+            remove(&entry.path())?
+        } else {
+            fs::remove_file(entry.path())?
         }
     }
     fs::remove_dir(folder)

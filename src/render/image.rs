@@ -14,25 +14,25 @@ use image::imageops::{ColorMap, FilterType, dither};
 use image::{DynamicImage, ImageReader, Limits, Rgb, RgbaImage};
 
 use super::palette::{Tone, paint};
-use super::{cells, text, units};
-use crate::tool::{ImageProtocol, Look, Screen};
+use super::{text, units, width};
+use crate::tool::{ImageProtocol, RenderOptions, Screen};
 
 /// The largest block of a picture, unless its size is given.
-const MOST_ROWS: u32 = 24;
-const MOST_COLUMNS: u32 = 80;
+const MAX_ROWS: u32 = 24;
+const MAX_COLUMNS: u32 = 80;
 
 /// Limit of the decoded pictures, in pixels. Larger ones are only named.
-const MOST_PIXELS: u64 = 64 << 20;
+const MAX_PIXELS: u64 = 64 << 20;
 
 /// Limit of the payload of one escape sequence of kitty's protocol.
 const CHUNK: usize = 4096;
 
 /// Returns the lines of the block for a picture in a result.
-pub(crate) fn lines(data: &str, mime_type: &str, look: &Look) -> Vec<String> {
+pub(crate) fn lines(data: &str, mime_type: &str, look: &RenderOptions) -> Vec<String> {
     let dimensions = decode(data).and_then(|bytes| dimensions(&bytes));
     let drawn = dimensions.and_then(|dimensions| {
         let room = u32::try_from(look.width).unwrap_or(u32::MAX);
-        let (columns, rows) = block(dimensions, room.min(MOST_COLUMNS), &look.screen);
+        let (columns, rows) = block(dimensions, room.min(MAX_COLUMNS), &look.screen);
         let picture = sequence(data, columns, rows, &look.screen)?;
         let mut lines = vec![String::new(); rows as usize - 1];
         lines.push(picture);
@@ -40,7 +40,7 @@ pub(crate) fn lines(data: &str, mime_type: &str, look: &Look) -> Vec<String> {
     });
     drawn.unwrap_or_else(|| {
         let line = placeholder(data, mime_type, dimensions);
-        let line = cells::cut(&line, look.width);
+        let line = width::cut(&line, look.width);
         vec![paint(&look.screen, Tone::Muted, &line)]
     })
 }
@@ -76,12 +76,12 @@ fn block((width, height): (u32, u32), room: u32, screen: &Screen) -> (u32, u32) 
         u32::try_from(rows).unwrap_or(u32::MAX).max(1)
     };
     let rows = rows_of(columns);
-    if rows <= MOST_ROWS {
+    if rows <= MAX_ROWS {
         return (columns, rows);
     }
-    let columns = (u64::from(columns) * u64::from(MOST_ROWS) / u64::from(rows)).max(1);
+    let columns = (u64::from(columns) * u64::from(MAX_ROWS) / u64::from(rows)).max(1);
     let columns = u32::try_from(columns).unwrap_or(1);
-    (columns, rows_of(columns).min(MOST_ROWS))
+    (columns, rows_of(columns).min(MAX_ROWS))
 }
 
 /// Returns the sequence that draws a picture upwards from the last line of its block. It leaves the
@@ -221,7 +221,7 @@ fn decode(data: &str) -> Option<Vec<u8>> {
 fn dimensions(bytes: &[u8]) -> Option<(u32, u32)> {
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
     let (width, height) = reader.ok()?.into_dimensions().ok()?;
-    let is_sane = width > 0 && height > 0 && u64::from(width) * u64::from(height) <= MOST_PIXELS;
+    let is_sane = width > 0 && height > 0 && u64::from(width) * u64::from(height) <= MAX_PIXELS;
     is_sane.then_some((width, height))
 }
 
@@ -231,7 +231,7 @@ fn pixels(bytes: &[u8]) -> Option<DynamicImage> {
         .with_guessed_format()
         .ok()?;
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_PIXELS * 4);
+    limits.max_alloc = Some(MAX_PIXELS * 4);
     reader.limits(limits);
     reader.decode().ok()
 }

@@ -4,14 +4,14 @@
 //! trusted: text of tools passes through [`text::clean`] first, so that a description cannot move
 //! the cursor or recolour the terminal.
 
-pub(crate) mod cells;
-pub(crate) mod drawing;
+pub(crate) mod draw;
 mod image;
-pub(crate) mod ink;
 pub(crate) mod outcome;
 pub(crate) mod palette;
 pub(crate) mod problem;
+pub(crate) mod sanitize;
+pub(crate) mod style;
 pub(crate) mod table;
-pub(crate) mod tame;
 pub(crate) mod text;
 pub(crate) mod units;
+pub(crate) mod width;

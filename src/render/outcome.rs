@@ -47,9 +47,10 @@ pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Resu
 pub(crate) fn write_display(out: &mut impl Write, display: &str) -> io::Result<()> {
     let display = text::clean(display);
     out.write_all(display.as_bytes())?;
-    match display.is_empty() || display.ends_with('\n') {
-        true => Ok(()),
-        false => out.write_all(b"\n"),
+    if display.is_empty() || display.ends_with('\n') {
+        Ok(())
+    } else {
+        out.write_all(b"\n")
     }
 }
 

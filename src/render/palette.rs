@@ -101,9 +101,10 @@ pub(crate) fn ground(screen: &Screen, ground: Ground) -> Option<String> {
 }
 
 fn code(screen: &Screen, color: &Color) -> Option<String> {
-    let (rgb, index) = match screen.is_light {
-        true => color.light,
-        false => color.dark,
+    let (rgb, index) = if screen.is_light {
+        color.light
+    } else {
+        color.dark
     };
     match screen.colors {
         Colors::None => None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ink::Ink;
+use super::style::Ink;
 use super::text;
 use crate::error::Error;
 use crate::tool::consent::FRAME;

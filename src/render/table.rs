@@ -3,7 +3,7 @@
 //! If the width is limited, columns are shortened in two steps: texts are cut at the end, then
 //! paths at the start. A column with [`Fit::Whole`] is never cut.
 
-use super::ink::Ink;
+use super::style::Ink;
 use super::text;
 
 const GAP: usize = 2;

@@ -12,9 +12,10 @@ const CUT: &str = "…";
 /// Removes escape sequences from a tool's prose and escapes every other invisible character.
 /// Newlines and tabs stay.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    match text.contains(visible::is_harmful) {
-        false => Cow::Borrowed(text),
-        true => Cow::Owned(visible::prose(&console::strip_ansi_codes(text)).into_owned()),
+    if !text.contains(visible::is_harmful) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(visible::prose(&console::strip_ansi_codes(text)).into_owned())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::tool::Moment;
+use crate::tool::Timestamp;
 
 /// Formats a size as `68 bytes`, `1.5 kB` or `12.0 MB`.
 pub(crate) fn bytes(count: usize) -> String {
@@ -57,5 +57,5 @@ pub(crate) fn count(amount: usize, noun: &str) -> String {
 
 /// Formats seconds since 1970 as a UTC date: `2026-11-21`.
 pub(crate) fn date(seconds: u64) -> String {
-    Moment::of_seconds(seconds).date()
+    Timestamp::of_seconds(seconds).date()
 }

@@ -6,12 +6,12 @@
 
 pub mod cli;
 pub(crate) mod http;
-pub(crate) mod lines;
 pub(crate) mod mcp;
 pub(crate) mod page;
 pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod signals;
 pub(crate) mod stdin;
+pub(crate) mod stdio;
 pub(crate) mod stdout;
 pub(crate) mod wire;

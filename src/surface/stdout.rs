@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use console::Term;
 use serde::Serialize;
 
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::tool::visible;
 
 /// Writer of the real standard output. For a terminal it replaces characters that hide or reorder

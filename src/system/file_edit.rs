@@ -17,7 +17,7 @@ use super::stop::{Failure, Stop};
 use super::tool::{Tool, answer_of};
 
 /// Limit of the size of a file, which is in memory twice.
-const LARGEST: u64 = 64 << 20;
+const MAX_EDITED_BYTES: u64 = 64 << 20;
 
 pub const TOOL: Tool = Tool {
     file: "file-edit",
@@ -55,9 +55,10 @@ fn run(params: &Params) -> Result<Value, Stop> {
         return Err(Failure::new("INVALID_ARG", message).into());
     }
     let content = whole(path)?;
-    let (old, new) = match all_lines_end_in_crlf(&content) {
-        true => (with_crlf(old), with_crlf(new)),
-        false => (old.to_owned(), new.to_owned()),
+    let (old, new) = if all_lines_end_in_crlf(&content) {
+        (with_crlf(old), with_crlf(new))
+    } else {
+        (old.to_owned(), new.to_owned())
     };
     let (edited, count) = replaced(&content, old.as_bytes(), new.as_bytes());
     match count {
@@ -81,13 +82,13 @@ fn run(params: &Params) -> Result<Value, Stop> {
 fn whole(path: &str) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
     open(path)?
-        .take(LARGEST + 1)
+        .take(MAX_EDITED_BYTES + 1)
         .read_to_end(&mut content)
         .map_err(|error| Failure::reading(path, &error))?;
-    if content.len() as u64 > LARGEST {
+    if content.len() as u64 > MAX_EDITED_BYTES {
         let message = format!(
             "Too large to edit: {path} (more than {} MiB)",
-            LARGEST >> 20
+            MAX_EDITED_BYTES >> 20
         );
         return Err(Failure::new("READ_FAILED", message));
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::open::open;
 use super::params::Params;
 use super::stop::{Failure, Stop};
-use super::text::{self, LONGEST};
+use super::text::{self, MAX_TEXT_BYTES};
 use super::tool::{Tool, answer_of};
 
 /// Size of a read, and of the part that is checked for binary content.
@@ -62,7 +62,7 @@ fn lines(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String
     let mut kept = Vec::new();
     for line in (first..).zip(0..limit).map(|(line, _)| line) {
         let start = kept.len();
-        let room = (LONGEST - start) as u64;
+        let room = (MAX_TEXT_BYTES - start) as u64;
         if reader
             .by_ref()
             .take(room + 1)
@@ -71,7 +71,7 @@ fn lines(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String
         {
             break;
         }
-        if kept.len() > LONGEST {
+        if kept.len() > MAX_TEXT_BYTES {
             let note = cut(&mut kept, start, line);
             return Ok(text::lossy(kept) + &note);
         }
@@ -85,7 +85,7 @@ fn cut(kept: &mut Vec<u8>, start: usize, line: u64) -> String {
         kept.truncate(start);
         return format!("[cut off before line {line}: read on with offset {line}]");
     }
-    kept.truncate(text::boundary(kept, LONGEST));
+    kept.truncate(text::boundary(kept, MAX_TEXT_BYTES));
     let next = line + 1;
     format!("\n[the rest of line {line} is left out: read on with offset {next}]")
 }

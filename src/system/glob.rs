@@ -45,9 +45,10 @@ fn run(params: &Params) -> Result<Value, Stop> {
     }
     let mut found = Lines::default();
     let (below, wild) = split(pattern);
-    let root = match below.as_os_str().is_empty() {
-        true => root,
-        false => root.join(below),
+    let root = if below.as_os_str().is_empty() {
+        root
+    } else {
+        root.join(below)
     };
     if wild.is_empty() {
         look_up(&root, pattern.ends_with('/'), &mut found);

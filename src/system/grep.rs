@@ -23,7 +23,7 @@ use super::tool::{Tool, answer_of};
 use super::walk;
 
 /// Limit of a line that is searched. People do not write longer ones.
-const LONGEST_LINE: usize = 64 << 20;
+const MAX_LINE_LEN: usize = 64 << 20;
 
 /// Limit of the shown part of a line: a minified file has one line of a megabyte.
 const SHOWN_OF_LINE: usize = 1000;
@@ -115,7 +115,7 @@ fn searcher() -> Searcher {
     SearcherBuilder::new()
         .line_terminator(LineTerminator::crlf())
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(LONGEST_LINE))
+        .heap_limit(Some(MAX_LINE_LEN))
         .build()
 }
 

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use super::text::{self, LONGEST};
+use super::text::{self, MAX_TEXT_BYTES};
 
-const HALF: usize = LONGEST / 2;
+const HALF: usize = MAX_TEXT_BYTES / 2;
 
 #[derive(Default)]
 pub struct Kept {

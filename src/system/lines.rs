@@ -1,6 +1,6 @@
 //! Line buffer of an answer: counts all lines, and keeps as many as one answer may hold.
 
-use super::text::LONGEST;
+use super::text::MAX_TEXT_BYTES;
 
 #[derive(Default)]
 pub struct Lines {
@@ -22,7 +22,7 @@ impl Lines {
     pub fn push(&mut self, line: &str) {
         let is_open = self.kept == self.count;
         self.count += 1;
-        if is_open && self.text.len() + line.len() < LONGEST {
+        if is_open && self.text.len() + line.len() < MAX_TEXT_BYTES {
             if self.kept > 0 {
                 self.text.push('\n');
             }

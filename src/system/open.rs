@@ -21,9 +21,10 @@ pub fn open(path: &str) -> Result<File, Failure> {
     if found.is_file() {
         return Ok(file);
     }
-    let what = match found.is_dir() {
-        true => "Is a directory",
-        false => "Not a regular file",
+    let what = if found.is_dir() {
+        "Is a directory"
+    } else {
+        "Not a regular file"
     };
     Err(Failure::new("OPEN_FAILED", format!("{what}: {path}")))
 }

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use serde_json::{Map, Value};
 
 /// Limit of the input: more than any file that a model writes, far less than the machine's memory.
-const LARGEST: u64 = 256 << 20;
+const MAX_PARAM_BYTES: u64 = 256 << 20;
 
 pub struct Params(Map<String, Value>);
 
@@ -19,7 +19,7 @@ pub enum Wrong {
     Empty,
     #[error("the input cannot be read: {0}")]
     Unreadable(io::Error),
-    #[error("more than {} MiB of input", LARGEST >> 20)]
+    #[error("more than {} MiB of input", MAX_PARAM_BYTES >> 20)]
     TooLong,
     #[error("invalid JSON: {0}")]
     NotJson(serde_json::Error),
@@ -35,10 +35,10 @@ pub enum Wrong {
 pub fn read(input: impl Read) -> Result<Params, Wrong> {
     let mut text = Vec::new();
     input
-        .take(LARGEST + 1)
+        .take(MAX_PARAM_BYTES + 1)
         .read_to_end(&mut text)
         .map_err(Wrong::Unreadable)?;
-    if text.len() as u64 > LARGEST {
+    if text.len() as u64 > MAX_PARAM_BYTES {
         return Err(Wrong::TooLong);
     }
     if text.iter().all(u8::is_ascii_whitespace) {

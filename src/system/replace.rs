@@ -42,9 +42,12 @@ pub fn replace(path: &str, content: &[u8]) -> Result<(), Failure> {
             // Otherwise a new file could replace one that we may not write to.
             rustix::fs::access(&target, Access::WRITE_OK)
                 .map_err(|errno| Failure::opening(path, &errno.into()))?;
-            swap(&target, Some(found), content).or_else(|error| match needs_its_place(&error) {
-                true => in_place(&target, content),
-                false => Err(error),
+            swap(&target, Some(found), content).or_else(|error| {
+                if needs_its_place(&error) {
+                    in_place(&target, content)
+                } else {
+                    Err(error)
+                }
             })
         }
     };

@@ -1,7 +1,7 @@
 //! Converts bytes to text for an answer, and finds positions where a long text may be cut.
 
 /// Limit of one answer's text in bytes. JSON can make six bytes of one, and hosts accept 10 MiB.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Converts bytes to text; invalid UTF-8 becomes U+FFFD.
 pub fn lossy(bytes: Vec<u8>) -> String {

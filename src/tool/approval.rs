@@ -60,14 +60,14 @@ pub struct ApprovalPolicy {
 /// Statement of a tool about the harm of a call and about its approval.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stance {
+pub struct ApprovalRequirement {
     /// Amount of harm that the call may do.
     pub tier: Tier,
     /// The reason, as text for the user who is asked.
     pub reason: Option<String>,
     /// True if the user must be asked even where the mode would let the call run.
     #[serde(default, rename = "override")]
-    pub must_ask: bool,
+    pub always_prompt: bool,
     /// The tool's own rule. It can refuse a call or demand a question. It never allows a call that
     /// the user's rules or mode ask about.
     pub policy: Option<Rule>,
@@ -82,16 +82,16 @@ pub struct Stance {
     /// True if only an explicit yes lets the call run: the tool system expects authors to declare
     /// the harm, and this author did not.
     #[serde(skip)]
-    pub needs_yes: bool,
+    pub requires_explicit_yes: bool,
 }
 
-/// Source of a tool's [`Stance`], which determines when it is known.
+/// Source of a tool's [`ApprovalRequirement`], which determines when it is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Approval<'a> {
     /// The tool declares only its tier.
     ByTier,
     /// The stance is the same for every call.
-    Fixed(&'a Stance),
+    Fixed(&'a ApprovalRequirement),
     /// The tool computes its stance from the arguments.
     PerCall,
 }
@@ -177,18 +177,18 @@ impl Rule {
     }
 }
 
-impl Stance {
+impl ApprovalRequirement {
     /// Returns the stance of a tool that declares only its tier.
-    pub fn of_tier(tier: Tier) -> Stance {
-        Stance {
+    pub fn of_tier(tier: Tier) -> ApprovalRequirement {
+        ApprovalRequirement {
             tier,
             reason: None,
-            must_ask: false,
+            always_prompt: false,
             policy: None,
             policy_key: None,
             details: None,
             arguments: None,
-            needs_yes: false,
+            requires_explicit_yes: false,
         }
     }
 }

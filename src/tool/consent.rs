@@ -190,9 +190,10 @@ fn arguments(text: &str, columns: usize) -> Vec<String> {
         }
     }
     let width: usize = line.chars().filter_map(UnicodeWidthChar::width).sum();
-    match width <= columns {
-        true => vec![line],
-        false => indented(&tokens),
+    if width <= columns {
+        vec![line]
+    } else {
+        indented(&tokens)
     }
 }
 

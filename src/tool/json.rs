@@ -60,9 +60,10 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 
 /// Calls `work` on a stack that is large enough to walk over `value`.
 pub(crate) fn with_stack_for<T>(value: &Value, work: impl FnOnce() -> T) -> T {
-    match is_deeper_than(value, SHALLOW) {
-        true => on_large_stack(work),
-        false => work(),
+    if is_deeper_than(value, SHALLOW) {
+        on_large_stack(work)
+    } else {
+        work()
     }
 }
 

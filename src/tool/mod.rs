@@ -4,31 +4,31 @@
 //! types, so every surface sees a field that is added here.
 
 mod approval;
+mod approval_policy;
 mod call;
+mod cancellation;
 mod change;
-pub(crate) mod clock;
 pub(crate) mod consent;
+pub(crate) mod deadline;
+mod definition;
 mod domain;
-mod drawing;
-mod ending;
 pub(crate) mod excerpt;
-mod found;
 mod hints;
 pub(crate) mod json;
 mod log;
-mod moment;
-mod nearest;
 pub(crate) mod panic;
 mod permissions;
 mod place;
 mod problem;
 pub(crate) mod queue;
+mod render;
+mod replay;
 mod runner;
 mod scan;
 pub(crate) mod schema;
 mod session;
-mod standing;
-mod tape;
+mod suggest;
+mod timestamp;
 mod trace;
 mod ui;
 mod user;
@@ -37,30 +37,34 @@ pub(crate) mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
+    Decision, Rule,
 };
+pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
+pub(crate) use cancellation::Cancellation;
 pub use change::CatalogChange;
+pub use definition::{ArgumentOrder, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;
-pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
-pub(crate) use ending::Ending;
-pub use found::{ArgumentOrder, Family, Level, Source, Tier, Tool, Used};
 pub use hints::{ClientHints, TaskMode};
 pub use log::{LogLevel, LogLine, LogListener};
-pub(crate) use moment::Moment;
-pub(crate) use nearest::nearest;
 pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub(crate) use place::place_after;
 pub(crate) use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
-pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
+pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
+pub use replay::{Replay, ReplayAnswer, ReplayChannel};
+pub use runner::{CallCtx, Gate, Progress, Rejection, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
-pub use standing::ToolPattern;
-pub use tape::{Played, Reach, Tape};
+pub(crate) use suggest::suggest;
+pub(crate) use timestamp::Timestamp;
 pub(crate) use trace::CallTrace;
-pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
-pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
+pub use ui::{
+    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    UserInterface,
+};
+pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};
 pub use verified::{CodeFromData, Unverified, VerifiedEntry, VerifiedFiles};
-pub(crate) use widget::Puppet;
-pub use widget::{Canvas, Touch, Touches, Widget};
+pub(crate) use widget::WidgetHandle;
+pub use widget::{InputEvent, InputSender, Widget, WidgetSurface};

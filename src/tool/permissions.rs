@@ -236,9 +236,10 @@ impl PermissionProfile {
         let (access, _) = text.strip_prefix('`')?.split_once("` is not permitted: ")?;
         let (kind, what) = access.split_once("` access to `")?;
         let kind = PermissionKind::from_name(kind)?;
-        match self.refusal(kind, what) == text {
-            true => text.split_once("\nhint: "),
-            false => None,
+        if self.refusal(kind, what) == text {
+            text.split_once("\nhint: ")
+        } else {
+            None
         }
     }
 

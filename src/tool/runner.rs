@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::clock::Clock;
+use super::deadline::CallDeadline;
 use super::{
-    Approval, Call, CallTrace, Ending, Event, LogListener, Look, Outcome, Painted, Problem, Scene,
-    Stance, Stopped, Tier, User, queue,
+    Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, Outcome,
+    Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, User, queue,
 };
 use crate::error::Error;
 
@@ -22,7 +22,7 @@ use crate::error::Error;
 pub trait Runner: Send + Sync {
     /// Returns the work that is needed once before the first call; `None` if there is none or if it
     /// is done. Its time does not count as the call's. If it fails, the call reports the failure.
-    fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
+    fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
         None
     }
 
@@ -54,7 +54,11 @@ pub trait Runner: Send + Sync {
     ///
     /// # Errors
     /// Returns the fault of the author's renderer.
-    async fn render(&self, _scene: Scene<'_>, _look: &Look) -> Result<Option<Painted>, Problem> {
+    async fn render(
+        &self,
+        _scene: RenderTarget<'_>,
+        _look: &RenderOptions,
+    ) -> Result<Option<RawRender>, Problem> {
         Ok(None)
     }
 
@@ -102,7 +106,7 @@ pub trait Gate: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
-    async fn pass(&self, stance: Stance) -> Result<Tier, Error>;
+    async fn pass(&self, stance: ApprovalRequirement) -> Result<Tier, Error>;
 
     /// Returns the highest tier of calls that need no question. Code that runs before
     /// [`Gate::pass`] has the rights of this tier.
@@ -127,12 +131,12 @@ pub struct CallCtx {
     pub auto_approve: bool,
     /// Record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
-    ending: Arc<Ending>,
+    cancellation: Arc<Cancellation>,
 }
 
 impl CallCtx {
-    /// Creates the context of one call, which `ending` cancels.
-    pub(crate) fn new(ending: Arc<Ending>, updates: Updates) -> Self {
+    /// Creates the context of one call, which `cancellation` cancels.
+    pub(crate) fn new(cancellation: Arc<Cancellation>, updates: Updates) -> Self {
         CallCtx {
             updates,
             gate: None,
@@ -140,7 +144,7 @@ impl CallCtx {
             log: None,
             auto_approve: false,
             trace: None,
-            ending,
+            cancellation,
         }
     }
 
@@ -161,16 +165,16 @@ impl CallCtx {
     ///
     /// # Errors
     /// Returns the reason for which the call may not start.
-    pub async fn admit(&self, stance: Stance) -> Result<(), NotAdmitted> {
+    pub async fn admit(&self, stance: ApprovalRequirement) -> Result<(), Rejection> {
         if let Some(gate) = &self.gate {
             tokio::select! {
                 biased;
-                passed = gate.pass(stance) => passed.map(drop).map_err(NotAdmitted::Denied)?,
+                passed = gate.pass(stance) => passed.map(drop).map_err(Rejection::Denied)?,
                 () = self.cancel().cancelled() => {}
             }
         }
         if self.is_cancelled() {
-            return Err(NotAdmitted::Stopped(self.stop_reason()));
+            return Err(Rejection::Stopped(self.stop_reason()));
         }
         self.updates.send(Progress::Started);
         Ok(())
@@ -191,49 +195,49 @@ impl CallCtx {
     }
 
     /// Returns the cancellation of the call.
-    pub(crate) fn ending(&self) -> &Arc<Ending> {
-        &self.ending
+    pub(crate) fn cancellation(&self) -> &Arc<Cancellation> {
+        &self.cancellation
     }
 
     /// Returns the token that is cancelled when the call must end. To cancel it, use
     /// [`CallCtx::stop`], which sets the reason.
     pub fn cancel(&self) -> &CancellationToken {
-        self.ending.token()
+        self.cancellation.token()
     }
 
     /// Returns true once the call must end.
     pub fn is_cancelled(&self) -> bool {
-        self.ending.is_wanted()
+        self.cancellation.is_requested()
     }
 
     /// Waits until the call must end, like [`Self::cancel`] but cheaper. Only one task at a time
     /// may wait here.
     pub(crate) async fn cancelled(&self) {
-        self.ending.wanted().await;
+        self.cancellation.requested().await;
     }
 
     /// Cancels the call. The first reason counts.
     pub fn stop(&self, why: Stopped) {
-        let _ = self.ending.set(why);
-        self.ending.want();
+        let _ = self.cancellation.set(why);
+        self.cancellation.request();
     }
 
     /// Returns the reason for the cancellation. If only the token was cancelled, the caller
     /// cancelled the call.
     pub fn stop_reason(&self) -> Stopped {
-        *self.ending.get().unwrap_or(&Stopped::Cancelled)
+        *self.cancellation.get().unwrap_or(&Stopped::Cancelled)
     }
 
     /// Returns the token that is cancelled when the grace period of the cancelled call is over.
     /// Work of the call that still runs then must end at once.
-    pub fn hurry(&self) -> CancellationToken {
-        self.ending.hurry().clone()
+    pub fn force_token(&self) -> CancellationToken {
+        self.cancellation.force_token().clone()
     }
 
-    /// Waits for the grace period of a cancelled call: `grace`, or less if [`Self::hurry`] ends it.
-    pub async fn patience(&self, grace: Duration) {
+    /// Waits for the grace period of a cancelled call: `grace`, or less if [`Self::force_token`] ends it.
+    pub async fn grace_period(&self, grace: Duration) {
         tokio::select! {
-            () = self.ending.hurry().cancelled() => {}
+            () = self.cancellation.force_token().cancelled() => {}
             () = tokio::time::sleep(grace) => {}
         }
     }
@@ -241,7 +245,7 @@ impl CallCtx {
 
 /// Reason for which a call may not start.
 #[derive(Debug)]
-pub enum NotAdmitted {
+pub enum Rejection {
     /// A policy or the user refused the call.
     Denied(Error),
     /// The call was cancelled before it started.
@@ -254,7 +258,7 @@ pub enum NotAdmitted {
 #[derive(Clone, Debug)]
 pub struct Updates {
     events: queue::Sender<Event>,
-    clock: Option<Arc<Clock>>,
+    deadline: Option<Arc<CallDeadline>>,
 }
 
 /// Progress that a runner reports during a call.
@@ -286,18 +290,21 @@ impl Updates {
         ClockHold(self.clone())
     }
 
-    pub(crate) fn new(events: queue::Sender<Event>, clock: Option<Arc<Clock>>) -> Updates {
-        Updates { events, clock }
+    pub(crate) fn new(
+        events: queue::Sender<Event>,
+        deadline: Option<Arc<CallDeadline>>,
+    ) -> Updates {
+        Updates { events, deadline }
     }
 
     /// Forwards the progress to the events or to the deadline.
     pub fn send(&self, progress: Progress) {
-        let clock = self.clock.as_deref();
-        match (progress, clock) {
+        let deadline = self.deadline.as_deref();
+        match (progress, deadline) {
             (Progress::Started, _) => self.events.send(Event::Started),
             (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),
-            (Progress::Asking, Some(clock)) => clock.stop(),
-            (Progress::Answered, Some(clock)) => clock.go_on(),
+            (Progress::Asking, Some(deadline)) => deadline.pause(),
+            (Progress::Answered, Some(deadline)) => deadline.resume(),
             (Progress::Asking | Progress::Answered, None) => {}
         }
     }

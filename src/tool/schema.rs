@@ -121,9 +121,10 @@ fn build(options: ValidationOptions<'_>, schema: &Value) -> Result<Validator, St
             Err(error) => error.to_string(),
         };
         let encoded = faults::with_encoded_references(schema);
-        match encoded == *schema {
-            true => Err(error),
-            false => options.build(&encoded).map_err(|error| error.to_string()),
+        if encoded == *schema {
+            Err(error)
+        } else {
+            options.build(&encoded).map_err(|error| error.to_string())
         }
     })
 }
@@ -142,12 +143,13 @@ struct Unreadable {
 
 impl<'i> Keyword<'i> for Unreadable {
     fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        match self.is_valid(value) {
-            true => Ok(()),
-            false => Err(ValidationError::custom(format!(
+        if self.is_valid(value) {
+            Ok(())
+        } else {
+            Err(ValidationError::custom(format!(
                 "cannot be checked, so it is refused: in the tool's schema {}",
                 self.why
-            ))),
+            )))
         }
     }
 

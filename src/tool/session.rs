@@ -180,9 +180,10 @@ impl SessionView {
             entries: self.entries.clone(),
             branch: self.branch.clone(),
             model: self.model.clone().or_else(|| models.current.clone()),
-            models: match self.models.is_empty() {
-                true => models.available.clone(),
-                false => self.models.clone(),
+            models: if self.models.is_empty() {
+                models.available.clone()
+            } else {
+                self.models.clone()
             },
             settings: self.settings.clone(),
             json: OnceLock::new(),

@@ -48,9 +48,10 @@ impl CallTrace {
     /// Records the start of a program.
     pub(crate) fn starts(&self, program: &str) {
         let mut traced = self.traced();
-        match traced.programs.len() < MAX_NAMES {
-            true => drop(traced.programs.insert(program.to_owned())),
-            false => traced.has_more |= !traced.programs.contains(program),
+        if traced.programs.len() < MAX_NAMES {
+            traced.programs.insert(program.to_owned());
+        } else {
+            traced.has_more |= !traced.programs.contains(program);
         }
     }
 
@@ -63,9 +64,10 @@ impl CallTrace {
             _ => target.to_owned(),
         };
         let mut traced = self.traced();
-        match traced.hosts.len() < MAX_NAMES {
-            true => drop(traced.hosts.insert(host)),
-            false => traced.has_more |= !traced.hosts.contains(&host),
+        if traced.hosts.len() < MAX_NAMES {
+            traced.hosts.insert(host);
+        } else {
+            traced.has_more |= !traced.hosts.contains(&host);
         }
     }
 

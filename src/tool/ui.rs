@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{Canvas, Widget};
+use super::{Widget, WidgetSurface};
 
 /// Interface that shows the questions of tools to the user. Each surface with a user implements it.
 /// One instance serves all calls of one [`Host::with_ui`](crate::Host::with_ui) handle, including
@@ -39,7 +39,7 @@ pub trait UserInterface: Send + Sync {
 
     /// Shows a notification that needs no answer. Called on the tool's own thread, so it must not
     /// block.
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: NotificationFrom) {
         drop(notice);
     }
 
@@ -52,7 +52,7 @@ pub trait UserInterface: Send + Sync {
     /// Returns the space in which components of tools can be shown now (`pi.ui.custom`). `None`,
     /// the default, means that no component can be shown or created. Called on the tool's own
     /// thread, so it must not block.
-    fn canvas(&self) -> Option<Canvas> {
+    fn canvas(&self) -> Option<WidgetSurface> {
         None
     }
 
@@ -69,7 +69,7 @@ pub trait UserInterface: Send + Sync {
 
 /// Origin of a question, a notification or a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Speaker {
+pub struct PromptOrigin {
     /// The call's id; `None` outside a call, for example while a module loads.
     pub call_id: Option<String>,
     /// The tool's name, or the path of a module that is loading.
@@ -80,9 +80,9 @@ pub struct Speaker {
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The call and the tool that ask.
-    pub from: Speaker,
+    pub from: PromptOrigin,
     /// The question in the tool's own words. They may contain control sequences.
-    pub what: Asked,
+    pub what: Prompt,
     /// Time after which the question is withdrawn. Surfaces may show it.
     pub timeout: Option<Duration>,
     /// Cancelled when the answer is not needed any more: the call has ended or was cancelled, the
@@ -93,7 +93,7 @@ pub struct Question {
 /// Kind and text of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Asked {
+pub enum Prompt {
     /// A choice of one option. The answer is the option's text.
     Select {
         /// The question.
@@ -129,9 +129,9 @@ pub enum Asked {
 pub enum Answer {
     /// The chosen option, or the written text.
     Text(String),
-    /// Yes, to [`Asked::Confirm`].
+    /// Yes, to [`Prompt::Confirm`].
     Yes,
-    /// No, to [`Asked::Confirm`].
+    /// No, to [`Prompt::Confirm`].
     No,
     /// The user dismissed the question, or no user is present.
     Dismissed,
@@ -139,17 +139,17 @@ pub enum Answer {
 
 /// A notification that needs no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct NotificationFrom {
     /// The call and the tool that sent it.
-    pub from: Speaker,
+    pub from: PromptOrigin,
     /// The notification in the tool's own words. They may contain control sequences.
-    pub what: Told,
+    pub what: Notification,
 }
 
 /// Kind and text of a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Told {
+pub enum Notification {
     /// A message.
     Notify {
         /// The message's text.

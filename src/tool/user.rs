@@ -14,11 +14,13 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::panic::{Caught, caught};
-use super::ui::{Answer, Asked, Notice, Question, Speaker, Told, UserInterface};
-use super::{Canvas, Progress, Updates, Widget};
+use super::ui::{
+    Answer, Notification, NotificationFrom, Prompt, PromptOrigin, Question, UserInterface,
+};
+use super::{Progress, Updates, Widget, WidgetSurface};
 
 /// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
-pub const MOST_QUESTIONS: usize = 16;
+pub const MAX_QUESTIONS: usize = 16;
 
 /// Handle through which one call asks the user. Cheap to clone.
 #[derive(Clone)]
@@ -26,7 +28,7 @@ pub struct User(Arc<Inner>);
 
 struct Inner {
     listener: Listener,
-    from: Speaker,
+    from: PromptOrigin,
     /// Cancelled when the call has ended or must end.
     ended: CancellationToken,
     /// Sender that pauses the call's deadline; `None` outside calls.
@@ -46,7 +48,7 @@ struct Listener {
     runtime: Option<Handle>,
 }
 
-/// Error of a call that already has [`MOST_QUESTIONS`] open questions.
+/// Error of a call that already has [`MAX_QUESTIONS`] open questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyQuestions;
 
@@ -59,7 +61,7 @@ impl User {
         ended: CancellationToken,
         updates: Updates,
     ) -> User {
-        let from = Speaker {
+        let from = PromptOrigin {
             call_id: Some(call_id.to_owned()),
             tool: tool.to_owned(),
         };
@@ -68,7 +70,7 @@ impl User {
 
     fn new(
         listener: Listener,
-        from: Speaker,
+        from: PromptOrigin,
         ended: CancellationToken,
         updates: Option<Updates>,
     ) -> User {
@@ -98,13 +100,13 @@ impl User {
     /// a choice has no options.
     ///
     /// # Errors
-    /// [`TooManyQuestions`] if the call already has [`MOST_QUESTIONS`] open questions.
+    /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
     pub async fn ask(
         &self,
-        what: Asked,
+        what: Prompt,
         timeout: Option<Duration>,
     ) -> Result<Answer, TooManyQuestions> {
-        let is_empty = matches!(&what, Asked::Select { options, .. } if options.is_empty());
+        let is_empty = matches!(&what, Prompt::Select { options, .. } if options.is_empty());
         if is_empty || !self.is_there() || self.must_end() {
             return Ok(Answer::Dismissed);
         }
@@ -129,23 +131,26 @@ impl User {
     }
 
     /// Shows a notification that needs no answer.
-    pub fn tell(&self, what: Told) {
+    pub fn tell(&self, what: Notification) {
         if self.is_there() {
             let from = self.0.from.clone();
-            said("tell", || self.0.listener.ui.tell(Notice { from, what }));
+            said("tell", || {
+                self.0.listener.ui.tell(NotificationFrom { from, what })
+            });
         }
     }
 
     /// Returns the text that the user has written but not sent.
     pub fn editor_text(&self) -> String {
-        match self.is_there() {
-            true => said("editor_text", || self.0.listener.ui.editor_text()),
-            false => String::new(),
+        if self.is_there() {
+            said("editor_text", || self.0.listener.ui.editor_text())
+        } else {
+            String::new()
         }
     }
 
     /// Returns the space in which a component of the tool can be shown now.
-    pub(crate) fn canvas(&self) -> Option<Canvas> {
+    pub(crate) fn canvas(&self) -> Option<WidgetSurface> {
         if !self.is_there() || self.must_end() {
             return None;
         }
@@ -156,7 +161,7 @@ impl User {
     /// Dropping the future removes the component, as does the end of the call.
     ///
     /// # Errors
-    /// [`TooManyQuestions`] if the call already has [`MOST_QUESTIONS`] open questions.
+    /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
     pub(crate) async fn show(&self, widget: Widget) -> Result<(), TooManyQuestions> {
         let _open = Open::one_more(&self.0)?;
         let withdrawn = self.0.ended.child_token();
@@ -186,7 +191,7 @@ impl DefaultUser {
 
     /// Returns the user of `tool` outside calls.
     pub fn of(&self, tool: &str) -> Option<User> {
-        let from = Speaker {
+        let from = PromptOrigin {
             call_id: None,
             tool: tool.to_owned(),
         };
@@ -238,14 +243,14 @@ fn tell_of(function: &str, panicked: &str) {
     tracing::error!("`{function}` of the user interface failed: {panicked}");
 }
 
-impl Asked {
+impl Prompt {
     /// Returns `answer` if it is valid for this question, otherwise a dismissal. An interface may
     /// be another program, so its answers are checked.
     fn fitting(&self, answer: Answer) -> Answer {
         let fits = match (self, &answer) {
-            (Asked::Confirm { .. }, Answer::Yes | Answer::No) => true,
-            (Asked::Select { options, .. }, Answer::Text(text)) => options.contains(text),
-            (Asked::Input { .. } | Asked::Editor { .. }, Answer::Text(_)) => true,
+            (Prompt::Confirm { .. }, Answer::Yes | Answer::No) => true,
+            (Prompt::Select { options, .. }, Answer::Text(text)) => options.contains(text),
+            (Prompt::Input { .. } | Prompt::Editor { .. }, Answer::Text(_)) => true,
             (_, Answer::Dismissed | Answer::Yes | Answer::No | Answer::Text(_)) => false,
         };
         if fits { answer } else { Answer::Dismissed }
@@ -258,7 +263,7 @@ struct Open<'a>(&'a Inner);
 impl<'a> Open<'a> {
     fn one_more(user: &'a Inner) -> Result<Open<'a>, TooManyQuestions> {
         let before = user.open.fetch_add(1, Ordering::Relaxed);
-        if before >= MOST_QUESTIONS {
+        if before >= MAX_QUESTIONS {
             user.open.fetch_sub(1, Ordering::Relaxed);
             return Err(TooManyQuestions);
         }
@@ -305,7 +310,7 @@ impl fmt::Display for TooManyQuestions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a call may have {MOST_QUESTIONS} open questions to the user; wait for an answer first"
+            "a call may have {MAX_QUESTIONS} open questions to the user; wait for an answer first"
         )
     }
 }

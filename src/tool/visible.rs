@@ -69,9 +69,10 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match is_hidden(c) {
-            true => escape(c, &mut shown),
-            false => shown.push(c),
+        if is_hidden(c) {
+            escape(c, &mut shown)
+        } else {
+            shown.push(c)
         }
     }
     Cow::Owned(shown)
@@ -85,9 +86,10 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match is_harmful(c) {
-            true => escape(c, &mut shown),
-            false => shown.push(c),
+        if is_harmful(c) {
+            escape(c, &mut shown)
+        } else {
+            shown.push(c)
         }
     }
     Cow::Owned(shown)
@@ -127,9 +129,10 @@ fn without(text: &str, is_doubtful: impl Fn(char) -> bool) -> Cow<'_, str> {
         if c == BLACK_FLAG {
             flag_left = tags_of_flag(rest.as_str());
         }
-        match stays {
-            true => shown.push(c),
-            false => escape(c, &mut shown),
+        if stays {
+            shown.push(c)
+        } else {
+            escape(c, &mut shown)
         }
         before = Some(c);
     }
@@ -176,9 +179,10 @@ fn tags_of_flag(text: &str) -> usize {
         .map(untagged)
         .collect();
     let is_ended = text.chars().nth(tags.len()) == Some(CANCEL_TAG);
-    match is_ended && FLAGS.contains(&tags.as_str()) {
-        true => tags.len() + 1,
-        false => 0,
+    if is_ended && FLAGS.contains(&tags.as_str()) {
+        tags.len() + 1
+    } else {
+        0
     }
 }
 

@@ -7,11 +7,11 @@ use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Screen, Speaker};
+use super::{PromptOrigin, Screen};
 
 /// Space in which a surface shows components of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Canvas {
+pub struct WidgetSurface {
     /// Width of a component in columns.
     pub columns: usize,
     /// Height of a component in rows. Rows beyond it may be cut.
@@ -21,26 +21,26 @@ pub struct Canvas {
 }
 
 /// A component to be shown, which gets the keyboard meanwhile. It draws nothing before it knows its
-/// size, so send it a [`Touch::Size`] with [`Widget::touch`] first.
+/// size, so send it a [`InputEvent::Size`] with [`Widget::touch`] first.
 #[derive(Debug)]
 pub struct Widget {
     /// The call and the tool that the component belongs to.
-    pub from: Speaker,
+    pub from: PromptOrigin,
     /// Cancelled when the component must be removed: the call has ended or was cancelled, or the
     /// component is done.
     pub withdrawn: CancellationToken,
     painted: watch::Receiver<String>,
-    touches: Touches,
+    touches: InputSender,
 }
 
 /// Sender of input to a [`Widget`]. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Touches(mpsc::UnboundedSender<Touch>);
+pub struct InputSender(mpsc::UnboundedSender<InputEvent>);
 
 /// Input of a component from its screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Touch {
+pub enum InputEvent {
     /// The new size.
     Size {
         /// Width in columns.
@@ -56,26 +56,26 @@ pub enum Touch {
 }
 
 /// The tool's end of a [`Widget`].
-pub(crate) struct Puppet {
+pub(crate) struct WidgetHandle {
     pub(crate) painted: watch::Sender<String>,
-    pub(crate) touches: mpsc::UnboundedReceiver<Touch>,
+    pub(crate) touches: mpsc::UnboundedReceiver<InputEvent>,
 }
 
 impl Widget {
     /// Creates both ends. [`User::show`](super::User::show) sets the call and the tool later.
-    pub(crate) fn pair() -> (Widget, Puppet) {
+    pub(crate) fn pair() -> (Widget, WidgetHandle) {
         let (painter, painted) = watch::channel(String::new());
         let (sender, touches) = mpsc::unbounded_channel();
         let widget = Widget {
-            from: Speaker {
+            from: PromptOrigin {
                 call_id: None,
                 tool: String::new(),
             },
             withdrawn: CancellationToken::new(),
             painted,
-            touches: Touches(sender),
+            touches: InputSender(sender),
         };
-        let puppet = Puppet {
+        let puppet = WidgetHandle {
             painted: painter,
             touches,
         };
@@ -83,7 +83,7 @@ impl Widget {
     }
 
     /// Returns the same component with its call and tool.
-    pub(crate) fn of(self, from: Speaker, withdrawn: CancellationToken) -> Widget {
+    pub(crate) fn of(self, from: PromptOrigin, withdrawn: CancellationToken) -> Widget {
         Widget {
             from,
             withdrawn,
@@ -102,19 +102,19 @@ impl Widget {
     }
 
     /// Returns a sender for keys.
-    pub fn touches(&self) -> Touches {
+    pub fn touches(&self) -> InputSender {
         self.touches.clone()
     }
 
-    /// Sends input to the component; see [`Touches::send`].
-    pub fn touch(&self, touch: Touch) {
+    /// Sends input to the component; see [`InputSender::send`].
+    pub fn touch(&self, touch: InputEvent) {
         self.touches.send(touch);
     }
 }
 
-impl Touches {
+impl InputSender {
     /// Sends input to the component. Input for a component that is gone is discarded.
-    pub fn send(&self, touch: Touch) {
+    pub fn send(&self, touch: InputEvent) {
         // Fails only if the component is gone.
         let _ = self.0.send(touch);
     }

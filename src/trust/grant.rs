@@ -180,9 +180,12 @@ impl Grant {
                 let files = tool.files.iter();
                 let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
                 verified.modules.extend(files);
-                let right = |is_said: bool| match is_said {
-                    true => CodeFromData::UntilFilesAreRead,
-                    false => CodeFromData::Never,
+                let right = |is_said: bool| {
+                    if is_said {
+                        CodeFromData::UntilFilesAreRead
+                    } else {
+                        CodeFromData::Never
+                    }
                 };
                 let (text, bytes) = (&mut verified.code_from_text, &mut verified.code_from_bytes);
                 *text = (*text).max(right(tool.rights.code_from_text));

@@ -74,7 +74,7 @@ fn judge(config: &Config, scan: &mut Scan) -> Judged {
         let judged = judge_once(config, scan.candidates.clone());
         let refused = judged.doubted.iter();
         let refused: Vec<_> = refused.map(|(it, _)| it.path.clone()).collect();
-        if !scan.bring_back(&refused) {
+        if !scan.restore(&refused) {
             return judged;
         }
     }
@@ -89,13 +89,14 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
     }
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
-    let grant = match config.distrust_project {
-        true => None,
-        false => store.read(names.project()).unwrap_or_else(|error| {
+    let grant = if config.distrust_project {
+        None
+    } else {
+        store.read(names.project()).unwrap_or_else(|error| {
             let problem = store.problem(names.project(), &error);
             judged.problems.push(problem);
             None
-        }),
+        })
     };
     if config.project_file == FileUse::Ignored {
         judged
@@ -177,7 +178,7 @@ fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {
         (FileUse::Absent, true) => How::Removed,
         (FileUse::Ignored, true) => How::Modified,
         (FileUse::Ignored, false) => How::Added,
-        (FileUse::Absent, false) | (FileUse::Used, _) => return None,
+        (FileUse::Absent, false) | (FileUse::ToolRef, _) => return None,
     };
     Some(Change {
         path: PROJECT_FILE.to_owned(),
@@ -186,9 +187,10 @@ fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {
 }
 
 fn ignored_config(config: &Config, is_known: bool) -> Problem {
-    let text = match is_known {
-        true => "the project's configuration is not used: it changed since you trusted it",
-        false => "the project's configuration is not used: the project is not trusted",
+    let text = if is_known {
+        "the project's configuration is not used: it changed since you trusted it"
+    } else {
+        "the project's configuration is not used: the project is not trusted"
     };
     Problem::warning(text)
         .at(config.cwd.join(PROJECT_FILE))

@@ -10,12 +10,12 @@ mod grant;
 mod review;
 
 mod judge;
-mod refused;
+mod placeholder;
 
 pub(crate) use grant::real;
 pub use grant::{Change, How};
 pub(crate) use judge::{Judged, look};
-pub(crate) use refused::untrusted;
+pub(crate) use placeholder::untrusted;
 pub use review::{ConfigKey, PackageUse, Review, Reviewed, ReviewedSettings, State};
 pub use store::{Project, Store};
 

@@ -9,7 +9,7 @@ use super::Store;
 use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths, settings};
 use crate::discover::{self, Candidate};
-use crate::engine::graph::{Graph, Grapher, Kind, Opening, digest_of_file};
+use crate::engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use crate::error::Error;
 use crate::tool::{Family, Problem};
 
@@ -53,7 +53,7 @@ pub struct Reviewed {
     /// Imports that were not found: most often packages that are not installed.
     pub missing: BTreeSet<String>,
     /// Places in the code that may load other code than these files.
-    pub openings: BTreeSet<Opening>,
+    pub openings: BTreeSet<DynamicImport>,
     /// Comparison with the grant.
     pub state: State,
 }
@@ -191,9 +191,12 @@ impl Review {
         let mut grant = before.clone().unwrap_or_else(|| empty(names.project()));
         let mut tools = Vec::new();
         for (test, loads) in tests {
-            let graphs = loads.iter().map(|file| match is_code(file) {
-                true => grapher.graph(file),
-                false => grapher.lone_file(file),
+            let graphs = loads.iter().map(|file| {
+                if is_code(file) {
+                    grapher.graph(file)
+                } else {
+                    grapher.lone_file(file)
+                }
             });
             let graph = union(test, graphs.collect());
             let files = names.files(&graph);
@@ -326,9 +329,10 @@ fn look_again(names: &Names<'_>, files: &mut Files) -> Vec<(PathBuf, State)> {
         let Some(is) = digest_of_file(&path) else {
             continue;
         };
-        let state = match is == was {
-            true => State::Unchanged,
-            false => State::Changed(Vec::new()),
+        let state = if is == was {
+            State::Unchanged
+        } else {
+            State::Changed(Vec::new())
         };
         learned.push((names.place(&path), state));
         files.insert(name, is);
@@ -383,7 +387,7 @@ fn reviewed_files(
     }
     files.retain(|file| file != entry);
     let packages = packages.into_iter();
-    let openings = graph.openings.iter().map(|opening| Opening {
+    let openings = graph.openings.iter().map(|opening| DynamicImport {
         path: names.place(&opening.path),
         ..opening.clone()
     });

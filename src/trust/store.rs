@@ -83,9 +83,10 @@ impl Store {
         check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
         owners::check(&self.folder).map_err(StoreError::Exposed)?;
         let grant = read(&path)?;
-        match grant.project == text_of(project) {
-            true => Ok(Some(grant)),
-            false => Err(StoreError::Broken),
+        if grant.project == text_of(project) {
+            Ok(Some(grant))
+        } else {
+            Err(StoreError::Broken)
         }
     }
 

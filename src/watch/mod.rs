@@ -117,9 +117,10 @@ impl Watcher {
         let mut found = BTreeSet::new();
         loop {
             // A change may be unfinished: wait for a look that finds nothing new.
-            let pause = match found.is_empty() {
-                true => self.pause,
-                false => settle::QUIET.min(self.pause),
+            let pause = if found.is_empty() {
+                self.pause
+            } else {
+                settle::QUIET.min(self.pause)
             };
             tokio::time::sleep(pause).await;
             let now = poll::look(self.map.clone()).await;

@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout};
 pub(super) const QUIET: Duration = Duration::from_millis(150);
 
 /// Limit for a change that never ends, such as a file that is written all the time.
-const LONGEST: Duration = Duration::from_secs(3);
+const MAX_DELAY: Duration = Duration::from_secs(3);
 
 /// The same limit while git works.
-const LONGEST_OF_GIT: Duration = Duration::from_secs(20);
+const MAX_GIT_DELAY: Duration = Duration::from_secs(20);
 
 /// Waits for a change to begin and to end; returns the changed paths.
 pub(super) async fn settled(events: &mut UnboundedReceiver<PathBuf>) -> BTreeSet<PathBuf> {
@@ -30,11 +30,11 @@ pub(super) async fn settled(events: &mut UnboundedReceiver<PathBuf>) -> BTreeSet
             while let Ok(path) = events.try_recv() {
                 changed.insert(path);
             }
-            if began.elapsed() < LONGEST {
+            if began.elapsed() < MAX_DELAY {
                 continue;
             }
         }
-        if began.elapsed() >= LONGEST_OF_GIT || !git_is_at_work(&changed) {
+        if began.elapsed() >= MAX_GIT_DELAY || !git_is_at_work(&changed) {
             changed.remove(Path::new(""));
             return changed;
         }
@@ -57,5 +57,5 @@ fn git_is_at_work(changed: &BTreeSet<PathBuf>) -> bool {
 fn is_fresh(lock: &Path) -> bool {
     let made = lock.metadata().and_then(|found| found.modified());
     // The modification time may be ahead of the clock.
-    made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < LONGEST_OF_GIT))
+    made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < MAX_GIT_DELAY))
 }

@@ -22,7 +22,7 @@ const FOLDER: &str = "HAFT_TEST_ARENA";
 const SEED: &str = "HAFT_TEST_SEED";
 
 /// Time limit for killed processes to disappear.
-const PATIENCE: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A process and a folder of its own for one test.
 pub struct Arena {
@@ -92,7 +92,7 @@ impl Arena {
 
     /// Asserts that no process that was started here is left, not even as a zombie.
     pub fn assert_nobody_is_left(&self) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + KILL_TIMEOUT;
         for pid in marked(&self.folder) {
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
@@ -146,10 +146,10 @@ impl Holding {
         }
     }
 
-    /// Waits until at most as many descriptors as `before` are open, or until `PATIENCE` is over.
+    /// Waits until at most as many descriptors as `before` are open, or until `KILL_TIMEOUT` is over.
     /// An isolate that is not needed any more is torn down on another thread.
     pub fn once_back_to(before: &Self) -> Self {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + KILL_TIMEOUT;
         loop {
             let now = Self::now();
             if now.descriptors.len() <= before.descriptors.len() || Instant::now() > until {

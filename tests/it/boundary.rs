@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft::{
-    Answer, ApprovalMode, ApprovalRequest, Approver, Call, Canvas, Decision, Env, Host, Look,
-    Models, Notice, Question, Screen, SessionProvider, SessionView, Touch, UserInterface, Widget,
-    safe_lines,
+    Answer, ApprovalMode, ApprovalRequest, Approver, Call, Decision, Env, Host, InputEvent, Models,
+    NotificationFrom, Question, RenderOptions, Screen, SessionProvider, SessionView, UserInterface,
+    Widget, WidgetSurface, safe_lines,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ impl UserInterface for Broken {
         Answer::Text("Ada".into())
     }
 
-    fn tell(&self, _notice: Notice) {
+    fn tell(&self, _notice: NotificationFrom) {
         self.in_function("tell");
     }
 
@@ -123,7 +123,7 @@ impl UserInterface for Broken {
         "draft".into()
     }
 
-    fn canvas(&self) -> Option<Canvas> {
+    fn canvas(&self) -> Option<WidgetSurface> {
         self.in_function("canvas");
         Some(canvas())
     }
@@ -133,8 +133,8 @@ impl UserInterface for Broken {
     }
 }
 
-fn canvas() -> Canvas {
-    Canvas {
+fn canvas() -> WidgetSurface {
+    WidgetSurface {
         columns: 20,
         rows: 5,
         screen: Screen::PLAIN,
@@ -220,7 +220,7 @@ async fn an_approver_that_panics_fails_the_call() {
 #[tokio::test]
 async fn a_renderer_that_throws_leaves_the_drawing_to_the_host() {
     let Fixture { _sandbox, host } = fixture(ApprovalMode::Yolo);
-    let look = Look::plain(40);
+    let look = RenderOptions::plain(40);
     let drawn = host.render_call(&call("drawn"), &look).await;
     let drawn = drawn.expect("there is such a tool");
     let problem = drawn.problem.expect("it failed");
@@ -249,13 +249,13 @@ impl UserInterface for Stage {
         Answer::Dismissed
     }
 
-    fn canvas(&self) -> Option<Canvas> {
+    fn canvas(&self) -> Option<WidgetSurface> {
         Some(canvas())
     }
 
     async fn show(&self, mut widget: Widget) {
         assert_eq!(widget.from.call_id.as_deref(), Some("c"));
-        widget.touch(Touch::Size {
+        widget.touch(InputEvent::Size {
             columns: 20,
             rows: 5,
         });
@@ -264,7 +264,7 @@ impl UserInterface for Stage {
             let _ = self.0.send(safe_lines(&painted, 20, &Screen::PLAIN));
             if let Some(key) = keys.next() {
                 let data = key.into();
-                widget.touch(Touch::Key { data });
+                widget.touch(InputEvent::Key { data });
             }
         }
     }

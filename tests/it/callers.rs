@@ -191,14 +191,12 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Returns the reply that another user of the machine gets for a request.
 fn as_other_user(to: &str, request: &str) -> String {
     let is_root = rustix::process::geteuid().is_root();
-    let mut command = match is_root {
-        true => Command::new("setpriv"),
-        // A user namespace, in which a second user id of ours is another user.
-        false => {
-            let mut command = Command::new("unshare");
-            command.args(["--map-root-user", "--map-auto", "setpriv"]);
-            command
-        }
+    let mut command = if is_root {
+        Command::new("setpriv")
+    } else {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--map-auto", "setpriv"]);
+        command
     };
     let user = if is_root { "65534" } else { "1" };
     let done = command

@@ -21,9 +21,10 @@ impl World {
     pub fn new(files: &[(&str, &str)]) -> World {
         let sandbox = Sandbox::with_home();
         for (name, text) in files {
-            match name.contains('/') {
-                true => sandbox.write(name, text),
-                false => sandbox.write(&format!(".cycod/tools/{name}"), text),
+            if name.contains('/') {
+                sandbox.write(name, text)
+            } else {
+                sandbox.write(&format!(".cycod/tools/{name}"), text)
             };
         }
         let host = Host::new(config(&sandbox.path(), true));

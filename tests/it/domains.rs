@@ -111,16 +111,15 @@ async fn parties_do_not_meet() {
         for (name, before) in parties.iter().zip(before) {
             let after = text(&host, &format!("{name}2_see")).await;
             assert_eq!(before["seen"], serde_json::json!([]), "{name}");
-            match *name == taints {
-                true => {
-                    let seen = after["seen"].as_array().expect("a list");
-                    assert!(
-                        seen.len() >= 6,
-                        "modules of {taints} share an isolate: {after}"
-                    );
-                    assert_ne!(after["exec"], before["exec"]);
-                }
-                false => assert_eq!(after, before, "{taints} reached {name}"),
+            if *name == taints {
+                let seen = after["seen"].as_array().expect("a list");
+                assert!(
+                    seen.len() >= 6,
+                    "modules of {taints} share an isolate: {after}"
+                );
+                assert_ne!(after["exec"], before["exec"]);
+            } else {
+                assert_eq!(after, before, "{taints} reached {name}")
             }
         }
         host.kill().await;

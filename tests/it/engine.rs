@@ -114,12 +114,12 @@ async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
             running.next_event().await.expect("it starts");
         }
         let stopper = deaf.stopper();
-        assert!(!stopper.was_used());
+        assert!(!stopper.is_cancelled());
         if is_asked_first {
             stopper.cancel();
         }
         stopper.kill();
-        assert!(stopper.was_used());
+        assert!(stopper.is_cancelled());
         let killed = deaf.outcome().await.expect("a stopped call is an outcome");
         assert_eq!(killed.stopped, Some(Stopped::Cancelled));
         assert!(killed.text().contains("it did not end by itself"));

@@ -20,7 +20,7 @@ use crate::sandbox::Sandbox;
 const TOOLS: &str = include_str!("holes_tools.js");
 
 /// Timeout that a machine under load never reaches.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The answers of `haft rpc` to these calls, each of which is sent when the one before it is answered. Panics on
 /// any other line.
@@ -51,7 +51,7 @@ fn answers(sandbox: &Sandbox, command: &mut Command, calls: &[(&str, Value)]) ->
     let mut ask = |id: usize, method: &str, params: Value| {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         writeln!(stdin, "{request}").expect("it reads");
-        let line = lines.recv_timeout(PATIENCE).expect("it answers");
+        let line = lines.recv_timeout(TEST_TIMEOUT).expect("it answers");
         let answer: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
         assert_eq!(answer["id"], id, "not an answer of the host: {line}");
         assert!(!line.contains("FORGED"), "{line}");

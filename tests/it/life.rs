@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, PATIENCE, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::process::goes;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
@@ -27,7 +27,7 @@ process.on("exit", () => appendFileSync("events", "exit\n"));
 export default (pi) => [
   { ...tool("note", async () => { appendFileSync("events", "call\n"); return says("noted"); }),
     onSession(event) { appendFileSync("events", `${event.reason}\n`); } },
-  // Ends when somebody writes to the named pipe.
+  // Ends when a writer opens the named pipe.
   tool("read", async (_id, { path }, onUpdate) => {
     onUpdate(says("reading"));
     return says(await readFile(path, "utf8"));
@@ -183,7 +183,7 @@ fn calls_that_run_at_the_end_have_their_time_and_are_answered() {
             left[place.expect("a request of ours")] = 0;
         }
         assert_eq!(client.next_if_any(), None);
-        assert_eq!(client.ends_within(PATIENCE).code(), Some(0));
+        assert_eq!(client.ends_within(TEST_TIMEOUT).code(), Some(0));
     }
 }
 
@@ -204,7 +204,7 @@ fn a_second_signal_leaves_no_process() {
     // The kernel may merge two signals of one kind.
     signal(&client, Signal::TERM);
     signal(&client, Signal::INT);
-    assert_eq!(client.ends_within(PATIENCE).code(), Some(130));
+    assert_eq!(client.ends_within(TEST_TIMEOUT).code(), Some(130));
     for id in ids {
         assert!(goes(&id), "{id} is left");
     }
@@ -216,11 +216,14 @@ fn a_host_that_is_killed_leaves_no_process() {
     let ids = started(&mut client);
     let since = Instant::now();
     while !guard_knows(client.child.id(), &ids) {
-        assert!(since.elapsed() < PATIENCE, "no guard knows the children");
+        assert!(
+            since.elapsed() < TEST_TIMEOUT,
+            "no guard knows the children"
+        );
         thread::sleep(Duration::from_millis(2));
     }
     signal(&client, Signal::KILL);
-    client.ends_within(PATIENCE);
+    client.ends_within(TEST_TIMEOUT);
     for id in ids {
         assert!(goes(&id), "{id} is left");
     }
@@ -282,7 +285,7 @@ fn tools_of_an_mcp_server_hear_of_start_and_shutdown() {
     client.call("note", json!({}));
     client.call("note", json!({}));
     client.hang_up();
-    assert!(client.ends_within(PATIENCE).success());
+    assert!(client.ends_within(TEST_TIMEOUT).success());
     assert_eq!(
         events(&client.sandbox),
         "start\ncall\ncall\nshutdown\nexit\n"
@@ -313,6 +316,6 @@ fn tools_of_an_rpc_host_hear_what_the_peer_says_and_nothing_twice() {
     rpc.0
         .ask("session/event", json!({"event": {"reason": "shutdown"}}));
     rpc.0.ask("shutdown", json!({}));
-    assert!(rpc.0.ends_within(PATIENCE).success());
+    assert!(rpc.0.ends_within(TEST_TIMEOUT).success());
     assert_eq!(events(&rpc.0.sandbox), "start\ncall\nshutdown\nexit\n");
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::sandbox::Sandbox;
 
 /// Timeout that a machine under load never reaches.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A `haft serve mcp` and its messages.
 pub struct Client {
@@ -150,7 +150,7 @@ impl Client {
     pub fn next_if_any(&mut self) -> Option<Value> {
         self.listen();
         let lines = self.lines.as_ref().expect("it listens");
-        match lines.recv_timeout(PATIENCE) {
+        match lines.recv_timeout(TEST_TIMEOUT) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => panic!("haft says nothing"),
@@ -220,7 +220,7 @@ impl Client {
         // `Child::wait` would close the input.
         let pid = Pid::from_child(&self.child);
         let held = pidfd_open(pid, PidfdFlags::empty()).expect("it is our child");
-        let limit = Timespec::try_from(PATIENCE).expect("it is short");
+        let limit = Timespec::try_from(TEST_TIMEOUT).expect("it is short");
         let mut ended = [PollFd::new(&held, PollFlags::IN)];
         let count = poll(&mut ended, Some(&limit)).expect("poll works");
         assert_eq!(count, 1, "haft does not end");

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, PATIENCE, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -31,7 +31,7 @@ export default (pi) => [
     return new Promise((resolve) => signal.addEventListener("abort", () => { aborted++; resolve(says("aborted")); }));
   }),
   tool("aborted", async () => says(String(aborted))),
-  // Says by a named pipe that it runs, and ends when somebody writes to another.
+  // Reports by a named pipe that it runs, and ends when a writer opens another.
   tool("read", async (_id, { started, path }) => { await writeFile(started, "it runs"); return says(await readFile(path, "utf8")); }),
 ];
 "##;
@@ -100,7 +100,9 @@ impl Server {
 
     fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream
+            .set_read_timeout(Some(TEST_TIMEOUT))
+            .expect("a socket");
         let mut head = format!(
             "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\nconnection: close\r\n\
              accept: application/json, text/event-stream\r\n",
@@ -409,7 +411,7 @@ fn closing_the_answer_cancels_the_call() {
         if text(&answer["result"]) == "1" {
             return;
         }
-        assert!(start.elapsed() < PATIENCE, "the call goes on");
+        assert!(start.elapsed() < TEST_TIMEOUT, "the call goes on");
     }
 }
 
@@ -640,7 +642,7 @@ fn a_session_that_is_not_used_ends() {
             }
             status => assert_eq!(status, 200),
         }
-        assert!(start.elapsed() < PATIENCE, "no session ended");
+        assert!(start.elapsed() < TEST_TIMEOUT, "no session ended");
     }
     // Neither of these was idle.
     assert_eq!(server.in_session(&listening, &ping()).status, 200);
@@ -681,7 +683,9 @@ fn what_is_not_a_message_gets_the_error_of_json_rpc() {
         assert_eq!(answer.message()["error"]["code"], code, "{begins}");
     }
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream
+        .set_read_timeout(Some(TEST_TIMEOUT))
+        .expect("a socket");
     stream
         .write_all(
             format!(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, PATIENCE, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
 
 /// Time limit for haft's exit.
 const END: Duration = Duration::from_secs(2);
@@ -289,7 +289,7 @@ fn what_was_asked_before_the_end_of_the_input_is_answered() {
     client.hang_up();
     assert_eq!(text(&client.next()["result"]), "3");
     assert_eq!(client.next_if_any(), None);
-    assert!(client.ends_within(PATIENCE).success());
+    assert!(client.ends_within(TEST_TIMEOUT).success());
 }
 
 #[test]

@@ -166,16 +166,14 @@ fn a_question_is_an_answer_and_no_task() {
             "inputResponses": {key: accept("Ada")},
         });
         let next = call(&mut client, params);
-        match rest {
-            false => assert_eq!(text(&next["result"]), "Ada", "{next}"),
-            // A call that continues after the answer may still become a task.
-            true => {
-                task_until(&mut client, &next, |task| {
-                    let message = &task["statusMessage"];
-                    task["status"] == "working" && (message == "working" || message.is_null())
-                });
-                cancel(&mut client, &next);
-            }
+        if !rest {
+            assert_eq!(text(&next["result"]), "Ada", "{next}")
+        } else {
+            task_until(&mut client, &next, |task| {
+                let message = &task["statusMessage"];
+                task["status"] == "working" && (message == "working" || message.is_null())
+            });
+            cancel(&mut client, &next);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, PATIENCE, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -377,7 +377,7 @@ fn a_cancelled_call_is_aborted_and_not_answered() {
             return;
         }
         assert!(
-            start.elapsed() < PATIENCE,
+            start.elapsed() < TEST_TIMEOUT,
             "the tool was never asked to stop"
         );
     }

@@ -196,7 +196,7 @@ async fn a_hurry_cuts_the_grace_short_and_asks_for_nothing_by_itself() {
         &[],
     );
     spawn.grace = 10 * MINUTE;
-    spawn.hurry = Some(hurry.clone());
+    spawn.force_token = Some(hurry.clone());
     spawn.stdin = Stdin::Open;
     let mut child = start(spawn, &cancel).await;
     lines(&mut child, 1).await;

@@ -16,7 +16,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::sandbox::Sandbox;
 
 /// Timeout that a machine under load never reaches.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A program at its terminal.
 pub struct Terminal {
@@ -74,7 +74,7 @@ impl Terminal {
 
     /// Waits until the program has written `text`, behind the last text that was waited for.
     pub fn shows(&mut self, text: &str) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(at) = self.written[self.seen..].find(text) {
                 self.seen += at + text.len();
@@ -101,7 +101,7 @@ impl Terminal {
 
     /// Waits for the end; returns the whole output and the exit code.
     pub fn end(mut self) -> (String, Option<i32>) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         while self.read(until) {}
         let status = self.child.wait().expect("it is our child");
         (std::mem::take(&mut self.written), status.code())
@@ -216,6 +216,7 @@ fn open(columns: u16) -> (File, File) {
         .custom_flags(OFlags::NOCTTY.bits() as i32);
     let keyboard = options.open("/dev/ptmx").expect("Linux");
     // SAFETY: both requests take one `int`, which is what the types say.
+    #[expect(unsafe_code, reason = "requests of a terminal have no safe wrapper")]
     let number: u32 = unsafe {
         ioctl(&keyboard, Setter::<UNLOCK, i32>::new(0)).expect("it is a terminal");
         ioctl(&keyboard, Getter::<NUMBER, u32>::new()).expect("it is a terminal")

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use haft::{
     Call, CatalogChange, Config, Env, ErrorKind, Event, Flags, Host, Outcome, Reload, RunningCall,
-    Severity, Watching,
+    Severity, WatchGuard,
 };
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
@@ -115,12 +115,12 @@ async fn what_callers_see_is_told_once() {
 // ---- File changes.
 
 /// Longer than anything here takes on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A host whose files are watched.
 struct Watched {
     fixture: Fixture,
-    _watching: Watching,
+    _watching: WatchGuard,
     reloads: broadcast::Receiver<Arc<Reload>>,
     seen: watch::Receiver<Arc<CatalogChange>>,
 }
@@ -131,9 +131,9 @@ impl Watched {
         Watched::with(fixture, watching).await
     }
 
-    async fn with(fixture: Fixture, watching: Watching) -> Watched {
+    async fn with(fixture: Fixture, watching: WatchGuard) -> Watched {
         let reloads = watching.reloads();
-        timeout(PATIENCE, watching.ready())
+        timeout(TEST_TIMEOUT, watching.ready())
             .await
             .expect("it watches");
         let seen = fixture.host.changes();
@@ -146,7 +146,7 @@ impl Watched {
     }
 
     async fn next(&mut self) -> Arc<Reload> {
-        let reload = timeout(PATIENCE, self.reloads.recv()).await;
+        let reload = timeout(TEST_TIMEOUT, self.reloads.recv()).await;
         reload.expect("the change is noticed").expect("it watches")
     }
 
@@ -473,11 +473,11 @@ async fn files_that_are_no_modules_are_watched_too() {
     yaml("one");
     let watching = fixture.host.watch();
     let mut reloads = watching.reloads();
-    timeout(PATIENCE, watching.ready())
+    timeout(TEST_TIMEOUT, watching.ready())
         .await
         .expect("it watches");
     let next = async |reloads: &mut broadcast::Receiver<Arc<Reload>>| {
-        let reload = timeout(PATIENCE, reloads.recv()).await;
+        let reload = timeout(TEST_TIMEOUT, reloads.recv()).await;
         reload.expect("it is noticed").expect("it watches")
     };
     assert!(fixture.text("say").await.contains("one"));
@@ -541,7 +541,7 @@ async fn a_trusted_projects_file_that_changes_is_not_run() {
 async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
     let fixture = Fixture::new();
     fixture.tool("edited", "old");
-    let watching = fixture.host.watch_by_looking(Duration::from_millis(40));
+    let watching = fixture.host.watch_polling(Duration::from_millis(40));
     let mut watched = Watched::with(fixture, watching).await;
     assert_eq!(watched.text("edited").await, "old 1");
     watched.fixture.tool("edited", "new");

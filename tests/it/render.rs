@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use haft::{
-    Call, Colors, Config, Drawing, Env, ErrorKind, Flags, Host, ImageProtocol, Look, Screen,
+    Call, Colors, Config, Drawing, Env, ErrorKind, Flags, Host, ImageProtocol, RenderOptions,
+    Screen,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -88,12 +89,12 @@ impl Fixture {
         }
     }
 
-    async fn call(&self, tool: &str, arguments: Value, look: &Look) -> Drawing {
+    async fn call(&self, tool: &str, arguments: Value, look: &RenderOptions) -> Drawing {
         let drawn = self.host.render_call(&call(tool, arguments), look).await;
         drawn.expect("there is such a tool")
     }
 
-    async fn result(&self, tool: &str, text: &str, look: &Look) -> Drawing {
+    async fn result(&self, tool: &str, text: &str, look: &RenderOptions) -> Drawing {
         let call = call(tool, json!({ "text": text }));
         let result = raw(&json!({ "content": [{ "type": "text", "text": text }], "details": {} }));
         let drawn = self.host.render_result(&call, &result, look).await;
@@ -113,15 +114,15 @@ fn raw(value: &Value) -> Box<RawValue> {
     RawValue::from_string(value.to_string()).expect("it is JSON")
 }
 
-fn colorful(width: usize) -> Look {
-    Look {
+fn colorful(width: usize) -> RenderOptions {
+    RenderOptions {
         expanded: true,
         screen: Screen {
             colors: Colors::True,
             hyperlinks: true,
             ..Screen::PLAIN
         },
-        ..Look::plain(width)
+        ..RenderOptions::plain(width)
     }
 }
 
@@ -254,7 +255,7 @@ async fn no_line_is_ever_wider_than_the_width() {
     for round in 0..120 {
         let text = texts.next();
         let width = 1 + texts.number(if round % 3 == 0 { 8 } else { 60 });
-        for look in [Look::plain(width), colorful(width)] {
+        for look in [RenderOptions::plain(width), colorful(width)] {
             for tool in ["everything", "nothing"] {
                 let drawn = fixture.result(tool, &text, &look).await;
                 assert_eq!(drawn.problem, None, "{text:?}");
@@ -305,7 +306,7 @@ async fn javascript_counts_columns_as_rust_does() {
     let (mut fewer, mut more) = (Vec::new(), 0);
     for chunk in texts.chunks(20_000) {
         let text = serde_json::to_string(chunk).expect("texts are JSON");
-        let look = Look::plain(1_000_000);
+        let look = RenderOptions::plain(1_000_000);
         let drawn = fixture.result("measures", &text, &look).await;
         let told: Vec<usize> = serde_json::from_str(&drawn.lines[0]).expect("numbers");
         for (text, told) in chunk.iter().zip(told) {
@@ -328,7 +329,7 @@ async fn a_renderer_that_loops_takes_nobody_with_it() {
     let outcome = tokio::spawn(running.outcome());
     // The running call is in the same isolate as the looping renderer.
     let before = Instant::now();
-    let look = Look::plain(40);
+    let look = RenderOptions::plain(40);
     let drawn = fixture.call("loops", json!({ "a": 1 }), &look).await;
     assert_eq!(drawn.lines, ["loops  a: 1"]);
     let problem = drawn.problem.expect("it is told about");
@@ -354,7 +355,7 @@ async fn a_renderer_that_loops_takes_nobody_with_it() {
 #[tokio::test]
 async fn what_a_renderer_keeps_belongs_to_one_call() {
     let fixture = Fixture::new();
-    let look = Look::plain(10);
+    let look = RenderOptions::plain(10);
     for count in 1..=3 {
         let drawn = fixture.call("remembers", json!({}), &look).await;
         assert_eq!(drawn.lines, [format!("drawn {count}")]);
@@ -378,7 +379,7 @@ async fn a_tool_that_is_not_there_cannot_be_drawn() {
     let fixture = Fixture::new();
     let drawn = fixture
         .host
-        .render_call(&call("nobody", json!({})), &Look::plain(10))
+        .render_call(&call("nobody", json!({})), &RenderOptions::plain(10))
         .await;
     assert_eq!(
         drawn.map_err(|error| error.kind()),
@@ -408,7 +409,7 @@ async fn drawn_image(data: &str, mime_type: &str, images: Option<ImageProtocol>)
     let fixture = Fixture::new();
     let result =
         raw(&json!({ "content": [{ "type": "image", "data": data, "mimeType": mime_type }] }));
-    let look = Look {
+    let look = RenderOptions {
         screen: Screen {
             images,
             cell: (10, 20),

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::sandbox::Sandbox;
 
 /// Longer than anything here takes on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The tools that the peer calls.
 const TOOLS: &str = r#"
@@ -56,7 +56,7 @@ export default (pi) => [
       waiting = [];
     }
   })),
-  // Ends when somebody writes to the named pipe.
+  // Ends when a writer opens the named pipe.
   tool("read", async (_id, { path }, onUpdate) => {
     onUpdate(says("reading"));
     return says(await readFile(path, "utf8"));
@@ -159,7 +159,7 @@ impl Peer {
     /// Returns the next message; `None` at the end of the output.
     fn next_if_any(&mut self) -> Option<Value> {
         let lines = self.lines.as_ref().expect("somebody reads");
-        match lines.recv_timeout(PATIENCE) {
+        match lines.recv_timeout(TEST_TIMEOUT) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => panic!("haft says nothing and does not end"),

@@ -464,7 +464,7 @@ impl Approver for User {
 }
 
 /// A user who approves, and cancels the call at the same moment.
-struct Undecided(Mutex<Option<haft::Stopper>>);
+struct Undecided(Mutex<Option<haft::CancelHandle>>);
 
 #[async_trait::async_trait]
 impl Approver for Undecided {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft::{
-    Answer, ApprovalMode, Asked, Call, Config, CustomTool, Env, ErrorKind, Event, Family, Flags,
-    Host, HostBuilder, Invocation, Level, Limits, Outcome, Question, Stance, Stopped, Tier,
-    ToolOutput, TrustPolicy, UserInterface,
+    Answer, ApprovalMode, ApprovalRequirement, Call, Config, CustomTool, Env, ErrorKind, Event,
+    Family, Flags, Host, HostBuilder, Invocation, Level, Limits, Outcome, Prompt, Question,
+    Stopped, Tier, ToolOutput, TrustPolicy, UserInterface,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,12 +28,12 @@ use crate::sandbox::Sandbox;
 )]
 mod agent;
 
-/// Whom to greet, and how
+/// Name to greet, and the manner
 #[derive(Deserialize, JsonSchema)]
 struct Greet {
     /// The name
     name: String,
-    /// How often, at most 10
+    /// Number of times, at most 10
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 10))]
     times: u8,
@@ -115,11 +115,11 @@ async fn a_rust_type_is_the_schema() {
         tool.input_schema,
         json!({
             "type": "object",
-            "description": "Whom to greet, and how",
+            "description": "Name to greet, and the manner",
             "properties": {
                 "name": {"type": "string", "description": "The name"},
                 "times": {
-                    "type": "integer", "description": "How often, at most 10",
+                    "type": "integer", "description": "Number of times, at most 10",
                     "minimum": 1, "maximum": 10, "default": 1
                 },
                 "tone": {"type": ["string", "null"], "enum": ["warm", "cold", null]},
@@ -642,8 +642,8 @@ async fn approval_looks_at_the_tier_or_at_the_arguments() {
         .approval_for(move |arguments| {
             counter.fetch_add(1, Ordering::SeqCst);
             match arguments["harm"].as_bool() {
-                Some(false) => Stance::of_tier(Tier::Read),
-                Some(true) => Stance::of_tier(Tier::Exec),
+                Some(false) => ApprovalRequirement::of_tier(Tier::Read),
+                Some(true) => ApprovalRequirement::of_tier(Tier::Exec),
                 None => panic!("it does not know"),
             }
         });
@@ -688,7 +688,7 @@ impl UserInterface for Person {
 #[tokio::test]
 async fn the_words_of_the_sdk() {
     let asks = CustomTool::new("asks", "", async |(): (), invocation: Invocation| {
-        let question = Asked::Input {
+        let question = Prompt::Input {
             title: "Who?".into(),
             placeholder: None,
         };

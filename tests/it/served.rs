@@ -131,9 +131,10 @@ impl Served {
     pub fn begin(&self, head: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("it listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a socket");
-        let length = match body.is_empty() {
-            true => String::new(),
-            false => format!("Content-Length: {}\r\n", body.len()),
+        let length = if body.is_empty() {
+            String::new()
+        } else {
+            format!("Content-Length: {}\r\n", body.len())
         };
         let who = self.authorization(head);
         let request = format!("{head}{who}{length}Connection: close\r\n\r\n{body}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use haft::{Answer, Asked, ErrorKind, Event, Question, Stopped, UserInterface};
+use haft::{Answer, ErrorKind, Event, Prompt, Question, Stopped, UserInterface};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -130,7 +130,7 @@ async fn memory_has_a_limit_and_questions_have_an_answer() {
 /// Answers in turn, each after a while; `None` never answers.
 struct Person {
     answers: Mutex<VecDeque<Option<(u64, &'static str)>>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<Prompt>>,
 }
 
 #[async_trait]
@@ -157,7 +157,7 @@ impl UserInterface for Person {
 
 impl Person {
     /// Runs a tool `t` with a user who answers like this; returns its output and the questions.
-    async fn answers(yaml: &str, answers: &[Option<(u64, &'static str)>]) -> (String, Vec<Asked>) {
+    async fn answers(yaml: &str, answers: &[Option<(u64, &'static str)>]) -> (String, Vec<Prompt>) {
         let project = Project::new(&[("t", yaml)]);
         let person = Arc::new(Person {
             answers: Mutex::new(answers.iter().copied().collect()),
@@ -188,7 +188,7 @@ async fn an_interactive_program_is_answered_by_its_user() {
     // The last question has no text, so the user is not asked: the default is sent after the
     // timeout.
     assert_eq!(text, "Name of ***? hi Ada\nSure? y\n[y]\n");
-    let title = |title: &str| Asked::Input {
+    let title = |title: &str| Prompt::Input {
         title: title.to_owned(),
         placeholder: Some("y".to_owned()),
     };
@@ -200,7 +200,7 @@ async fn an_interactive_program_is_answered_by_its_user() {
     assert_eq!(text, "late\n");
     let title = "`t` waits for an answer".to_owned();
     let placeholder = None;
-    assert_eq!(asked, [Asked::Input { title, placeholder }]);
+    assert_eq!(asked, [Prompt::Input { title, placeholder }]);
 }
 
 // ---- tools in tools (cycod 126–136) ----

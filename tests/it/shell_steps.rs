@@ -75,12 +75,13 @@ async fn conditions_are_javascript_over_values() {
         );
         let hostile = json!({"X": "\" || true || \""});
         let outcome = Project::new(&[("t", &yaml)]).outcome("t", hostile).await;
-        match outcome.is_error {
-            true => outcome.text(),
-            false => outcome.details["steps"][2]["state"]
+        if outcome.is_error {
+            outcome.text()
+        } else {
+            outcome.details["steps"][2]["state"]
                 .as_str()
                 .expect("a state")
-                .to_owned(),
+                .to_owned()
         }
     };
     for (condition, state) in [

@@ -20,7 +20,7 @@ use crate::sandbox::Sandbox;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_haft-system-tools");
 
 /// Timeout that a machine under load never reaches, and shorter than a leftover process would run.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts a call and sends its parameters.
 fn start(mut command: Command, parameters: &Value) -> Child {
@@ -65,7 +65,7 @@ fn what_runs_in_the_background_holds_up_nothing_and_goes_on() {
     let sandbox = Sandbox::with_home();
     let started = Instant::now();
     let said = call(&sandbox, "bash", &json!({"command": "sleep 600 & echo $!"}));
-    assert!(started.elapsed() < PATIENCE);
+    assert!(started.elapsed() < TEST_TIMEOUT);
     assert_eq!(said["exit_code"], 0);
     let pid = said["output"].as_str().and_then(|text| text.parse().ok());
     let pid = pid.and_then(Pid::from_raw).expect("a process id");
@@ -105,9 +105,9 @@ fn leaves_nothing(stop: impl Fn(Pid)) {
         tell.send(format!("ended: {}", rest.is_ok()))
             .expect("the test waits");
     });
-    assert_eq!(told.recv_timeout(PATIENCE).as_deref(), Ok("up\n"));
+    assert_eq!(told.recv_timeout(TEST_TIMEOUT).as_deref(), Ok("up\n"));
     stop(pid);
-    let ended = told.recv_timeout(PATIENCE);
+    let ended = told.recv_timeout(TEST_TIMEOUT);
     // Before the assertion, because a failure would leave them.
     let _ = kill_process_group(pid, Signal::KILL);
     child.wait().expect("it is a child of ours");

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arena::{self, Arena, Dice, Holding};
 
 const CALLS: usize = 360;
-const AT_ONCE: usize = 24;
+const CONCURRENT_CALLS: usize = 24;
 const KEPT: usize = 64 * 1024;
 const FLOOD: u64 = 200_000_000;
 const INPUT: usize = 1 << 20;
@@ -81,7 +81,7 @@ async fn inside(arena: &Arena) {
     let tool: Arc<Path> = arena.worst().into();
     let mut dice = arena.dice();
     // A first round creates everything that is created only once, before the count.
-    torture(&tool, arena, &mut dice, AT_ONCE).await;
+    torture(&tool, arena, &mut dice, CONCURRENT_CALLS).await;
     arena.assert_nobody_is_left();
     let before = Holding::now();
     torture(&tool, arena, &mut dice, CALLS).await;
@@ -90,7 +90,7 @@ async fn inside(arena: &Arena) {
 }
 
 async fn torture(tool: &Arc<Path>, arena: &Arena, dice: &mut Dice, calls: usize) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(CONCURRENT_CALLS));
     let mut running = JoinSet::new();
     for number in 0..calls {
         let round = Round::new(number, dice);

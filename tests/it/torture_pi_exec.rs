@@ -16,7 +16,7 @@ use crate::arena::{self, Arena, Dice, Holding};
 use crate::torture::{ENDING, ENDLESS};
 
 const CALLS: usize = 120;
-const AT_ONCE: usize = 24;
+const CONCURRENT_CALLS: usize = 24;
 const INPUT: usize = 1 << 20;
 
 /// Intended end of a call.
@@ -50,7 +50,7 @@ async fn inside(arena: &Arena) {
     let program = arena.worst();
     // The first host creates everything that a process creates once; only the second is measured.
     let mut before = None;
-    for calls in [AT_ONCE, CALLS] {
+    for calls in [CONCURRENT_CALLS, CALLS] {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
         // Checked before the shutdown, so that not the isolate's end has removed the processes.
@@ -81,7 +81,7 @@ fn host(arena: &Arena) -> Host {
 }
 
 async fn torture(host: &Host, program: &Path, dice: &mut Dice, calls: usize) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(CONCURRENT_CALLS));
     let mut running = JoinSet::new();
     for number in 0..calls {
         let round = Round::new(number, dice);

@@ -17,7 +17,7 @@ use crate::torture::{ENDING, ENDLESS};
 use crate::torture_pi_exec::{Fate, run};
 
 const CALLS: usize = 180;
-const AT_ONCE: usize = 24;
+const CONCURRENT_CALLS: usize = 24;
 const INPUT: usize = 1 << 20;
 
 /// Timeout that none of them reaches, and that a third of the calls may still wait for.
@@ -60,7 +60,7 @@ async fn inside(arena: &Arena) {
         patient: host(arena.folder(), PATIENT),
         hasty: host(arena.folder(), HASTY),
     });
-    torture(&hosts, &mut dice, AT_ONCE).await;
+    torture(&hosts, &mut dice, CONCURRENT_CALLS).await;
     arena.assert_nobody_is_left();
     let before = Holding::now();
     torture(&hosts, &mut dice, CALLS).await;
@@ -105,7 +105,7 @@ fn host(folder: &Path, limit: Duration) -> Host {
 }
 
 async fn torture(hosts: &Arc<Hosts>, dice: &mut Dice, calls: usize) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(CONCURRENT_CALLS));
     let mut running = JoinSet::new();
     for number in 0..calls {
         let round = Round::new(number, dice);

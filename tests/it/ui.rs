@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft::{
-    Answer, ApprovalMode, Asked, Call, Config, Env, ErrorKind, Event, Flags, Host, MOST_QUESTIONS,
-    Notice, Question, RunningCall, Stopped, UserInterface,
+    Answer, ApprovalMode, Call, Config, Env, ErrorKind, Event, Flags, Host, MAX_QUESTIONS,
+    NotificationFrom, Prompt, Question, RunningCall, Stopped, UserInterface,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -88,13 +88,15 @@ export default (pi) => {
 /// A user: the messages that were shown, and a function for the answers.
 struct Person {
     said: watch::Sender<Vec<String>>,
-    answers: fn(&Asked) -> Option<Answer>,
+    answers: fn(&Prompt) -> Option<Answer>,
     /// Receives the titles of withdrawn questions.
     withdrawn: mpsc::UnboundedSender<String>,
 }
 
 /// Returns the user, and the titles of the questions that were withdrawn.
-fn person(answers: fn(&Asked) -> Option<Answer>) -> (Arc<Person>, mpsc::UnboundedReceiver<String>) {
+fn person(
+    answers: fn(&Prompt) -> Option<Answer>,
+) -> (Arc<Person>, mpsc::UnboundedReceiver<String>) {
     let (withdrawn, titles) = mpsc::unbounded_channel();
     let person = Person {
         said: watch::Sender::default(),
@@ -120,12 +122,12 @@ impl Person {
     }
 }
 
-fn title(asked: &Asked) -> String {
+fn title(asked: &Prompt) -> String {
     match asked {
-        Asked::Select { title, .. }
-        | Asked::Confirm { title, .. }
-        | Asked::Input { title, .. }
-        | Asked::Editor { title, .. } => title.clone(),
+        Prompt::Select { title, .. }
+        | Prompt::Confirm { title, .. }
+        | Prompt::Input { title, .. }
+        | Prompt::Editor { title, .. } => title.clone(),
     }
 }
 
@@ -149,7 +151,7 @@ impl UserInterface for Person {
         }
     }
 
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: NotificationFrom) {
         self.note(format!("{}: {:?}", notice.from.tool, notice.what));
     }
 
@@ -205,7 +207,7 @@ async fn text(host: &Host, tool: &str, arguments: Value) -> String {
 macro_rules! named {
     ($name:literal) => {
         person(|asked| {
-            let Asked::Input { title, .. } = asked else {
+            let Prompt::Input { title, .. } = asked else {
                 return Some(Answer::Dismissed);
             };
             Some(Answer::Text(format!("{} of {title}", $name)))
@@ -254,10 +256,10 @@ async fn every_question_and_notice_reaches_the_user_with_the_call_that_asks() {
     let fixture = fixture(|_| {});
     let (ada, _) = person(|asked| {
         Some(match asked {
-            Asked::Select { options, .. } => Answer::Text(options[1].clone()),
-            Asked::Confirm { .. } => Answer::Yes,
-            Asked::Input { .. } => Answer::Text("Ada".into()),
-            Asked::Editor { prefill, .. } => {
+            Prompt::Select { options, .. } => Answer::Text(options[1].clone()),
+            Prompt::Confirm { .. } => Answer::Yes,
+            Prompt::Input { .. } => Answer::Text("Ada".into()),
+            Prompt::Editor { prefill, .. } => {
                 Answer::Text(prefill.clone().unwrap_or_default().replace("first", "one"))
             }
         })
@@ -288,9 +290,9 @@ async fn an_answer_that_was_not_offered_is_none() {
     let fixture = fixture(|_| {});
     let (eve, _) = person(|asked| {
         Some(match asked {
-            Asked::Select { .. } => Answer::Text("blue".into()),
-            Asked::Confirm { .. } => Answer::Text("yes".into()),
-            Asked::Input { .. } | Asked::Editor { .. } => Answer::Yes,
+            Prompt::Select { .. } => Answer::Text("blue".into()),
+            Prompt::Confirm { .. } => Answer::Text("yes".into()),
+            Prompt::Input { .. } | Prompt::Editor { .. } => Answer::Yes,
         })
     });
     let host = fixture.host.with_ui(eve.clone());
@@ -311,7 +313,7 @@ async fn an_answer_that_was_not_offered_is_none() {
 async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
     let fixture = fixture(|_| {});
     let (silent, mut withdrawn) = person(|asked| match asked {
-        Asked::Input { title, .. } if title != "Quick!" => Some(Answer::Dismissed),
+        Prompt::Input { title, .. } if title != "Quick!" => Some(Answer::Dismissed),
         _ => None,
     });
     let host = fixture.host.with_ui(silent.clone());
@@ -371,9 +373,9 @@ async fn a_call_cannot_flood_its_user() {
     let fixture = fixture(|_| {});
     let (silent, mut withdrawn) = person(|_| None);
     let host = fixture.host.with_ui(silent.clone());
-    let count = MOST_QUESTIONS + 2;
+    let count = MAX_QUESTIONS + 2;
     let mut running = call(&host, "c", "many", json!({ "count": count }));
-    silent.has_said(|said| said.len() >= MOST_QUESTIONS).await;
+    silent.has_said(|said| said.len() >= MAX_QUESTIONS).await;
     // Answered after the tool has asked everything: withdrawn questions make room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();
     assert_eq!(asked.await.expect("it runs").text(), "[]");
@@ -384,13 +386,13 @@ async fn a_call_cannot_flood_its_user() {
         .is_some_and(|event| !matches!(event, Event::Finished))
     {}
     let text = running.outcome().await.expect("it runs").text();
-    assert_eq!(text.matches("false").count(), MOST_QUESTIONS, "{text}");
+    assert_eq!(text.matches("false").count(), MAX_QUESTIONS, "{text}");
     let refusal = "a call may have 16 open questions to the user; wait for an answer first";
     assert_eq!(text.matches(refusal).count(), 2, "{text}");
-    for _ in 0..MOST_QUESTIONS {
+    for _ in 0..MAX_QUESTIONS {
         assert!(withdrawn.recv().await.is_some());
     }
-    assert_eq!(silent.said().len(), MOST_QUESTIONS);
+    assert_eq!(silent.said().len(), MAX_QUESTIONS);
     fixture.host.shutdown().await;
 }
 
@@ -428,8 +430,8 @@ async fn approval_asks_the_user_where_nobody_else_is_there_for_it() {
     let expected = r#"c careful: Select { title: "Allow tool: careful\nTier: exec\nThe tool says:\n│ Reason: touches production\n│ target: web\n│ when: now\nArguments: none", options: ["Approve", "Deny"] }"#;
     assert_eq!(ada.said(), [expected]);
     for answer in [
-        |_: &Asked| Some(Answer::Text("Deny".into())),
-        |_: &Asked| Some(Answer::Dismissed),
+        |_: &Prompt| Some(Answer::Text("Deny".into())),
+        |_: &Prompt| Some(Answer::Dismissed),
     ] {
         let (bob, _) = person(answer);
         let refused = call(&fixture.host.with_ui(bob), "c", "careful", json!({}));

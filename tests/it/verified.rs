@@ -74,9 +74,10 @@ impl Shape {
     /// Returns the text of its file. Code has a unique text, since the same bytes may be trusted
     /// elsewhere.
     fn content(&self) -> String {
-        match self.trusted == Trusted::IsRefused && !self.file.ends_with("json") {
-            true => format!("{}// {}\n", self.text, self.name),
-            false => self.text.to_owned(),
+        if self.trusted == Trusted::IsRefused && !self.file.ends_with("json") {
+            format!("{}// {}\n", self.text, self.name)
+        } else {
+            self.text.to_owned()
         }
     }
 }
@@ -566,9 +567,10 @@ fn project(shapes: &[Shape]) -> Sandbox {
 fn change(sandbox: &Sandbox, shapes: &[Shape]) {
     for shape in shapes {
         let path = format!("lib/{}", shape.file);
-        match shape.file.ends_with(".wasm") {
-            true => fs::write(sandbox.path().join(path), wasm(66)).expect("ours"),
-            false => drop(sandbox.write(&path, &shape.content().replace("one", "EVIL"))),
+        if shape.file.ends_with(".wasm") {
+            fs::write(sandbox.path().join(path), wasm(66)).expect("ours")
+        } else {
+            drop(sandbox.write(&path, &shape.content().replace("one", "EVIL")))
         }
     }
 }

@@ -137,9 +137,10 @@ fn a_race_of_renames_is_never_won() {
         let (mut ran, mut refused) = (0, 0);
         for _ in 0..300 {
             let reply = called(&served);
-            match reply.body.contains("good") {
-                true => ran += 1,
-                false => refused += 1,
+            if reply.body.contains("good") {
+                ran += 1
+            } else {
+                refused += 1
             }
             assert!(!reply.body.contains("EVIL"), "{}", reply.body);
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Fresh;
-use super::world::World;
+use super::inputs::Inputs;
 use crate::engine::graph::{Checker, Graph, What};
 
 /// One cached description.
@@ -15,7 +15,7 @@ pub(super) struct Entry {
     /// The JSON of `30_load.ts`.
     described: Box<RawValue>,
     graph: Graph,
-    world: World,
+    world: Inputs,
 }
 
 impl Entry {
@@ -30,7 +30,7 @@ impl Entry {
             notes,
             ..
         } = fresh;
-        if let Some(why) = &notes.fickle {
+        if let Some(why) = &notes.mark_uncacheable {
             return Err(why.clone());
         }
         if has_live_description(&described) {
@@ -64,7 +64,7 @@ impl Entry {
         {
             return Err(format!("{} may ask for the time", path.display()));
         }
-        let world = World::of(&notes, &graph)?;
+        let world = Inputs::of(&notes, &graph)?;
         let described = RawValue::from_string(described).map_err(|error| error.to_string())?;
         Ok(Entry {
             described,

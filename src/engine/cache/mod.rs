@@ -6,8 +6,8 @@
 //! time, a host, a program) is never cached. A fault of the cache costs time and nothing else.
 
 mod entry;
-mod shelf;
-mod world;
+mod inputs;
+mod store;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 
 use super::graph::{Checker, Graph};
 use super::has_several_cores;
-use super::witness::Notes;
+use super::load_trace::LoadTrace;
 use super::{EngineOptions, snapshot};
 use entry::Entry;
-use shelf::Shelf;
+use store::CacheStore;
 
 /// Number of modules from which the check uses two threads: fewer take less time than a thread
 /// takes to start.
@@ -28,7 +28,7 @@ const MANY: usize = 24;
 
 /// The cache for one working directory and one set of options.
 pub(super) struct Cache {
-    shelf: Shelf,
+    shelf: CacheStore,
     /// URLs of entries that are known to be wrong, until they are removed from the file.
     wrong: Mutex<Vec<String>>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Fresh {
     pub(super) url: String,
     pub(super) described: String,
     pub(super) graph: Graph,
-    pub(super) notes: Notes,
+    pub(super) notes: LoadTrace,
 }
 
 impl Cache {
@@ -46,7 +46,7 @@ impl Cache {
     pub(super) fn open(options: &EngineOptions) -> Option<Cache> {
         let folder = options.cache.as_ref()?.join("modules");
         Some(Cache {
-            shelf: Shelf::new(folder, &key(options)),
+            shelf: CacheStore::new(folder, &key(options)),
             wrong: Mutex::default(),
         })
     }

@@ -27,7 +27,7 @@ pub trait IsolateHost {
     fn noticed_symbol(&self);
 
     /// Notes that `require(specifier)` found nothing.
-    fn required_in_vain(&self, specifier: &str);
+    fn require_failed(&self, specifier: &str);
 
     /// Returns the file that `require(specifier)` means in the file `from`, by the rules of
     /// `import`.

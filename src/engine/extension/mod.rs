@@ -13,20 +13,20 @@ mod ops_descriptors;
 mod ops_env;
 mod ops_exec;
 mod ops_guard;
+mod ops_load_trace;
 mod ops_log;
 mod ops_pending;
 mod ops_ports;
 mod ops_read;
+mod ops_replay;
 mod ops_reply;
 mod ops_require;
 mod ops_schema;
 mod ops_session;
 mod ops_show;
 mod ops_signal;
-mod ops_tape;
 mod ops_ui;
 mod ops_verify;
-mod ops_witness;
 
 use deno_core::OpDecl;
 
@@ -103,15 +103,15 @@ deno_core::extension!(
         ops_signal::op_haft_signal_unbind,
         ops_signal::op_haft_kill,
         ops_signal::op_haft_deno_kill,
-        ops_tape::op_haft_tape_play,
-        ops_tape::op_haft_tape_keep,
+        ops_replay::op_haft_replay_play,
+        ops_replay::op_haft_replay_keep,
         ops_verify::op_haft_is_verified,
         ops_verify::op_haft_check_required,
         ops_verify::op_haft_check_text,
         ops_verify::op_haft_check_native,
         ops_verify::op_haft_check_wasm,
-        ops_witness::op_haft_noticed,
-        ops_witness::op_haft_noticed_symbol,
+        ops_load_trace::op_haft_noticed,
+        ops_load_trace::op_haft_noticed_symbol,
         ops_env::op_haft_set_env,
         ops_env::op_haft_delete_env,
         ops_env::op_haft_get_env,

@@ -16,7 +16,7 @@ use super::host::IsolateHost;
 
 /// Limits of the bytes that are read at once; the smaller one is for files of unknown size.
 const PIECE: u64 = 64 << 10;
-const LARGEST_PIECE: u64 = 8 << 20;
+const MAX_PIECE_BYTES: u64 = 8 << 20;
 
 /// `EBADF` has this number on every Unix. The build script, which compiles this too, has no libc.
 const EBADF: i32 = 9;
@@ -97,7 +97,7 @@ fn piece_for(size: u64, limit: u64) -> io::Result<usize> {
     if size > limit {
         return Err(too_large(limit));
     }
-    let piece = (size + 1).clamp(PIECE, LARGEST_PIECE);
+    let piece = (size + 1).clamp(PIECE, MAX_PIECE_BYTES);
     Ok(usize::try_from(piece).expect("a few megabytes"))
 }
 

@@ -18,7 +18,7 @@ pub fn op_haft_is_es_module(state: &mut OpState, #[string] path: &str) -> bool {
 #[op2(fast)]
 pub fn op_haft_required_in_vain(state: &mut OpState, #[string] specifier: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.required_in_vain(specifier);
+    host.require_failed(specifier);
 }
 
 /// Returns the file that `require(specifier)` means in the file `from`; empty if there is none.

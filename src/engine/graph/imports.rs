@@ -18,7 +18,7 @@ use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned};
 use serde::{Deserialize, Serialize};
 
-use super::open::What;
+use super::dynamic::What;
 use super::{MAX_SOURCE_BYTES, nesting};
 use crate::engine::loader::{parse_as, url_of};
 
@@ -604,8 +604,9 @@ fn is_builtin(specifier: &str, name: &str) -> bool {
 }
 
 fn builtin_url(name: &str) -> String {
-    match name.starts_with("node:") {
-        true => name.to_owned(),
-        false => format!("node:{name}"),
+    if name.starts_with("node:") {
+        name.to_owned()
+    } else {
+        format!("node:{name}")
     }
 }

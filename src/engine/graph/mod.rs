@@ -6,12 +6,12 @@
 //! that cannot be known by reading (a computed path, code made of text) makes the graph open, and
 //! is listed.
 
+mod dynamic;
 mod facts;
+mod import_cache;
 mod imports;
-mod learned;
 mod missing;
 mod nesting;
-mod open;
 mod packages;
 mod reader;
 mod watched;
@@ -26,13 +26,13 @@ use sys_traits::FsCanonicalize;
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
+pub use dynamic::{DynamicImport, What};
 pub(crate) use facts::digest_of_file;
 pub use facts::{Checker, Kind};
+pub(in crate::engine) use import_cache::ImportCollector;
 pub(in crate::engine) use imports::Imports;
-pub(in crate::engine) use learned::Lesson;
 pub use nesting::on_deep_stack;
 pub(in crate::engine) use nesting::stack_for;
-pub use open::{Opening, What};
 use packages::Packages;
 use reader::Apart;
 pub use reader::{Reader, StartReader, serve_reader, set_reader};
@@ -65,7 +65,7 @@ pub struct Graph {
     /// Node's builtins that are imported, without `node:`.
     pub builtins: BTreeSet<String>,
     /// Places that make the graph incomplete.
-    pub openings: BTreeSet<Opening>,
+    pub openings: BTreeSet<DynamicImport>,
 }
 
 impl Graph {
@@ -172,7 +172,7 @@ impl Grapher {
         let key = (path.to_owned(), key_digest.clone());
         let mut known = self.imports.borrow_mut();
         let read = || {
-            let learned = learned::take(path, &key_digest);
+            let learned = import_cache::take(path, &key_digest);
             Rc::new(learned.unwrap_or_else(|| match &self.apart {
                 Some(apart) => apart.borrow_mut().imports(path, bytes),
                 None => Imports::of(path, text_of(bytes.to_vec())),
@@ -217,7 +217,7 @@ impl Walk<'_> {
     }
 
     fn open(&mut self, path: &Path, what: What) {
-        self.graph.openings.insert(Opening {
+        self.graph.openings.insert(DynamicImport {
             path: path.to_owned(),
             line: 0,
             what,
@@ -245,7 +245,7 @@ impl Walk<'_> {
         };
         let imports = self.grapher.imports(path, &bytes);
         for (line, what) in &imports.openings {
-            self.graph.openings.insert(Opening {
+            self.graph.openings.insert(DynamicImport {
                 path: path.to_owned(),
                 line: *line,
                 what: *what,

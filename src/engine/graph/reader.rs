@@ -15,9 +15,9 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::dynamic::What;
 use super::imports::Imports;
 use super::missing;
-use super::open::What;
 use crate::engine::loader::text_of;
 
 /// Limit of the memory that the process may map.
@@ -71,9 +71,10 @@ impl Apart {
     /// Returns the imports of the file with this text.
     pub(super) fn imports(&mut self, path: &Path, bytes: &[u8]) -> Imports {
         if START.get().is_none() {
-            return match bytes.len() > MAX_BYTES_IN_PROCESS {
-                true => Imports::unreadable(What::TooCostly),
-                false => Imports::of(path, text_of(bytes.to_vec())),
+            return if bytes.len() > MAX_BYTES_IN_PROCESS {
+                Imports::unreadable(What::TooCostly)
+            } else {
+                Imports::of(path, text_of(bytes.to_vec()))
             };
         }
         let answer = self.ask(Question::Imports, path, bytes);

@@ -17,8 +17,8 @@ use sys_traits::{
 
 use super::Graph;
 use super::MAX_SOURCE_BYTES;
+use super::dynamic::What;
 use super::facts::Kind;
-use super::open::What;
 use crate::regular_files::{self, Refused};
 
 /// The real disk with a record of accesses.

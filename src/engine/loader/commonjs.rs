@@ -14,11 +14,11 @@ use node_resolver::analyze::{
     NodeCodeTranslator, NodeCodeTranslatorMode,
 };
 
+use super::cache_entry::Kept;
+use super::deep_stack::stack_of;
 use super::files;
-use super::kept::Kept;
 use super::node::NodeServices;
-use super::room::stack_of;
-use crate::engine::compiled::Kind;
+use crate::engine::transpile_cache::Kind;
 use crate::engine::verify::Verifier;
 
 /// Returns the ES module for the CommonJS file at `url`, whose JavaScript is `code`.
@@ -43,9 +43,10 @@ pub(super) async fn module_facade(
         .translate_cjs_to_esm(url, Some(Cow::Owned(code)))
         .await
         .map_err(|error| JsErrorBox::generic(error.to_string()))?;
-    Ok(match node.is_in_module_package(url) {
-        true => facade.into_owned(),
-        false => facade.replacen(NODE_DEFAULT, BUN_DEFAULT, 1),
+    Ok(if node.is_in_module_package(url) {
+        facade.into_owned()
+    } else {
+        facade.replacen(NODE_DEFAULT, BUN_DEFAULT, 1)
     })
 }
 

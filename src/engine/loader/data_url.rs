@@ -53,11 +53,12 @@ impl DataUrl {
             }
         };
         let bytes = unescaped(&body);
-        let bytes = match is_base64 {
-            true => BASE64_STANDARD.decode(bytes).map_err(|error| {
+        let bytes = if is_base64 {
+            BASE64_STANDARD.decode(bytes).map_err(|error| {
                 JsErrorBox::type_error(format!("The base64 of a `data:` URL is invalid: {error}"))
-            })?,
-            false => bytes,
+            })?
+        } else {
+            bytes
         };
         let text = text_of(bytes);
         Ok(DataUrl { media, text })

@@ -6,8 +6,8 @@ use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
 use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
+use crate::engine::load_trace::{self, Read};
 use crate::engine::verify::Verifier;
-use crate::engine::witness::{self, Read};
 use crate::regular_files::{self, MAX_HASHED_BYTES};
 
 /// Extensions that are tried after a path without one, and after `index` in a directory.
@@ -100,7 +100,7 @@ fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
 /// Returns the text of an imported file. A byte order mark is dropped, invalid UTF-8 is replaced.
 pub(super) fn read_text(path: &Path, verifier: Option<&Verifier>) -> Result<String, JsErrorBox> {
     let (text, read) = read(path, verifier)?;
-    witness::imported(path, read);
+    load_trace::imported(path, read);
     Ok(text)
 }
 

@@ -59,9 +59,10 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         }
         let Some(from) = from else {
             // Code from a `data:` URL is not in a folder.
-            return match is_node_builtin(specifier) {
-                true => parse(&format!("node:{specifier}")),
-                false => Err(no_package(specifier, referrer)),
+            return if is_node_builtin(specifier) {
+                parse(&format!("node:{specifier}"))
+            } else {
+                Err(no_package(specifier, referrer))
             };
         };
         self.find_bare(
@@ -76,14 +77,14 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
     /// than `import` does.
     pub(in crate::engine) fn find_required(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
         let url = url_of(from).ok()?;
-        let found = match is_path(specifier) {
-            true => self.find_file(specifier, from.parent(), "").ok()?,
-            false => self
-                .tsconfigs
+        let found = if is_path(specifier) {
+            self.find_file(specifier, from.parent(), "").ok()?
+        } else {
+            self.tsconfigs
                 .map(specifier, from)
                 .and_then(|path| url_of(&path).ok())
                 .or_else(|| self.find_legacy(specifier, from))
-                .or_else(|| self.packages.resolve_import(specifier, &url).ok())?,
+                .or_else(|| self.packages.resolve_import(specifier, &url).ok())?
         };
         found.to_file_path().ok()
     }
@@ -119,9 +120,10 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
                 if let Some(url) = self.find_legacy(specifier, from) {
                     return Ok(url);
                 }
-                match packages::installed_above(self.disk(), specifier, from) {
-                    true => Err(error),
-                    false => Err(no_package(specifier, &from.display().to_string())),
+                if packages::installed_above(self.disk(), specifier, from) {
+                    Err(error)
+                } else {
+                    Err(no_package(specifier, &from.display().to_string()))
                 }
             }
         }

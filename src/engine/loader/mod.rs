@@ -4,21 +4,21 @@
 //! file into JavaScript for V8. Both work on files only: nothing is fetched from a network, and
 //! nothing is installed.
 
-mod ahead;
 mod assets;
+mod cache_entry;
 mod commonjs;
 mod data_url;
+mod deep_stack;
 mod files;
 mod find;
 mod globals;
 mod guard;
-mod kept;
 mod namespaces;
 mod node;
 mod packages;
+mod prefetch;
 mod required;
 mod rewrite;
-mod room;
 mod source;
 mod sys;
 mod tsconfig;
@@ -40,18 +40,18 @@ use deno_core::{
 use deno_error::JsErrorBox;
 use futures::FutureExt;
 
-pub(super) use ahead::Ahead;
 pub(super) use files::{probe, real, text_of};
 pub(super) use find::{BunOnly, Finder, Packages};
 pub(super) use guard::ReadGuard;
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, resolve as resolve_in_node};
 pub(crate) use packages::is_provided;
+pub(super) use prefetch::Prefetch;
 pub(super) use sys::Sys;
 pub(super) use tsconfig::Cache as TsConfigs;
 
-use super::compiled::{Key, Kind, LEAST};
+use super::load_trace;
+use super::transpile_cache::{Key, Kind, LEAST};
 use super::verify::{self, CodeFrom};
-use super::witness;
 use assets::AssetKind;
 pub(super) use assets::is_asset;
 use data_url::{DataMedia, DataUrl};
@@ -155,7 +155,7 @@ impl Loader {
         if let Some(code) = assets::as_module(path, verifier) {
             return ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)));
         }
-        let prepared = match ahead::take(path, verifier) {
+        let prepared = match prefetch::take(path, verifier) {
             Some(prepared) => Ok(prepared),
             None => source::prepare(path, url, &self.tsconfigs, &self.node),
         };
@@ -227,9 +227,9 @@ impl ModuleLoader for Loader {
         verify::no_manifest_changed()?;
         if kind == ResolutionKind::DynamicImport {
             match found.as_ref().map(Url::to_file_path) {
-                Ok(Ok(path)) => witness::imported_again(&path),
+                Ok(Ok(path)) => load_trace::imported_again(&path),
                 Ok(Err(())) => {}
-                Err(_) => witness::fickle("it tries to import what is not there"),
+                Err(_) => load_trace::mark_uncacheable("it tries to import what is not there"),
             }
         }
         found.map(|url| required::in_place_of(url, referrer))
@@ -253,7 +253,7 @@ impl ModuleLoader for Loader {
             _ => {
                 let found = self.finder().find(specifier, referrer);
                 if found.is_err() {
-                    witness::fickle("it looks for a module that is not there");
+                    load_trace::mark_uncacheable("it looks for a module that is not there");
                 }
                 found
             }

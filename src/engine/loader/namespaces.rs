@@ -172,15 +172,14 @@ impl Qualifier<'_> {
             exports.is_some_and(|exports| exports.contains(name))
         };
         let mut parts = self.open.iter().rev();
-        let part = match self.outside.contains(&ident.ctxt) {
-            true => parts.find(|part| part.own.contains(name) || is_exported(part))?,
-            false => {
-                let id = ident.to_id();
-                let own = parts
-                    .find(|part| part.inner.contains(&id))
-                    .filter(is_exported)?;
-                return Some(&own.path);
-            }
+        let part = if self.outside.contains(&ident.ctxt) {
+            parts.find(|part| part.own.contains(name) || is_exported(part))?
+        } else {
+            let id = ident.to_id();
+            let own = parts
+                .find(|part| part.inner.contains(&id))
+                .filter(is_exported)?;
+            return Some(&own.path);
         };
         (!part.own.contains(name)).then_some(part.path.as_str())
     }
@@ -190,9 +189,10 @@ impl Qualifier<'_> {
             return;
         };
         let name = &ident.sym;
-        let new = match is_shorthand {
-            true => format!("{name}: {path}.{name}"),
-            false => format!("{path}.{name}"),
+        let new = if is_shorthand {
+            format!("{name}: {path}.{name}")
+        } else {
+            format!("{path}.{name}")
         };
         self.edits.push((bytes_of(self.parsed, ident.range()), new));
     }

@@ -27,13 +27,13 @@ use node_resolver::{
     ResolutionMode,
 };
 
+use super::cache_entry::Kept;
 use super::find::Packages;
 use super::guard::{Access, ReadGuard};
-use super::kept::Kept;
 use super::source::{Form, form_of_file, prepare_required};
 use super::sys::Sys;
 use super::tsconfig;
-use crate::engine::compiled::{Compiled, Kind};
+use crate::engine::transpile_cache::{Compiled, Kind};
 use crate::engine::verify::{self, Verifier};
 
 pub(in crate::engine) type NpmChecker = DenoInNpmPackageChecker;

@@ -56,9 +56,10 @@ const OURS: &str = "haft:node-module";
 
 /// Returns [`OURS`] for `node:module`, and `url` otherwise.
 pub(super) fn in_place_of(url: Url, referrer: &str) -> Url {
-    match url.as_str() == "node:module" && referrer != OURS {
-        true => Url::parse(OURS).unwrap_or(url),
-        false => url,
+    if url.as_str() == "node:module" && referrer != OURS {
+        Url::parse(OURS).unwrap_or(url)
+    } else {
+        url
     }
 }
 

@@ -185,9 +185,10 @@ fn is_known_to_v8(kind: &str) -> bool {
 /// Returns the text of a string literal with the kind before its closing quote.
 fn marked(literal: &str, kind: AssetKind) -> String {
     let mark = kind.mark();
-    let mark = match literal.contains('?') {
-        true => mark.replacen('?', "&", 1),
-        false => mark,
+    let mark = if literal.contains('?') {
+        mark.replacen('?', "&", 1)
+    } else {
+        mark
     };
     let (text, quote) = literal.split_at(literal.len().saturating_sub(1));
     format!("{text}{mark}{quote}")

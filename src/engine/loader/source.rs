@@ -15,14 +15,14 @@ use deno_core::url::Url;
 use deno_error::JsErrorBox;
 use serde::{Deserialize, Serialize};
 
-use super::kept::{self, Kept};
+use super::cache_entry::{self, Kept};
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
-use super::{files, globals, rewrite, room};
-use crate::engine::compiled::Kind;
-use crate::engine::graph::{Imports, Lesson};
+use super::{deep_stack, files, globals, rewrite};
+use crate::engine::graph::{ImportCollector, Imports};
+use crate::engine::load_trace;
+use crate::engine::transpile_cache::Kind;
 use crate::engine::verify::Verifier;
-use crate::engine::witness;
 
 /// A file ready for V8.
 pub(super) struct Prepared {
@@ -47,8 +47,8 @@ pub(super) fn prepare(
 ) -> Result<Prepared, JsErrorBox> {
     let (text, read) = files::read(path, node.verifier())?;
     let digest = read.digest().to_owned();
-    witness::imported(path, read);
-    room::with_text(path, text, |text| {
+    load_trace::imported(path, read);
+    deep_stack::with_text(path, text, |text| {
         prepare_text(path, url, (text, &digest), tsconfigs, node)
     })
 }
@@ -64,21 +64,22 @@ pub(super) fn prepare_text(
     let config = tsconfigs.of(path);
     let config = config.as_deref();
     let place = || {
-        let circumstances = kept::circumstances(path, config, node.is_commonjs_package(path));
+        let circumstances =
+            cache_entry::circumstances(path, config, node.is_commonjs_package(path));
         [digest.as_bytes().to_vec(), circumstances]
     };
     let place = node.place(Kind::Imported, text.len(), place);
     if let Some((prepared, imports)) = place.as_ref().and_then(Kept::find_prepared) {
         if let Some(imports) = imports {
-            Lesson::recall(path, digest, imports);
+            ImportCollector::recall(path, digest, imports);
         }
         return Ok(prepared);
     }
     let parsed = parse(url, path, text)?;
     let imports = place.as_ref().map(|_| Imports::of_parsed(&parsed));
     match &imports {
-        Some(imports) => Lesson::recall(path, digest, imports.clone()),
-        None => Lesson::learn(path, digest, &parsed),
+        Some(imports) => ImportCollector::recall(path, digest, imports.clone()),
+        None => ImportCollector::learn(path, digest, &parsed),
     }
     let form = form_of(path, &parsed, node);
     let transformed = transform(parsed, config, form, path)?;
@@ -102,12 +103,13 @@ pub(super) fn prepare_data(
     url: &Url,
     is_typescript: bool,
 ) -> Result<String, JsErrorBox> {
-    let media = match is_typescript {
-        true => MediaType::TypeScript,
-        false => MediaType::JavaScript,
+    let media = if is_typescript {
+        MediaType::TypeScript
+    } else {
+        MediaType::JavaScript
     };
     let path = Path::new("data:");
-    room::with_text(path, text, |text| {
+    deep_stack::with_text(path, text, |text| {
         let parsed =
             parse_as(url, media, text.into()).map_err(|error| syntax_error(path, &error))?;
         if let Some(fatal) = parsed.diagnostics().first() {
@@ -131,10 +133,10 @@ pub(super) fn prepare_required(
             form: Form::CommonJs,
         });
     }
-    room::with_source(path, node.verifier(), |text| {
+    deep_stack::with_source(path, node.verifier(), |text| {
         let config = tsconfigs.of(path);
         let config = config.as_deref();
-        let place = || [hash(&text), kept::circumstances(path, config, true)];
+        let place = || [hash(&text), cache_entry::circumstances(path, config, true)];
         let place = node.place(Kind::Required, text.len(), place);
         if let Some((prepared, _)) = place.as_ref().and_then(Kept::find_prepared) {
             return Ok(prepared);
@@ -163,7 +165,7 @@ fn required_text(
     let is_script = MediaType::from_path(path) != MediaType::Json;
     if is_script && globals::uses_deno(&code) {
         // V8 reports code that does not parse.
-        let is_hidden = room::with_text(path, code.clone(), |code| {
+        let is_hidden = deep_stack::with_text(path, code.clone(), |code| {
             Ok(globals::is_deno_hidden(&parse(url, path, code)?))
         });
         if matches!(is_hidden, Ok(true)) {
@@ -180,12 +182,17 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
         MediaType::Mjs | MediaType::Mts => Form::Module,
         MediaType::Json => Form::CommonJs,
         _ => {
-            let found = room::with_source(path, node.verifier(), |text| {
+            let found = deep_stack::with_source(path, node.verifier(), |text| {
                 if !may_be_es_module(&text) {
                     return Ok(Form::CommonJs);
                 }
                 let in_commonjs = node.is_commonjs_package(path);
-                let place = || [hash(&text), kept::circumstances(path, None, in_commonjs)];
+                let place = || {
+                    [
+                        hash(&text),
+                        cache_entry::circumstances(path, None, in_commonjs),
+                    ]
+                };
                 let place = node.place(Kind::Form, text.len(), place);
                 if let Some(form) = place.as_ref().and_then(Kept::find) {
                     return Ok(form);

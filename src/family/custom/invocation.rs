@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolOutput;
-use crate::tool::{Answer, Asked, CallCtx, Progress, Stopped, Told, User};
+use crate::tool::{Answer, CallCtx, Notification, Progress, Prompt, Stopped, User};
 
 /// One call of a custom tool, as the tool sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Invocation {
 
     /// Asks the user behind the call and waits for the answer; the call's deadline is paused
     /// meanwhile. Returns [`Answer::Dismissed`] without a user.
-    pub async fn ask(&self, what: Asked) -> Answer {
+    pub async fn ask(&self, what: Prompt) -> Answer {
         match &self.0.ctx.user {
             Some(user) => user.ask(what, None).await.unwrap_or(Answer::Dismissed),
             None => Answer::Dismissed,
@@ -50,7 +50,7 @@ impl Invocation {
     }
 
     /// Shows the user a notification that needs no answer.
-    pub fn tell(&self, what: Told) {
+    pub fn tell(&self, what: Notification) {
         if let Some(user) = &self.0.ctx.user {
             user.tell(what);
         }

@@ -22,7 +22,7 @@ use super::Loaded;
 use crate::discover::Candidate;
 use crate::tool::panic;
 use crate::tool::schema::Schema;
-use crate::tool::{ClientHints, Family, Level, Source, Stance, Tier, Tool};
+use crate::tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -110,10 +110,7 @@ impl CustomTool {
                 Box::pin(async move {
                     let ended = tokio::select! {
                         biased;
-                        () = cancel.cancelled() => match is_decided.swap(true, Ordering::AcqRel) {
-                            false => return None,
-                            true => (&mut working).await,
-                        },
+                        () = cancel.cancelled() => if !is_decided.swap(true, Ordering::AcqRel) { return None } else { (&mut working).await },
                         ended = &mut working => ended,
                     };
                     Some(match ended {
@@ -169,7 +166,7 @@ impl CustomTool {
     /// tier is [`Tier::Exec`].
     pub fn approval_for(
         mut self,
-        stance: impl Fn(&Value) -> Stance + Send + Sync + 'static,
+        stance: impl Fn(&Value) -> ApprovalRequirement + Send + Sync + 'static,
     ) -> CustomTool {
         self.tool.approval = Tier::Exec;
         self.stance = Some(Arc::new(stance));

@@ -12,7 +12,9 @@ use super::{Invocation, ToolOutput};
 use crate::error::Error;
 use crate::tool::panic::{Caught, caught};
 use crate::tool::schema::{Schema, object_of, refused};
-use crate::tool::{Approval, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+use crate::tool::{
+    Approval, ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
+};
 
 /// Future of a running tool; its output is `None` if it had to end before it started.
 pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;
@@ -24,7 +26,7 @@ pub(super) type Start = Box<dyn FnOnce(Invocation) -> Running + Send>;
 pub(super) type Handler = dyn Fn(&str) -> Result<Start, String> + Send + Sync;
 
 /// Function that returns a tool's approval requirement for the arguments of one call.
-pub(super) type StanceOf = dyn Fn(&Value) -> Stance + Send + Sync;
+pub(super) type StanceOf = dyn Fn(&Value) -> ApprovalRequirement + Send + Sync;
 
 pub(super) struct CustomRunner {
     pub(super) name: String,
@@ -68,13 +70,13 @@ impl CustomRunner {
         }
     }
 
-    fn stance(&self, arguments: &Value) -> Stance {
+    fn stance(&self, arguments: &Value) -> ApprovalRequirement {
         let stance = self.stance.as_ref();
         let asked = stance.map(|stance| caught(|| stance(arguments)));
         match asked {
             Some(Ok(stance)) => stance,
-            Some(Err(_)) => Stance::of_tier(Tier::Exec),
-            None => Stance::of_tier(self.tier),
+            Some(Err(_)) => ApprovalRequirement::of_tier(Tier::Exec),
+            None => ApprovalRequirement::of_tier(self.tier),
         }
     }
 
@@ -117,8 +119,8 @@ impl Runner for CustomRunner {
         drop(arguments);
         match ctx.admit(stance).await {
             Ok(()) => {}
-            Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => return Ok(Outcome::not_started(why)),
+            Err(Rejection::Denied(error)) => return Err(error),
+            Err(Rejection::Stopped(why)) => return Ok(Outcome::not_started(why)),
         }
         let started = Instant::now();
         let invocation = Invocation::new(call.id, ctx.clone());
@@ -137,7 +139,7 @@ impl Runner for CustomRunner {
             None => tokio::select! {
                 biased;
                 ended = &mut running => Some(ended),
-                () = ctx.patience(self.grace) => None,
+                () = ctx.grace_period(self.grace) => None,
             },
         };
         // A tool that reacted to the cancellation may have ended in the same moment.

@@ -1,8 +1,8 @@
 //! Loading that both protocols share: describe all files at once, parse each answer, resolve name
 //! conflicts.
 
-use super::claims::{self, Lost};
-use super::{Loaded, ask};
+use super::precedence::{self, Lost};
+use super::{Loaded, describe};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::process::{End, Finished, Spawn, SpawnError};
@@ -38,7 +38,7 @@ pub(super) trait Protocol {
 /// Loads the candidates; one result for each of them, in their order.
 pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]) -> Vec<Loaded> {
     let questions = candidates.iter().map(|file| P::question(file, config));
-    let answers = ask::ask_all(questions.collect()).await;
+    let answers = describe::ask_all(questions.collect()).await;
     let is_late = |answer: &Result<Finished, SpawnError>| matches!(answer, Ok(finished) if matches!(finished.end, End::TimedOut(_)));
     let late: Vec<bool> = answers.iter().map(is_late).collect();
     let files = candidates.iter().copied();
@@ -54,7 +54,7 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
         .zip(&understood)
         .map(|(file, known)| Some((file, P::name(known.as_ref().ok()?))))
         .collect();
-    for loser in claims::lost(&claims, |file| P::rank(file, config)) {
+    for loser in precedence::lost(&claims, |file| P::rank(file, config)) {
         if let Some((file, name)) = claims[loser.place] {
             lost.push((loser.place, P::passed_over(file, name, &loser)));
         }

@@ -5,10 +5,10 @@
 //! belongs to each protocol; the two protocols do not depend on each other.
 
 mod arguments;
-mod ask;
-mod claims;
+mod describe;
 mod load;
-mod trouble;
+mod precedence;
+mod spawn_error;
 mod verified;
 
 pub(crate) mod ikigai;
@@ -17,8 +17,8 @@ pub(crate) mod kodelet;
 use std::time::Duration;
 
 use super::rights::rights;
-use super::{Loaded, Means};
+use super::{LoadContext, Loaded};
 
 /// Limit of the time between TERM and KILL when a run's own timeout expired: enough to remove a
 /// temporary file.
-const LONGEST_GRACE: Duration = Duration::from_secs(2);
+const MAX_GRACE: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Described, frame};
 use crate::engine::{Drawn, Module, ScreenView};
-use crate::tool::{Look, Painted, Problem, Scene};
+use crate::tool::{Problem, RawRender, RenderOptions, RenderTarget};
 
 /// Renderers that a tool brings itself.
 pub(super) struct Renderers {
@@ -80,12 +80,12 @@ impl Renderers {
         &self,
         module: &Module,
         index: u32,
-        scene: Scene<'_>,
-        look: &Look,
-    ) -> Result<Option<Painted>, Problem> {
+        scene: RenderTarget<'_>,
+        look: &RenderOptions,
+    ) -> Result<Option<RawRender>, Problem> {
         let renderer = match scene {
-            Scene::Call(_) => &self.call,
-            Scene::Result(..) => &self.result,
+            RenderTarget::Call(_) => &self.call,
+            RenderTarget::Result(..) => &self.result,
         };
         if !renderer.is_there {
             return Ok(None);
@@ -94,7 +94,7 @@ impl Renderers {
             return Err(self.problem(renderer, HANGS, None));
         }
         match module.draw(index, &request(scene, look)).await {
-            Drawn::Painted(text) => Ok(painted(text)),
+            Drawn::RawRender(text) => Ok(painted(text)),
             Drawn::Failed(failure) => Err(self.failed(renderer, &failure)),
             Drawn::Hung(failure) => {
                 renderer.hangs.store(true, Ordering::Relaxed);
@@ -124,14 +124,14 @@ impl Renderers {
 
 const HANGS: &str = "it did not end before, and is not called again";
 
-fn request(scene: Scene<'_>, look: &Look) -> String {
+fn request(scene: RenderTarget<'_>, look: &RenderOptions) -> String {
     let call = scene.call();
     let request = Request {
         call_id: &call.id,
         args: &call.arguments,
         result: match scene {
-            Scene::Call(_) => None,
-            Scene::Result(_, result) => Some(result),
+            RenderTarget::Call(_) => None,
+            RenderTarget::Result(_, result) => Some(result),
         },
         width: look.width,
         margin: look.margin,
@@ -145,13 +145,13 @@ fn request(scene: Scene<'_>, look: &Look) -> String {
 
 /// Parses two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow below it or
 /// `0`. The text is empty if the renderer does not exist any more.
-fn painted(mut text: String) -> Option<Painted> {
+fn painted(mut text: String) -> Option<RawRender> {
     let marks = text.get(..2)?;
     let is_framed = marks.starts_with('F');
     let has_lines = marks.ends_with('L');
     let has_break = text.as_bytes().get(2) == Some(&b'\n');
     text.drain(..if has_break { 3 } else { 2 });
-    Some(Painted {
+    Some(RawRender {
         text: has_lines.then_some(text),
         is_framed,
     })

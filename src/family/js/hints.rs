@@ -87,9 +87,10 @@ fn missing_package(message: &str, candidate: &Candidate) -> Option<String> {
             folder.display()
         ));
     }
-    let tool = match candidate.source.provider == GIVEN {
-        true => paths::quoted(&candidate.path),
-        false => paths::quoted(Path::new(&candidate.key)),
+    let tool = if candidate.source.provider == GIVEN {
+        paths::quoted(&candidate.path)
+    } else {
+        paths::quoted(Path::new(&candidate.key))
     };
     Some(format!(
         "`haft install {tool}` installs `{package}` beside it"

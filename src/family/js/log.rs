@@ -132,9 +132,10 @@ impl ToolLog for LogFile {
 
 fn line(domain: TrustDomain, level: &str, tool: &str, message: &str, context: &str) -> String {
     let is_short = message.len() + context.len() < MAX_LINE_BYTES;
-    let (message, context) = match is_short {
-        true => (message, context),
-        false => (excerpt(message), ""),
+    let (message, context) = if is_short {
+        (message, context)
+    } else {
+        (excerpt(message), "")
     };
     let mut members = Map::new();
     members.insert("timestamp".into(), json!(timestamp()));

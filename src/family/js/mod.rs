@@ -21,16 +21,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Loaded, Means};
+use super::{LoadContext, Loaded};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::engine::{
-    self, Engine, EngineOptions, LoadFailure, ProjectOptions, Round, Verifier, Wanted,
+    self, Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, Verifier,
 };
 use crate::tool::json;
 use crate::tool::{
-    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem, Source, Stance,
-    Tape, Tier, Tool,
+    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
+    Problem, Replay, Source, Tier, Tool,
 };
 use drawing::Renderers;
 use instances::Instances;
@@ -42,9 +42,9 @@ pub(crate) use resolve::{RESOLVE, resolver, rival};
 #[derive(Clone, Default)]
 pub(crate) struct World {
     /// There will be calls after a tool's preview, so that it can be applied or discarded.
-    pub(crate) has_later: bool,
+    pub(crate) supports_pending_actions: bool,
     /// Replays or records the tools' external I/O, in tests of tools.
-    pub(crate) tape: Option<Arc<dyn Tape>>,
+    pub(crate) tape: Option<Arc<dyn Replay>>,
     /// Differences from the process's environment; `None` stands for a variable that is removed.
     pub(crate) env: BTreeMap<String, Option<String>>,
     /// The user for prompts of modules outside of calls.
@@ -75,15 +75,18 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         unasked: config.approval.unasked_tier(),
         programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
-        has_later: world.has_later,
+        supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,
         env: world.env,
         default_user: world.default_user,
         session: world.session,
         auto_approve: config.approval.auto_approves(),
-        verifier: (!config.trust_project).then(|| match world.is_learning {
-            true => Arc::new(Verifier::learning()),
-            false => Arc::default(),
+        verifier: (!config.trust_project).then(|| {
+            if world.is_learning {
+                Arc::new(Verifier::learning())
+            } else {
+                Arc::default()
+            }
         }),
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
@@ -97,12 +100,12 @@ fn can_be_made(config: &Config) -> bool {
 
 /// Loads modules one after another: the globals that the first one sets are visible to the second
 /// one.
-pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let asked = candidates.iter().zip(&refusals);
     let asked = asked.filter(|(_, refusal)| refusal.is_none());
     let wanted: Vec<_> = asked
-        .map(|(candidate, _)| Wanted {
+        .map(|(candidate, _)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
             key: means.engine.isolate_key(candidate.trust_domain()),
@@ -122,7 +125,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
 /// and the author's lines.
-async fn load(round: &mut Round, candidate: &Candidate, config: &Config) -> Loaded {
+async fn load(round: &mut LoadBatch, candidate: &Candidate, config: &Config) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
         Err(failure) => return broken(explained(failure, candidate, config)),
@@ -308,7 +311,7 @@ struct Described {
     #[serde(default)]
     checked_by_schema: bool,
     /// `None` if it depends on the call.
-    approval: Option<Stance>,
+    approval: Option<ApprovalRequirement>,
     /// The tier that the user's configuration sets for the tool.
     #[serde(skip)]
     users_tier: Option<Tier>,

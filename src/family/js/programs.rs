@@ -14,7 +14,7 @@ use crate::family::rights::rights;
 use crate::process::{
     self, Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin,
 };
-use crate::tool::{PermissionProfile, Played, Reach, Tape};
+use crate::tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
 
 /// Timeout for output that a program's background processes still write after `pi.exec` has ended.
 /// oh-my-pi waits for ever; a server that was started without a redirection would hang the call
@@ -26,7 +26,7 @@ const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
 
 /// Returns the starter of programs. With a tape, programs are started only where the tape says so.
 /// With `keeps_detached`, a program that a tool detached and released outlives the host.
-pub(super) fn programs(tape: Option<Arc<dyn Tape>>, keeps_detached: bool) -> Arc<dyn Programs> {
+pub(super) fn programs(tape: Option<Arc<dyn Replay>>, keeps_detached: bool) -> Arc<dyn Programs> {
     let programs = ChildPrograms { keeps_detached };
     match tape {
         Some(tape) => Arc::new(TapedPrograms(tape, programs)),
@@ -40,7 +40,7 @@ struct ChildPrograms {
 }
 
 /// Starts programs as the tape decides.
-struct TapedPrograms(Arc<dyn Tape>, ChildPrograms);
+struct TapedPrograms(Arc<dyn Replay>, ChildPrograms);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -119,16 +119,16 @@ impl Programs for TapedPrograms {
         let keeps_detached = self.1.keeps_detached;
         let permissions = permissions.clone();
         Box::pin(async move {
-            match tape.play(Reach::Exec, &request) {
-                Played::Answer(answer) => answer,
-                Played::Nothing(why) => {
+            match tape.play(ReplayChannel::Exec, &request) {
+                ReplayAnswer::Answer(answer) => answer,
+                ReplayAnswer::Nothing(why) => {
                     let refused = refused("ERR_HAFT_NOT_RECORDED", why, false);
                     serde_json::to_string(&refused).expect("an answer of strings is JSON")
                 }
-                Played::World => {
+                ReplayAnswer::World => {
                     let programs = ChildPrograms { keeps_detached };
                     let answer = programs.exec(request.clone(), &permissions, cancel).await;
-                    tape.keep(Reach::Exec, &request, &answer);
+                    tape.keep(ReplayChannel::Exec, &request, &answer);
                     answer
                 }
             }

@@ -16,8 +16,8 @@ use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
 use crate::tool::json;
 use crate::tool::{
-    Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance,
-    Stopped, Tier,
+    Approval, ApprovalRequirement, Block, Call, CallCtx, Outcome, Problem, RawRender,
+    RenderOptions, RenderTarget, Runner, Stopped, Tier,
 };
 
 /// Runs the tool at `index` of `module`.
@@ -31,7 +31,7 @@ pub(super) struct JsRunner {
     name: String,
     has_live_description: bool,
     /// Approval requirement of every call; `None` if that depends on the call.
-    stance: Option<Stance>,
+    stance: Option<ApprovalRequirement>,
     renderers: Renderers,
 }
 
@@ -112,7 +112,7 @@ impl JsRunner {
 
 #[async_trait]
 impl Runner for JsRunner {
-    fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
+    fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
         // The module is not loaded with more rights before the user has approved a call.
         let module = self.looked_at();
         (!module.was_loaded()).then(|| module.ready().boxed())
@@ -122,7 +122,7 @@ impl Runner for JsRunner {
         match self.looked_at().check(self.index, &call.arguments).await {
             Ended::Result(..) => Ok(()),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
-            Ended::Lost(lost) | Ended::RanAway(lost) => Err(self.lost(lost)),
+            Ended::Lost(lost) | Ended::OutOfMemory(lost) => Err(self.lost(lost)),
             Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) | Ended::Killed(why) => Err(Error::new(
@@ -146,7 +146,11 @@ impl Runner for JsRunner {
         self.looked_at().description(self.index).await
     }
 
-    async fn render(&self, scene: Scene<'_>, look: &Look) -> Result<Option<Painted>, Problem> {
+    async fn render(
+        &self,
+        scene: RenderTarget<'_>,
+        look: &RenderOptions,
+    ) -> Result<Option<RawRender>, Problem> {
         self.renderers
             .draw(self.looked_at(), self.index, scene, look)
             .await
@@ -164,7 +168,7 @@ impl Runner for JsRunner {
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) => Ok(Outcome::not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
-            Ended::RanAway(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
+            Ended::OutOfMemory(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
             Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }

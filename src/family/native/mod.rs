@@ -15,15 +15,15 @@ use serde_json::{Map, Value, json};
 use self::git::Failed;
 use self::tools::Ask;
 use super::rights::{denied, rights};
-use super::{Loaded, Means, beneath};
+use super::{LoadContext, Loaded, read_within};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::error::Error;
 use crate::process::{Spawn, SpawnError};
 use crate::tool::schema::{Schema, object_of};
 use crate::tool::{
-    Call, CallCtx, NotAdmitted, Outcome, PermissionProfile, Problem, Runner, Source, Stance, Tier,
-    Tool,
+    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Problem, Rejection, Runner,
+    Source, Tier, Tool,
 };
 
 /// Names of the tools, in the order of the list.
@@ -59,7 +59,7 @@ impl Failure {
 }
 
 /// Creates the tools, for each candidate that represents them.
-pub(super) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let load = |candidate: &&Candidate| load(means.config, &candidate.source);
     candidates.iter().map(load).collect()
 }
@@ -189,7 +189,7 @@ impl NativeRunner {
     fn refusal(&self, arguments: &Map<String, Value>) -> Option<String> {
         if matches!(self.kind, Kind::FileReader) {
             let path = arguments.get("path").and_then(Value::as_str)?;
-            return beneath::refusal(&self.project, path, &self.permissions);
+            return read_within::refusal(&self.project, path, &self.permissions);
         }
         let git = Spawn {
             rights: rights(&self.permissions),
@@ -210,10 +210,10 @@ impl Runner for NativeRunner {
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let args = self.arguments(&call)?;
-        match ctx.admit(Stance::of_tier(Tier::Read)).await {
+        match ctx.admit(ApprovalRequirement::of_tier(Tier::Read)).await {
             Ok(()) => {}
-            Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => {
+            Err(Rejection::Denied(error)) => return Err(error),
+            Err(Rejection::Stopped(why)) => {
                 return Ok(Outcome::not_started(why));
             }
         }

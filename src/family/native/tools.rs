@@ -8,7 +8,7 @@ use url::Url;
 
 use super::Failure;
 use super::git::{Failed, git, git_on_files};
-use crate::family::beneath;
+use crate::family::read_within;
 
 /// Limit of the file size for `file-reader`, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -128,7 +128,7 @@ pub(super) async fn file_reader(ask: Ask<'_>) -> Result<String, Failure> {
     };
     let (project, asked) = (ask.project.to_owned(), path.to_owned());
     let reading = tokio::task::spawn_blocking(move || {
-        let read = beneath::read(&project, &asked, MAX_FILE);
+        let read = read_within::read(&project, &asked, MAX_FILE);
         read.map_err(|refused| refused.text(&project, &asked, MAX_FILE))
     });
     let read = tokio::select! {

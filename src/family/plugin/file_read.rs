@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::args::Args;
 use super::json::{Fault, Fields};
 use super::{Ended, Ground, limits};
-use crate::family::beneath;
+use crate::family::read_within;
 use crate::tool::{CallCtx, PermissionProfile};
 
 /// Default limit of a file's size, in bytes.
@@ -63,13 +63,13 @@ impl FileReadPlan {
     /// Returns the reason why the file may not be read; `None` if it may. A missing file is judged
     /// by its path.
     pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
-        beneath::refusal(&self.base, &self.path, permissions)
+        read_within::refusal(&self.base, &self.path, permissions)
     }
 
     /// Reads the file, on a thread that may wait for a slow disk.
     pub(super) async fn run(self, ctx: &CallCtx) -> Ended {
         let reading = tokio::task::spawn_blocking(move || {
-            beneath::read(&self.base, &self.path, self.max_size)
+            read_within::read(&self.base, &self.path, self.max_size)
                 .map_err(|refused| refused.text(&self.base, &self.path, self.max_size))
         });
         tokio::select! {

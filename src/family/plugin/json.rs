@@ -109,7 +109,7 @@ impl<'a> Fields<'a> {
             .map(|name| {
                 let shown = name.escape_debug();
                 let fault = self.fault(name, format!("Unknown key \"{shown}\" is ignored"));
-                match nearest(name, known) {
+                match suggest(name, known) {
                     Some(near) => fault.hint(format!("did you mean \"{near}\"?")),
                     None => fault.hint(format!("known here: {}", known.join(", "))),
                 }
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
 /// Limit of similarity (0 to 1); below it another word is meant.
 const ALIKE: f64 = 0.8;
 
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+fn suggest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let scored = known
         .iter()
         .map(|known| (strsim::jaro_winkler(word, known), *known));

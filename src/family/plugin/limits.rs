@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::json::{Fault, Fields};
 
 /// Limit of JavaScript timers, for which the format was made: 24 days.
-const LONGEST_MS: f64 = 2_147_483_647.0;
+const MAX_TIMEOUT_MS: f64 = 2_147_483_647.0;
 
 /// Returns the handler's `timeout` in milliseconds, or `default`; `None` and a fault if it is
 /// invalid.
@@ -18,11 +18,13 @@ pub(super) fn timeout(
     let Some(given) = handler.get("timeout") else {
         return Some(default);
     };
-    let number = given.number().filter(|ms| *ms > 0.0 && *ms <= LONGEST_MS);
+    let number = given
+        .number()
+        .filter(|ms| *ms > 0.0 && *ms <= MAX_TIMEOUT_MS);
     if number.is_none() {
         faults.push(given.fault(format!(
             "{handler_name} timeout must be a number of milliseconds above 0 and not above \
-             {LONGEST_MS}"
+             {MAX_TIMEOUT_MS}"
         )));
     }
     number.map(|ms| Duration::from_secs_f64(ms / 1000.0))

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Loaded, Means, beneath};
+use super::{LoadContext, Loaded, read_within};
 use crate::config::paths;
 use crate::discover::Candidate;
 use crate::tool::{PermissionProfile, Problem, Severity, Source, Tool};
@@ -46,13 +46,13 @@ enum Ended {
 
 impl Ground {
     fn folder(&self, given: &str) -> PathBuf {
-        beneath::folder(given, &self.project, &self.home)
+        read_within::folder(given, &self.project, &self.home)
     }
 }
 
 /// Loads files; `built_in` names belong to tools that are not from plugins.
 pub(super) async fn load_all(
-    means: &Means<'_>,
+    means: &LoadContext<'_>,
     candidates: &[&Candidate],
     built_in: &[&str],
 ) -> Vec<Loaded> {

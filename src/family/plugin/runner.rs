@@ -18,7 +18,9 @@ use super::shell::ShellPlan;
 use crate::error::{Error, ErrorKind};
 use crate::family::rights::{denied, rights};
 use crate::process::Rights;
-use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, PermissionProfile, Runner, Stance};
+use crate::tool::{
+    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Rejection, Runner,
+};
 
 /// Runs the tool of one definition.
 pub(super) struct PluginRunner {
@@ -74,12 +76,12 @@ impl Runner for PluginRunner {
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let plan = self.plan(&call)?;
         match ctx
-            .admit(Stance::of_tier(self.definition.handler.tier()))
+            .admit(ApprovalRequirement::of_tier(self.definition.handler.tier()))
             .await
         {
             Ok(()) => {}
-            Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => {
+            Err(Rejection::Denied(error)) => return Err(error),
+            Err(Rejection::Stopped(why)) => {
                 return Ok(Outcome::not_started(why));
             }
         }

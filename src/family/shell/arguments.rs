@@ -3,7 +3,7 @@
 
 use super::definition::{Datum, Kind, Number, Parameter, Validation};
 use super::pattern::Matched;
-use crate::tool::nearest;
+use crate::tool::suggest;
 
 /// Valid arguments: of each parameter's type and within its rules, unknown ones refused, `null`
 /// left out. Defaults are not included: some are known only when a call computes them.
@@ -57,9 +57,10 @@ impl Arguments {
                 },
             }
         }
-        match problems.is_empty() {
-            true => Ok(arguments),
-            false => Err(problems),
+        if problems.is_empty() {
+            Ok(arguments)
+        } else {
+            Err(problems)
         }
     }
 
@@ -76,7 +77,7 @@ fn unknown(name: &str, parameters: &[Parameter]) -> String {
         return format!("Unknown parameter '{name}': the tool has no parameters.");
     }
     let all = known().collect::<Vec<_>>().join(", ");
-    match nearest(name, known()) {
+    match suggest(name, known()) {
         Some(near) => {
             format!("Unknown parameter '{name}', did you mean '{near}'? Known parameters: {all}.")
         }
@@ -104,9 +105,10 @@ impl Parameter {
         };
         let mut problems = Vec::new();
         check_rules(&self.validation, &value, &mut problems);
-        match problems.is_empty() {
-            true => Ok(value),
-            false => Err(problems.into_iter().map(|text| self.says(text)).collect()),
+        if problems.is_empty() {
+            Ok(value)
+        } else {
+            Err(problems.into_iter().map(|text| self.says(text)).collect())
         }
     }
 

@@ -9,19 +9,19 @@ use std::sync::Arc;
 use super::definition::Scope;
 use super::offer::{self, Unavailable};
 use super::read::read;
+use super::resolve::{LoadedFile, ToolSet, winners};
 use super::run;
-use super::shelf::{Brought, Shelf, winners};
 use super::version::{self, Wanted};
 use crate::config::{Config, paths};
 use crate::discover::Candidate;
-use crate::family::{Loaded, Means};
+use crate::family::{LoadContext, Loaded};
 use crate::tool::Problem;
 
 /// Limit of a file in bytes: a thousand times a long tool.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Loads all candidates; names are claimed in their order.
-pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     let mut brought = Vec::new();
     let mut places = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         let (definition, problems) = read_file(candidate);
         all[index].problems = problems;
         if let Some(definition) = definition {
-            brought.push(Brought {
+            brought.push(LoadedFile {
                 definition,
                 path: candidate.path.clone(),
                 scope: scope_of(candidate, means.config),
@@ -39,13 +39,13 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
             places.push(index);
         }
     }
-    let (shelf, problems) = Shelf::fill(&brought);
-    let shelf = Arc::new(shelf);
+    let (tool_set, problems) = ToolSet::fill(&brought);
+    let tool_set = Arc::new(tool_set);
     let winners = winners(&brought);
     for (nth, (brought, problems)) in brought.iter().zip(problems).enumerate() {
         let loaded = &mut all[places[nth]];
         loaded.problems.extend(problems);
-        let shelved = winners[nth].then(|| shelf.get(&brought.definition.name));
+        let shelved = winners[nth].then(|| tool_set.get(&brought.definition.name));
         let Some(shelved) = shelved.flatten() else {
             continue;
         };
@@ -56,7 +56,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         let tool = offer::tool(shelved, source, unavailable.as_ref());
         let runner = match unavailable {
             Some(unavailable) => Arc::new(unavailable),
-            None => run::runner(shelved.clone(), shelf.clone(), means, level),
+            None => run::runner(shelved.clone(), tool_set.clone(), means, level),
         };
         loaded.tools.push((Arc::new(tool), runner));
     }
@@ -65,7 +65,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
 
 /// Returns the problem of a tool that needs a newer version, or whose version is invalid. A tool
 /// for another platform is left out without a problem.
-fn version_problem(brought: &Brought) -> Option<Problem> {
+fn version_problem(brought: &LoadedFile) -> Option<Problem> {
     let wanted = brought.definition.min_host_version.as_deref()?;
     let problem = match version::wanted(wanted) {
         Wanted::Met => return None,
@@ -122,7 +122,7 @@ pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Proble
         ),
         Unreadable::NoFile => refused("not a regular file".to_owned(), "a tool is a text file"),
         Unreadable::TooLarge => refused(
-            format!("the file is larger than {} MB", LARGEST >> 20),
+            format!("the file is larger than {} MB", MAX_FILE_BYTES >> 20),
             "a tool's file is short; is this one of another kind?",
         ),
         Unreadable::NoText { line } => Box::new(
@@ -147,9 +147,9 @@ fn text_of(path: &Path) -> Result<String, Unreadable> {
     }
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
         .map_err(Unreadable::Io)?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge);
     }
     String::from_utf8(bytes).map_err(|error| {

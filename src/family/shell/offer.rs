@@ -3,15 +3,19 @@
 use async_trait::async_trait;
 
 use super::definition::{Definition, Platform};
+use super::resolve::ResolvedTool;
 use super::schema::input_schema;
-use super::shelf::Shelved;
 use super::version::{self, HOST, Wanted};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Call, CallCtx, ClientHints, Outcome, Runner, Source, Tool};
 
 /// Returns the tool for the catalog. A tool that cannot run here is hidden from models, but it can
 /// be listed.
-pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unavailable>) -> Tool {
+pub(super) fn tool(
+    shelved: &ResolvedTool,
+    source: Source,
+    unavailable: Option<&Unavailable>,
+) -> Tool {
     let definition = &shelved.definition;
     Tool {
         approval: shelved.risk.tier(),

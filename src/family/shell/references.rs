@@ -2,7 +2,7 @@
 //!
 //! Their values belong to `run`; here only names matter, to report unknown ones.
 
-use super::circle::circle;
+use super::cycles::circle;
 use super::definition::{Datum, Parameter};
 
 /// One `{…}` that may be a reference.

@@ -68,7 +68,7 @@ impl<'a> Report<'a> {
 fn frame(text: &str, place: Place) -> Option<String> {
     let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = text.lines().nth(index)?.trim_end();
-    if line.chars().count() > LONGEST_LINE {
+    if line.chars().count() > MAX_LINE_LEN {
         return None;
     }
     let number = place.line.to_string();
@@ -83,4 +83,4 @@ fn frame(text: &str, place: Place) -> Option<String> {
 
 /// Limit of a source line in a problem, in characters. Longer ones are left out: they do not fit
 /// on a terminal.
-const LONGEST_LINE: usize = 200;
+const MAX_LINE_LEN: usize = 200;

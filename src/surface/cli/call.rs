@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::call_input::Input;
 use super::call_session::CallSession;
-use super::calling::{CALL_ID, Form, Frame, Manner};
+use super::context::CommandContext;
 use super::exit::{Answer, Failure};
 use super::flags::Approval;
-use super::session::Session;
+use super::run_call::{CALL_ID, CallOptions, Form, Frame};
 use crate::config::{Flags, parse_duration};
 use crate::error::Error;
 use crate::tool::Call;
@@ -127,12 +127,16 @@ impl Args {
         Input::read(self.arguments.as_deref(), &self.pairs)
     }
 
-    pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(
+        &self,
+        input: Input,
+        session: &mut CommandContext<'_>,
+    ) -> Result<u8, Failure> {
         let manner = self.manner();
         // With `-` the arguments are piped in, but a user may still be at the terminal.
         let is_attended = session.is_attended || self.arguments.as_deref() == Some("-");
         if manner.form.is_for_people() && is_attended && io::stderr().is_terminal() {
-            session.has_later();
+            session.supports_pending_actions();
         }
         if self.learn {
             session.learns()?;
@@ -170,7 +174,7 @@ impl Args {
         }
     }
 
-    fn manner(&self) -> Manner {
+    fn manner(&self) -> CallOptions {
         let form = if self.events {
             Form::Events
         } else if self.json {
@@ -183,7 +187,7 @@ impl Args {
         } else {
             Form::Text
         };
-        Manner {
+        CallOptions {
             form,
             timeout: self.timeout,
         }
@@ -191,18 +195,18 @@ impl Args {
 }
 
 fn columns(text: &str) -> Result<usize, String> {
-    const MOST: usize = 10_000;
+    const MAX_WIDTH: usize = 10_000;
     match text.parse() {
-        Ok(columns @ 1..=MOST) => Ok(columns),
-        _ => Err(format!("it is a number from 1 to {MOST}")),
+        Ok(columns @ 1..=MAX_WIDTH) => Ok(columns),
+        _ => Err(format!("it is a number from 1 to {MAX_WIDTH}")),
     }
 }
 
 /// Parses the timeout of calls.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
     let time = parse_duration(text)?;
-    if time.is_zero() || time > LONGEST {
+    if time.is_zero() || time > MAX_TIMEOUT {
         return Err("it must be more than nothing and no more than a year".into());
     }
     Ok(time)

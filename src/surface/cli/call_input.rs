@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use serde_json::value::RawValue;
 
 use super::call_pairs::{self, Pair};
-use crate::dialect::PropertyNames;
 use crate::error::{Error, ErrorKind};
+use crate::provider_schema::PropertyNames;
 use crate::tool::visible::is_harmful;
 use crate::tool::{Family, Tool};
 

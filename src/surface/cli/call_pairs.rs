@@ -149,8 +149,8 @@ fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result
             name,
         )
     });
-    let nearest = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-    Err(match nearest {
+    let suggest = scored.max_by(|a, b| a.0.total_cmp(&b.0));
+    Err(match suggest {
         Some((score, name)) if score >= SIMILAR => {
             error.with_hint(format!("did you mean `{name}`?"))
         }

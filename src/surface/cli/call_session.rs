@@ -7,9 +7,9 @@ use super::exit::{Failure, say};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render::ink::Ink;
-use crate::session::{SessionFile, new_id};
+use crate::render::style::Ink;
 use crate::tool::{Call, Outcome, SessionEvent};
+use crate::transcript::{SessionFile, new_id};
 
 /// A session to which calls are appended.
 pub(super) struct CallSession(Arc<SessionFile>);

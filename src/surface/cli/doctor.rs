@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS};
 use super::schema;
-use super::session::Session;
 use crate::audit;
 use crate::config::Config;
-use crate::dialect::{Names, Provider, offer};
 use crate::discover::{LookedAt, Verdict};
 use crate::host::Host;
+use crate::provider_schema::{Names, Provider, offer};
 use crate::registry::Catalog;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::mcp;
 use crate::surface::wire::{self, ProblemView};
@@ -75,7 +75,7 @@ struct FileView<'a> {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
         let mut catalog = with_what_providers_say(&catalog, session.host.config());
         if session.host.audit_log().is_some() {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
 use crate::render;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::surface::wire::ErrorView;
 use crate::tool::{Outcome, Stopped, visible};

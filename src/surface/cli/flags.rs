@@ -117,12 +117,15 @@ impl Globals {
     /// the options travel with the project, relative paths stay relative. The working directory is
     /// not included, since the process that starts that haft sets it.
     pub(super) fn words(&self, config: &Config, travels: bool) -> Vec<String> {
-        let path = |path: &Path| match travels {
-            true => path.display().to_string(),
-            false => std::path::absolute(path)
-                .unwrap_or_else(|_| path.to_owned())
-                .display()
-                .to_string(),
+        let path = |path: &Path| {
+            if travels {
+                path.display().to_string()
+            } else {
+                std::path::absolute(path)
+                    .unwrap_or_else(|_| path.to_owned())
+                    .display()
+                    .to_string()
+            }
         };
         let mut words = Vec::new();
         let mut option = |name: &str, value: Option<String>| {
@@ -132,9 +135,12 @@ impl Globals {
         };
         for tool in &self.tools {
             let resolved = paths::expand(tool, &config.home);
-            let resolved = resolved.map(|given| match travels && given.is_relative() {
-                true => tool.clone(),
-                false => paths::resolve(&config.cwd, &given).display().to_string(),
+            let resolved = resolved.map(|given| {
+                if travels && given.is_relative() {
+                    tool.clone()
+                } else {
+                    paths::resolve(&config.cwd, &given).display().to_string()
+                }
             });
             // A value that is not a path is passed on unchanged; the code that uses it reports the
             // error.

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
+use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
-use super::session::Session;
 use super::{install_page, progress, trust};
 use crate::error::{Error, ErrorKind};
 use crate::install::{Npm, Resolved, Site, Survey};
@@ -51,7 +51,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let survey = self.survey(session).await?;
         for skipped in &survey.skipped {
             say(&install_page::skipped(skipped, session.home(), session.err));
@@ -79,7 +79,7 @@ impl Args {
 
     /// Returns the missing packages. A word that is not a file may be the name of a tool. In that
     /// case the host is needed to find its module.
-    async fn survey(&self, session: &mut Session<'_>) -> Result<Survey, Failure> {
+    async fn survey(&self, session: &mut CommandContext<'_>) -> Result<Survey, Failure> {
         let config = session.host.config().clone();
         let look = |words: &[String]| Survey::of(&config, words, self.into.as_deref());
         match look(&self.targets) {
@@ -101,7 +101,11 @@ impl Args {
         Ok(look(&words)?)
     }
 
-    fn say_nothing_to_do(&self, tools: usize, session: &mut Session<'_>) -> Result<(), Failure> {
+    fn say_nothing_to_do(
+        &self,
+        tools: usize,
+        session: &mut CommandContext<'_>,
+    ) -> Result<(), Failure> {
         if self.json {
             session.out.json(&install_page::report(&[], self.dry_run))?;
             return Ok(());
@@ -118,7 +122,11 @@ impl Args {
     }
 
     /// Installs the packages. Returns true if nothing is missing afterwards.
-    async fn install(&self, sites: Vec<Site>, session: &mut Session<'_>) -> Result<bool, Failure> {
+    async fn install(
+        &self,
+        sites: Vec<Site>,
+        session: &mut CommandContext<'_>,
+    ) -> Result<bool, Failure> {
         let cancel = CancellationToken::new();
         let npm = Npm::find(cancel.clone())?;
         let resolving = async {
@@ -171,7 +179,11 @@ impl Args {
         }
     }
 
-    async fn ask(&self, resolved: &[Resolved], session: &mut Session<'_>) -> Result<(), Failure> {
+    async fn ask(
+        &self,
+        resolved: &[Resolved],
+        session: &mut CommandContext<'_>,
+    ) -> Result<(), Failure> {
         if !trust::can_ask() {
             let text = "nobody can be asked whether to install these packages";
             let hint = "after a look at the list above: `haft install --yes`";
@@ -191,13 +203,18 @@ impl Args {
             }
             answer = trust::consents(question) => answer?,
         };
-        match answer {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::Denied, "nothing was installed").into()),
+        if answer {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Denied, "nothing was installed").into())
         }
     }
 
-    fn report(&self, resolved: &[Resolved], session: &mut Session<'_>) -> Result<(), Failure> {
+    fn report(
+        &self,
+        resolved: &[Resolved],
+        session: &mut CommandContext<'_>,
+    ) -> Result<(), Failure> {
         if self.json {
             session.out.json(&install_page::report(resolved, false))?;
         } else {
@@ -224,7 +241,7 @@ impl Args {
     }
 
     /// Checks again. An installed package may still lack the part that a tool imports.
-    async fn check(&self, session: &mut Session<'_>) -> Result<bool, Failure> {
+    async fn check(&self, session: &mut CommandContext<'_>) -> Result<bool, Failure> {
         let survey = self.survey(session).await?;
         for site in &survey.sites {
             let missing: Vec<&str> = site
@@ -251,7 +268,7 @@ impl Args {
 async fn until_signal<T>(
     what: &str,
     work: impl Future<Output = Result<T, Error>>,
-    session: &mut Session<'_>,
+    session: &mut CommandContext<'_>,
     cancel: &CancellationToken,
 ) -> Result<T, Failure> {
     let work = progress::while_busy(what, work);

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::config::paths;
 use crate::install::{Package, Resolved, Site, Skipped};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::wire;
 
@@ -126,9 +126,10 @@ fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> String {
         page.push_str("  every package is there; npm puts them in order\n");
     }
     let hosts = list(resolved.hosts.iter().map(|host| text::name(host)));
-    let writes = match resolved.makes_manifest {
-        true => "a new package.json, package-lock.json, node_modules",
-        false => "package.json, package-lock.json, node_modules",
+    let writes = if resolved.makes_manifest {
+        "a new package.json, package-lock.json, node_modules"
+    } else {
+        "package.json, package-lock.json, node_modules"
     };
     if !hosts.is_empty() {
         page.push_str(&format!("  from {hosts}\n"));
@@ -170,9 +171,10 @@ pub(super) fn scripts(resolved: &Resolved, home: &Path, ink: Ink) -> String {
         ));
     }
     let shown = text::path(&resolved.site.directory, home);
-    let folder = match shown.starts_with('~') {
-        true => shown,
-        false => paths::quoted(&resolved.site.directory),
+    let folder = if shown.starts_with('~') {
+        shown
+    } else {
+        paths::quoted(&resolved.site.directory)
     };
     let hint = format!(
         "if you trust these packages, `npm rebuild --prefix {folder} {}` runs the scripts",

@@ -10,7 +10,7 @@ use super::trust;
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::stdout::Out;
 use crate::tool::Severity;
@@ -64,15 +64,14 @@ pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<
     let files = units::count(new.len(), "file");
     let question = format!("Trust {} besides? [y/N] ", files);
     let is_trusted = is_agreed
-        || match trust::can_ask() {
-            true => trust::consents(question).await?,
-            false => {
-                let text = "nobody can be asked whether to trust these files";
-                let hint = "after a look at the list above: the same command with `--yes`";
-                return Err(Error::new(ErrorKind::Untrusted, text)
-                    .with_hint(hint)
-                    .into());
-            }
+        || if trust::can_ask() {
+            trust::consents(question).await?
+        } else {
+            let text = "nobody can be asked whether to trust these files";
+            let hint = "after a look at the list above: the same command with `--yes`";
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
         };
     if !is_trusted {
         return Err(Error::new(ErrorKind::Denied, "the files are not trusted").into());

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
-use super::session::Session;
 use crate::registry::Catalog;
 use crate::render::table::{Column, Fit};
 use crate::render::{problem, table, text};
@@ -52,7 +52,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
         if self.json {
             session.out.json(&Listing::from(&*catalog))?;
@@ -63,7 +63,7 @@ impl Args {
     }
 }
 
-fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
+fn print(catalog: &Catalog, session: &mut CommandContext<'_>) -> Result<(), Failure> {
     let mut notes = String::new();
     if catalog.entries.is_empty() {
         notes.push_str("no tools found\n");
@@ -80,13 +80,16 @@ fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Renders these tools as a table.
-pub(super) fn tools<'a>(tools: impl Iterator<Item = &'a Tool>, session: &Session<'_>) -> String {
+pub(super) fn tools<'a>(
+    tools: impl Iterator<Item = &'a Tool>,
+    session: &CommandContext<'_>,
+) -> String {
     let rows: Vec<_> = tools.map(|tool| row(tool, session)).collect();
     table::render(&COLUMNS, &rows, session.out.width(), session.out.ink())
 }
 
 /// Returns the problems, and the tools that are not trusted.
-pub(super) fn problems(catalog: &Catalog, session: &Session<'_>) -> String {
+pub(super) fn problems(catalog: &Catalog, session: &CommandContext<'_>) -> String {
     let ink = session.err;
     let mut notes = String::new();
     for entry in &catalog.problems {
@@ -106,7 +109,7 @@ pub(super) fn problems(catalog: &Catalog, session: &Session<'_>) -> String {
     notes
 }
 
-fn row(tool: &Tool, session: &Session<'_>) -> Vec<String> {
+fn row(tool: &Tool, session: &CommandContext<'_>) -> Vec<String> {
     let mut description = text::first_line(&tool.description);
     if session.out.width().is_none() {
         description = text::keep_start(&description, DESCRIPTION);

@@ -20,12 +20,12 @@ use crate::error::{Error, ErrorKind};
 use crate::render::table::{self, Column, Fit};
 use crate::render::{text, units};
 use crate::surface::stdout::Out;
-use crate::tool::Moment;
+use crate::tool::Timestamp;
 
 /// Polling interval of `--follow`.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Show which tools were called, by whom, and how that ended
+/// Show which tools were called, by which caller, and the outcomes
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -80,7 +80,7 @@ pub(super) struct Args {
     config: Option<PathBuf>,
 }
 
-/// How a call ended, for the filter.
+/// Outcome of a call, for the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ending {
     Ok,
@@ -264,9 +264,10 @@ impl Ending {
 
 /// Returns the reason for an empty list.
 fn empty(config: &Config) -> &'static str {
-    match config.log.enabled {
-        true => "nothing is recorded yet that would be shown\n",
-        false => "the log is off: `log: {enabled: true}` in config.yaml turns it on\n",
+    if config.log.enabled {
+        "nothing is recorded yet that would be shown\n"
+    } else {
+        "the log is off: `log: {enabled: true}` in config.yaml turns it on\n"
     }
 }
 
@@ -482,10 +483,7 @@ fn since(given: &str) -> Result<String, String> {
         let shape = text
             .bytes()
             .take(10)
-            .map(|byte| match byte.is_ascii_digit() {
-                true => b'0',
-                false => byte,
-            });
+            .map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
         text.len() >= 10 && shape.eq(*b"0000-00-00")
     };
     if is_date(given) {
@@ -499,5 +497,5 @@ fn since(given: &str) -> Result<String, String> {
         None => parse_duration(given)?,
     };
     let since = SystemTime::now().checked_sub(time);
-    Ok(Moment::of(since.unwrap_or(SystemTime::UNIX_EPOCH)).precise())
+    Ok(Timestamp::of(since.unwrap_or(SystemTime::UNIX_EPOCH)).precise())
 }

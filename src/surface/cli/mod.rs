@@ -12,7 +12,6 @@ mod call;
 mod call_input;
 mod call_pairs;
 mod call_session;
-mod calling;
 mod completions;
 mod doctor;
 mod install;
@@ -25,6 +24,7 @@ mod open;
 mod refresh;
 mod repl;
 mod rpc;
+mod run_call;
 mod schema;
 mod serve;
 mod show;
@@ -34,13 +34,13 @@ mod tool;
 mod trust;
 mod watch;
 
+mod context;
 mod exit;
 mod install_page;
-mod pending;
+mod live_region;
+mod pending_actions;
 mod progress;
-mod region;
 mod schema_kind;
-mod session;
 mod terminal;
 mod trust_page;
 
@@ -56,12 +56,12 @@ use crate::audit;
 use crate::config::Env;
 use crate::process;
 use crate::render;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::telemetry;
+use context::CommandContext;
 use exit::{Answer, Failure};
 use flags::Globals;
-use session::Session;
 
 /// Timeout for writing the last lines of the call log before the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -179,22 +179,36 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
 impl Command {
     async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         match self {
-            Command::List(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Show(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Schema(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Refresh(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Watch(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
-            Command::Install(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::List(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Show(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Schema(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Doctor(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Refresh(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Watch(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
+            Command::Install(c) => {
+                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
+            }
             Command::Call(c) => {
                 // Parsed before the session, so that a wrong argument starts nothing.
                 let input = c.args.input()?;
                 let flags = c.args.over(globals.flags());
-                Session::with(flags, out, async |s| c.args.run(input, s).await).await
+                CommandContext::with(flags, out, async |s| c.args.run(input, s).await).await
             }
             Command::Repl(c) => {
                 let flags = c.args.over(globals.flags());
-                Session::with_input(flags, "repl", out, async |s, input| {
+                CommandContext::with_input(flags, "repl", out, async |s, input| {
                     c.args.run(s, input).await
                 })
                 .await

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::render::text;
 use crate::surface::stdout::Out;
-use crate::workshop::{NewModule, Replacing, Scope, Workshop, open, template};
+use crate::tool_files::{NewModule, Replacing, Scope, ToolFileStore, open, template};
 
 /// Start a new tool
 #[derive(clap::Args)]
@@ -59,9 +59,10 @@ impl Args {
 }
 
 fn new_module(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<u8, Failure> {
-    let tools = match user {
-        true => config.roots.omp_agent.join("tools"),
-        false => config.cwd.join(".omp/tools"),
+    let tools = if user {
+        config.roots.omp_agent.join("tools")
+    } else {
+        config.cwd.join(".omp/tools")
     };
     let files = NewModule::below(&tools, name)?.write()?;
     let shown = |path: &Path| {
@@ -82,25 +83,22 @@ fn new_module(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<
 }
 
 fn new_shell_tool(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<u8, Failure> {
-    let scope = match user {
-        true => Scope::User,
-        false => Scope::Local,
-    };
-    let workshop = Workshop::new(config);
+    let scope = if user { Scope::User } else { Scope::Local };
+    let tool_files = ToolFileStore::new(config);
     let text = template(name);
-    let opened = open(&workshop.folder(scope).join("new.yaml"), text.clone());
+    let opened = open(&tool_files.folder(scope).join("new.yaml"), text.clone());
     if opened.definition.is_none() || opened.name != name {
         let text = format!("`{name}` cannot be the name of a tool");
         let error = Error::new(ErrorKind::Usage, text);
         return Err(error.with_hint("use letters, digits, `-` and `_`").into());
     }
-    if workshop.find(name, Some(scope)).is_ok() {
+    if tool_files.find(name, Some(scope)).is_ok() {
         let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
         let hint = format!("`haft tool edit {name}` opens it");
         return Err(Error::new(ErrorKind::Load, text).with_hint(hint).into());
     }
-    let path = workshop.write(name, &text, scope, Replacing::No)?;
-    workshop.lay_schema(scope)?;
+    let path = tool_files.write(name, &text, scope, Replacing::No)?;
+    tool_files.lay_schema(scope)?;
     writeln!(
         out,
         "{}\n\nhaft tool test {name}\nhaft tool run {name} --param NAME=Ada",

@@ -113,9 +113,10 @@ fn site(address: &str) -> String {
 /// Returns true if the program that opens pages exists.
 fn is_there(words: &[String]) -> bool {
     let program = words.first().map(String::as_str).unwrap_or_default();
-    match program.contains('/') {
-        true => Path::new(program).is_file(),
-        false => find_installed(program).is_some(),
+    if program.contains('/') {
+        Path::new(program).is_file()
+    } else {
+        find_installed(program).is_some()
     }
 }
 
@@ -129,9 +130,10 @@ async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Fai
     let file = format!("file://{}", percent_encoded(&path, b"/"));
     let is_placed = words.iter().any(|word| word.contains("%s"));
     let placed = words.iter().map(|word| word.replace("%s", &file));
-    let words: Vec<String> = match is_placed {
-        true => placed.collect(),
-        false => placed.chain([file.clone()]).collect(),
+    let words: Vec<String> = if is_placed {
+        placed.collect()
+    } else {
+        placed.chain([file.clone()]).collect()
     };
     // Run in the background, since a browser may stay open for long.
     let shell = ["-c", "\"$@\" >/dev/null 2>&1 &", "sh"].map(str::to_owned);
@@ -143,9 +145,10 @@ async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Fai
 fn percent_encoded(text: &str, plain: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte) {
-            true => encoded.push(char::from(byte)),
-            false => encoded.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte) {
+            encoded.push(char::from(byte))
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"))
         }
     }
     encoded

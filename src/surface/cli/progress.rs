@@ -10,11 +10,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::exit::say;
-use super::region::Region;
+use super::live_region::Region;
 use crate::render::text;
 
 /// Delay before loading is reported, since it is usually faster.
-const PATIENCE: Duration = Duration::from_millis(800);
+const SHOW_AFTER: Duration = Duration::from_millis(800);
 /// Separator between the tool's name and its status. It cannot occur in a name.
 const STATUS_MARK: &str = " \u{2502} ";
 const TICK: Duration = Duration::from_millis(100);
@@ -57,7 +57,7 @@ impl Spinner {
             Spinner::Region(region) => {
                 region.rest();
                 say();
-                region.go_on();
+                region.resume();
             }
         }
     }
@@ -69,20 +69,21 @@ impl Spinner {
         };
         let name = bar.prefix();
         let name = name.split(STATUS_MARK).next().unwrap_or_default();
-        bar.set_prefix(match status.is_empty() {
-            true => name.to_owned(),
-            false => format!("{name}{STATUS_MARK}{status}"),
+        bar.set_prefix(if status.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}{STATUS_MARK}{status}")
         });
     }
 
     /// Takes the terminal back and restarts the elapsed time.
-    pub(super) fn go_on(&self) {
+    pub(super) fn resume(&self) {
         match self {
             Spinner::Line(bar) => {
                 bar.reset();
                 bar.enable_steady_tick(TICK);
             }
-            Spinner::Region(region) => region.go_on(),
+            Spinner::Region(region) => region.resume(),
         }
     }
 }
@@ -152,7 +153,7 @@ pub(super) async fn while_busy<T>(what: &str, work: impl Future<Output = T>) -> 
     tokio::select! {
         biased;
         done = &mut work => return done,
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = tokio::time::sleep(SHOW_AFTER) => {}
     }
     let bar = io::stderr().is_terminal().then(|| spinner(what.into()));
     let done = work.await;

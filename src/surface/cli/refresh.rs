@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
+use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
-use super::session::Session;
 use crate::render::problem;
 use crate::surface::wire;
 
@@ -19,7 +19,7 @@ Examples:
 pub(super) struct Args {}
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
         for found in &catalog.problems {
             say(&problem::problem(found, session.home(), session.err));

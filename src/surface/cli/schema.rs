@@ -10,10 +10,10 @@ use clap::builder::PossibleValue;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
-use super::session::Session;
-use crate::dialect::{Effect, Finding, Names, Provider, offer};
 use crate::error::{Error, ErrorKind};
+use crate::provider_schema::{Effect, Finding, Names, Provider, offer};
 use crate::registry::Catalog;
 use crate::render::{problem, text, units};
 use crate::tool::{Problem, Tool};
@@ -60,7 +60,7 @@ struct Definition<'a> {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         let one = match &self.name {
@@ -97,7 +97,7 @@ impl Args {
         &self,
         tools: &[&Tool],
         names: &Names,
-        session: &mut Session<'_>,
+        session: &mut CommandContext<'_>,
     ) -> Result<u8, Failure> {
         let providers = self.provider.as_ref();
         let providers = providers.map_or(&Provider::ALL[..], std::slice::from_ref);
@@ -132,7 +132,7 @@ fn list(
     tools: &[&Tool],
     names: &Names,
     provider: Provider,
-    session: &mut Session<'_>,
+    session: &mut CommandContext<'_>,
 ) -> Result<(), Failure> {
     let mut definitions = Vec::new();
     for tool in tools {

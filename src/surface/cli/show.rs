@@ -5,9 +5,9 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use super::schema_kind::Kind;
-use super::session::Session;
 use crate::registry::Entry;
 use crate::render::table::{self, Column, Fit};
 use crate::render::text;
@@ -49,7 +49,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let entry = session.tool(&self.name).await?;
         if self.json {
             session.out.json(&Shown::from(&*entry.tool))?;
@@ -81,7 +81,7 @@ impl<'a> From<&'a Tool> for Shown<'a> {
 }
 
 /// Renders everything about a tool for people.
-pub(super) fn page(entry: &Entry, session: &Session<'_>) -> String {
+pub(super) fn page(entry: &Entry, session: &CommandContext<'_>) -> String {
     let tool = &entry.tool;
     let ink = session.out.ink();
     let mut page = format!("{}", ink.bold(text::name(&tool.name)));
@@ -104,7 +104,7 @@ pub(super) fn page(entry: &Entry, session: &Session<'_>) -> String {
     page
 }
 
-fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str, String)> {
+fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'static str, String)> {
     let source = &tool.source;
     let from = format!("{} ({})", source.provider_name, source.level.as_str());
     let mut facts = vec![

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::render::table::{self, Column, Fit};
 use crate::render::units;
 use crate::surface::stdout::Out;
-use crate::tool::{Moment, Tier};
+use crate::tool::{Tier, Timestamp};
 
 /// Default lifetime of a token.
 const LIFETIME: &str = "30d";
@@ -51,7 +51,7 @@ enum Verb {
 /// Make a token and print it; it is shown this once
 #[derive(clap::Args)]
 struct New {
-    /// What you call it
+    /// Name of the token
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -69,7 +69,7 @@ struct New {
     #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
     tier: Tier,
 
-    /// How long it is valid: 8h, 30d, or never
+    /// Time that it is valid: 8h, 30d, or never
     #[arg(long, value_name = "TIME", value_parser = lifetime, default_value = LIFETIME)]
     expires: Lifetime,
 
@@ -220,9 +220,10 @@ impl Revoke {
 
 /// Describes the scope of a token for people.
 fn scope(one: &Capability) -> String {
-    let sessions = match one.sessions {
-        true => ", sessions of an agent",
-        false => "",
+    let sessions = if one.sessions {
+        ", sessions of an agent"
+    } else {
+        ""
     };
     let (tools, tier) = (one.tools.patterns().join(","), one.tier.as_str());
     format!("tools {tools}, up to tier {tier}{sessions}")
@@ -256,13 +257,15 @@ fn row(one: &Capability) -> Vec<String> {
         one.name.clone(),
         one.tools.patterns().join(","),
         one.tier.as_str().to_owned(),
-        match one.sessions {
-            true => "yes".to_owned(),
-            false => "no".to_owned(),
+        if one.sessions {
+            "yes".to_owned()
+        } else {
+            "no".to_owned()
         },
-        match one.is_expired() {
-            true => "expired".to_owned(),
-            false => until(one),
+        if one.is_expired() {
+            "expired".to_owned()
+        } else {
+            until(one)
         },
     ]
 }
@@ -271,7 +274,7 @@ fn until(one: &Capability) -> String {
     match one.expires {
         None => "never".to_owned(),
         Some(expires) => {
-            let moment = Moment::of_seconds(expires);
+            let moment = Timestamp::of_seconds(expires);
             format!("{} {} UTC", moment.date(), moment.time())
         }
     }

@@ -15,7 +15,7 @@ use super::{learn, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::table::{self, Column, Fit};
 use crate::render::{problem, text, units};
 use crate::surface::stdout::Out;
@@ -125,9 +125,10 @@ impl Args {
             let tools = units::count(review.tools.len(), "tool");
             writeln!(out, "trusted: {tools} of {project}")?;
         }
-        match self.learn {
-            true => learn::by_loading(flags, self.yes, out).await,
-            false => Ok(SUCCESS),
+        if self.learn {
+            learn::by_loading(flags, self.yes, out).await
+        } else {
+            Ok(SUCCESS)
         }
     }
 
@@ -296,16 +297,15 @@ fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
     };
     let store = Store::at(&config.state_dir, &config.home);
     let shown = text::path(&project, &config.home);
-    match store.forget(&project)? {
-        true => {
-            let revoked = Event::TrustRevoked {
-                project: project.to_string_lossy().into_owned(),
-                by: Caller::parent("cli"),
-            };
-            audit::record(&config, revoked);
-            writeln!(out, "{shown} is not trusted any more")?;
-        }
-        false => writeln!(out, "{shown} was not trusted")?,
+    if store.forget(&project)? {
+        let revoked = Event::TrustRevoked {
+            project: project.to_string_lossy().into_owned(),
+            by: Caller::parent("cli"),
+        };
+        audit::record(&config, revoked);
+        writeln!(out, "{shown} is not trusted any more")?;
+    } else {
+        writeln!(out, "{shown} was not trusted")?
     }
     Ok(SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{text, units};
 use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
 

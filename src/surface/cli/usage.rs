@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as Clap};
 use super::exit::{SUCCESS, USAGE, say};
 use crate::error::{Error, ErrorKind};
 use crate::render;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 
 /// Prints help and versions to standard output and errors to standard error. Returns the exit code.
@@ -58,12 +58,12 @@ fn translate(error: &clap::Error) -> Error {
         }),
         _ => None,
     };
-    let nearest = [
+    let suggest = [
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedArg,
         ContextKind::SuggestedValue,
     ];
-    let hint = match nearest.into_iter().find_map(named) {
+    let hint = match suggest.into_iter().find_map(named) {
         Some(name) => format!("did you mean `{name}`?"),
         None => usage_line(error),
     };

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
-use super::session::Session;
 use crate::host::Reload;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::wire::{Listing, ReloadView};
 
@@ -44,9 +44,9 @@ enum Line<'a> {
 }
 
 impl Args {
-    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let watching = match self.poll {
-            Some(seconds) => session.host.watch_by_looking(Duration::from_secs(seconds)),
+            Some(seconds) => session.host.watch_polling(Duration::from_secs(seconds)),
             None => session.host.watch(),
         };
         let mut reloads = watching.reloads();
@@ -58,7 +58,7 @@ impl Args {
         self.say_start(session).await?;
         let host = session.host.clone();
         // The user is about to change something, so load the cached modules in advance.
-        tokio::spawn(async move { host.import_remembered().await });
+        tokio::spawn(async move { host.load_cached().await });
         loop {
             let reload = tokio::select! {
                 biased;
@@ -81,7 +81,7 @@ impl Args {
         }
     }
 
-    async fn say_start(&self, session: &mut Session<'_>) -> Result<(), Failure> {
+    async fn say_start(&self, session: &mut CommandContext<'_>) -> Result<(), Failure> {
         let catalog = session.catalog().await?;
         if self.json {
             let line = Line::Ready(Listing::from(&*catalog));
@@ -101,7 +101,7 @@ impl Args {
 }
 
 /// Renders a reload: one line per tool, and the problems below.
-pub(super) fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
+pub(super) fn page(reload: &Reload, session: &CommandContext<'_>, ink: Ink) -> String {
     let mut page = String::new();
     let name = |name: &String| text::name(name);
     if let Some(change) = &reload.change {

@@ -13,7 +13,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Version};
 
 use super::client::{Client, Clients};
-use super::fault::Fault;
+use super::problem_response::ProblemResponse;
 use crate::config::Serve;
 use crate::credentials::TokenStore;
 use crate::error::{Error, ErrorKind};
@@ -52,33 +52,36 @@ impl Access {
     }
 
     /// Returns the client that sends a request with these headers.
-    pub(super) fn identify(&self, headers: &HeaderMap) -> Result<Arc<Client>, Fault> {
+    pub(super) fn identify(&self, headers: &HeaderMap) -> Result<Arc<Client>, ProblemResponse> {
         self.clients.identify(headers)
     }
 
     /// Checks that the `Host` of the request is a known name of this server.
-    pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), Fault> {
+    pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), ProblemResponse> {
         let mut named = request.headers().get_all(HOST).iter();
         let (first, second) = (named.next(), named.next());
         if second.is_some() {
-            return Err(Fault::bad_request("there is more than one Host header"));
+            return Err(ProblemResponse::bad_request(
+                "there is more than one Host header",
+            ));
         }
         let first = match first {
             Some(host) => host.to_str().ok(),
             // Browsers do not use HTTP/1.0 any more.
             None if request.version() < Version::HTTP_11 => return Ok(()),
-            None => return Err(Fault::bad_request("there is no Host header")),
+            None => return Err(ProblemResponse::bad_request("there is no Host header")),
         };
         let target = request.uri().authority().map(Authority::as_str);
         let named = first.into_iter().chain(target);
         // A `Host` that is not text cannot be an address either.
-        match first.is_some() && named.into_iter().all(|host| self.knows(host)) {
-            true => Ok(()),
-            false => Err(Fault::forbidden(format!(
+        if first.is_some() && named.into_iter().all(|host| self.knows(host)) {
+            Ok(())
+        } else {
+            Err(ProblemResponse::forbidden(format!(
                 "this server is not known as `{}`",
                 first.unwrap_or("something that is no text")
             ))
-            .hint("start it with --allow-host NAME if it should be")),
+            .hint("start it with --allow-host NAME if it should be"))
         }
     }
 
@@ -105,12 +108,17 @@ impl Access {
 
     /// Checks that the web page that sends the request is allowed. Returns `None` if the request
     /// does not come from a page of another server.
-    pub(super) fn check_origin<B>(&self, request: &Request<B>) -> Result<Option<Guest>, Fault> {
+    pub(super) fn check_origin<B>(
+        &self,
+        request: &Request<B>,
+    ) -> Result<Option<Guest>, ProblemResponse> {
         let headers = request.headers();
         let mut origins = headers.get_all(ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
             (Some(_), Some(_)) => {
-                return Err(Fault::bad_request("there is more than one Origin header"));
+                return Err(ProblemResponse::bad_request(
+                    "there is more than one Origin header",
+                ));
             }
             (origin, _) => origin,
         };
@@ -120,21 +128,22 @@ impl Access {
                 return Ok(Some(Guest(origin.clone())));
             }
             if !headers.get(HOST).is_some_and(|host| is_own(text, host)) {
-                return Err(
-                    Fault::forbidden(format!("pages of {text} may not use this server"))
-                        .hint("start it with --allow-origin ORIGIN if they should"),
-                );
+                return Err(ProblemResponse::forbidden(format!(
+                    "pages of {text} may not use this server"
+                ))
+                .hint("start it with --allow-origin ORIGIN if they should"));
             }
         }
         // Some requests of a page have no `Origin`, but browsers always send `Sec-Fetch-Site`.
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         let is_same = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
-        match sites.all(is_same) || is_visit(request) {
-            true => Ok(None),
-            false => Err(
-                Fault::forbidden("pages of another site may not use this server")
+        if sites.all(is_same) || is_visit(request) {
+            Ok(None)
+        } else {
+            Err(
+                ProblemResponse::forbidden("pages of another site may not use this server")
                     .hint("start it with --allow-origin ORIGIN if they should"),
-            ),
+            )
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::client::{Client, bodies_of, too_many};
-use super::fault::Fault;
+use super::problem_response::ProblemResponse;
 use crate::config::Serve;
 
 /// Limit of the bytes that are read and dropped from a body that is too large. A client that still
@@ -56,9 +56,9 @@ impl BodyLimits {
 }
 
 impl<S: Send + Sync> FromRequest<S> for JsonText {
-    type Rejection = Fault;
+    type Rejection = ProblemResponse;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ProblemResponse> {
         let says_json = says_json(request.headers());
         let reader = BodyReader::of(request.extensions())?;
         let (bytes, memory) = reader.read(request.into_body()).await?;
@@ -67,12 +67,14 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
         }
         if !says_json {
             let text = "the body must be JSON";
-            return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
-                .hint("send it with `Content-Type: application/json`"));
+            return Err(
+                ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+                    .hint("send it with `Content-Type: application/json`"),
+            );
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(JsonText(text, memory)),
-            Err(_) => Err(Fault::bad_request("the body is not UTF-8")),
+            Err(_) => Err(ProblemResponse::bad_request("the body is not UTF-8")),
         }
     }
 }
@@ -85,7 +87,7 @@ impl BodyBudget {
 
 impl BodyReader {
     /// Returns the limits that the guard set for a request.
-    pub(crate) fn of(extensions: &Extensions) -> Result<BodyReader, Fault> {
+    pub(crate) fn of(extensions: &Extensions) -> Result<BodyReader, ProblemResponse> {
         let limits = extensions.get::<BodyLimits>();
         let budget = extensions.get::<BodyBudget>();
         let client = extensions.get::<Arc<Client>>();
@@ -95,22 +97,22 @@ impl BodyReader {
                 budget: Arc::clone(budget),
                 client: Arc::clone(client),
             }),
-            _ => Err(Fault::internal("a body without limits")),
+            _ => Err(ProblemResponse::internal("a body without limits")),
         }
     }
 
     /// Reads a complete body, if it is within the limits.
-    pub(crate) async fn read(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+    pub(crate) async fn read(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), ProblemResponse> {
         let read = timeout(self.limits.time, self.read_all(body)).await;
         read.unwrap_or_else(|_| {
             let text = "the body did not come in time";
-            let fault = Fault::new(StatusCode::REQUEST_TIMEOUT, text);
-            Err(fault
+            let problem_response = ProblemResponse::new(StatusCode::REQUEST_TIMEOUT, text);
+            Err(problem_response
                 .hint("serve.body_timeout of the configuration says how long this server waits"))
         })
     }
 
-    async fn read_all(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+    async fn read_all(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), ProblemResponse> {
         let limit = self.limits.bytes;
         let mut chunks = body.into_data_stream();
         let (mut bytes, mut seen) = (Vec::new(), 0_usize);
@@ -118,7 +120,7 @@ impl BodyReader {
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|error| {
                 let text = format!("the body cannot be read: {error}");
-                Fault::bad_request(text)
+                ProblemResponse::bad_request(text)
             })?;
             seen = seen.saturating_add(chunk.len());
             if seen <= limit {
@@ -131,18 +133,17 @@ impl BodyReader {
                 break;
             }
         }
-        match seen <= limit {
-            true => Ok((bytes, memory)),
-            false => {
-                let text = format!("the body is larger than {} MiB", limit >> 20);
-                Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, text)
-                    .hint("serve.body_mb of the configuration says how much this server takes"))
-            }
+        if seen <= limit {
+            Ok((bytes, memory))
+        } else {
+            let text = format!("the body is larger than {} MiB", limit >> 20);
+            Err(ProblemResponse::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+                .hint("serve.body_mb of the configuration says how much this server takes"))
         }
     }
 
     /// Adds bytes to a body's share of the memory for bodies.
-    fn take(&self, length: usize, memory: &mut BodyMemory) -> Result<(), Fault> {
+    fn take(&self, length: usize, memory: &mut BodyMemory) -> Result<(), ProblemResponse> {
         let count = u32::try_from(length).unwrap_or(u32::MAX);
         let own = Arc::clone(self.client.bytes());
         let own = own.try_acquire_many_owned(count).map_err(|_| {
@@ -153,7 +154,7 @@ impl BodyReader {
         let all = Arc::clone(&self.budget);
         let all = all.try_acquire_many_owned(count).map_err(|_| {
             let text = "the requests that are being answered are too large together";
-            Fault::new(StatusCode::SERVICE_UNAVAILABLE, text)
+            ProblemResponse::new(StatusCode::SERVICE_UNAVAILABLE, text)
                 .hint("try again; serve.bodies_mb of the configuration is the limit")
                 .header(RETRY_AFTER, HeaderValue::from_static("1"))
         })?;

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::fault::Fault;
+use super::problem_response::ProblemResponse;
 use crate::config::Serve;
 use crate::credentials::{Capability, TokenStore, id_of};
 use crate::host::Host;
@@ -29,7 +29,7 @@ const MAX_CALLS: usize = 256;
 /// Limit of the open event streams of one token.
 const MAX_STREAMS: usize = 16;
 /// Divisor of the memory for bodies that gives the share of one token.
-const SHARE_OF_BODIES: usize = 4;
+const BODY_MEMORY_SHARE: usize = 4;
 /// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -134,9 +134,10 @@ impl Client {
     pub(crate) fn token_name(&self) -> Option<String> {
         let capability = self.capability.as_ref()?;
         // The name alone is ambiguous: another token may get it later.
-        Some(match capability.name == capability.id {
-            true => capability.id.clone(),
-            false => format!("{} ({})", capability.name, capability.id),
+        Some(if capability.name == capability.id {
+            capability.id.clone()
+        } else {
+            format!("{} ({})", capability.name, capability.id)
         })
     }
 
@@ -170,7 +171,7 @@ impl Client {
     ///
     /// # Errors
     /// 429 if too many calls run.
-    pub(crate) fn begin_call(&self) -> Result<Permit, Fault> {
+    pub(crate) fn begin_call(&self) -> Result<Permit, ProblemResponse> {
         self.calls.take("calls run", "wait for one to end")
     }
 
@@ -178,7 +179,7 @@ impl Client {
     ///
     /// # Errors
     /// 429 if too many streams are open.
-    pub(crate) fn begin_stream(&self) -> Result<Permit, Fault> {
+    pub(crate) fn begin_stream(&self) -> Result<Permit, ProblemResponse> {
         self.streams
             .take("streams of events are open", "close one of them")
     }
@@ -197,7 +198,7 @@ impl Counted {
         }
     }
 
-    fn take(&self, what: &str, hint: &str) -> Result<Permit, Fault> {
+    fn take(&self, what: &str, hint: &str) -> Result<Permit, ProblemResponse> {
         match Arc::clone(&self.free).try_acquire_owned() {
             Ok(permit) => Ok(Permit(permit)),
             Err(_) => {
@@ -210,8 +211,8 @@ impl Counted {
 }
 
 /// The error for a client that exceeds a limit.
-pub(crate) fn too_many(text: impl Into<String>, hint: &str) -> Fault {
-    Fault::new(StatusCode::TOO_MANY_REQUESTS, text)
+pub(crate) fn too_many(text: impl Into<String>, hint: &str) -> ProblemResponse {
+    ProblemResponse::new(StatusCode::TOO_MANY_REQUESTS, text)
         .hint(hint)
         .header(RETRY_AFTER, HeaderValue::from_static("1"))
 }
@@ -230,7 +231,7 @@ impl Clients {
             user: Arc::new(Client::user(serve)),
             token: token.map(|token| blake3::hash(token.as_bytes())),
             store,
-            bodies: (bodies_of(serve) / SHARE_OF_BODIES).max(largest),
+            bodies: (bodies_of(serve) / BODY_MEMORY_SHARE).max(largest),
             others: Mutex::default(),
         }
     }
@@ -239,23 +240,27 @@ impl Clients {
     ///
     /// # Errors
     /// 401 for an unknown client.
-    pub(super) fn identify(self: &Arc<Self>, headers: &HeaderMap) -> Result<Arc<Client>, Fault> {
+    pub(super) fn identify(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Client>, ProblemResponse> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let given = match (given.next(), given.next()) {
             (Some(_), Some(_)) => {
                 let text = "there is more than one Authorization header";
-                return Err(Fault::bad_request(text));
+                return Err(ProblemResponse::bad_request(text));
             }
             (given, _) => given,
         };
         let is_open = self.token.is_none();
         let Some(given) = given else {
-            return match is_open {
-                true => Ok(Arc::clone(&self.user)),
-                false => Err(Fault::unauthorized("this server wants a token").hint(
-                    "send it as `Authorization: Bearer TOKEN`; `haft serve` says at its start where \
-                     it is, `haft token new` makes one",
-                )),
+            return if is_open {
+                Ok(Arc::clone(&self.user))
+            } else {
+                Err(ProblemResponse::unauthorized("this server wants a token").hint(
+                "send it as `Authorization: Bearer TOKEN`; `haft serve` says at its start where \
+                 it is, `haft token new` makes one",
+            ))
             };
         };
         let bytes = given.as_bytes();
@@ -269,12 +274,12 @@ impl Clients {
         if let Some(capability) = text.and_then(|text| self.store.find(text)) {
             return Ok(self.bearer(capability));
         }
-        match is_open && text.and_then(id_of).is_none() {
-            // A page may still send the token of an earlier server at this address.
-            true => Ok(Arc::clone(&self.user)),
-            false => Err(Fault::unauthorized(
+        if is_open && text.and_then(id_of).is_none() {
+            Ok(Arc::clone(&self.user))
+        } else {
+            Err(ProblemResponse::unauthorized(
                 "the token is wrong, has expired or was revoked",
-            )),
+            ))
         }
     }
 

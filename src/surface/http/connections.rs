@@ -139,9 +139,10 @@ impl Connection {
     /// Records whether the client reads what is written to it.
     pub(super) fn note_write(&self, is_stuck: bool) {
         let mut state = self.state();
-        state.stuck_since = match is_stuck {
-            true => state.stuck_since.or_else(|| Some(Instant::now())),
-            false => None,
+        state.stuck_since = if is_stuck {
+            state.stuck_since.or_else(|| Some(Instant::now()))
+        } else {
+            None
         };
     }
 

@@ -23,7 +23,7 @@ use futures::{FutureExt, StreamExt};
 use super::access::{Access, Guest};
 use super::body::{BodyBudget, BodyLimits};
 use super::client::Client;
-use super::fault::Fault;
+use super::problem_response::ProblemResponse;
 use super::sse;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -57,19 +57,19 @@ pub(crate) fn for_clients_only(router: Router, access: Arc<Access>) -> Router {
     router.layer(from_fn_with_state(access, identified))
 }
 
-async fn no_route(request: Request) -> Fault {
-    Fault::not_found(format!("there is nothing at {}", request.uri().path()))
+async fn no_route(request: Request) -> ProblemResponse {
+    ProblemResponse::not_found(format!("there is nothing at {}", request.uri().path()))
         .hint("/api/openapi.json says what there is")
 }
 
 async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let guest = match access.check_host(&request) {
         Ok(()) => access.check_origin(&request),
-        Err(fault) => Err(fault),
+        Err(problem_response) => Err(problem_response),
     };
     let guest = match guest {
         Ok(guest) => guest,
-        Err(fault) => return closed(fault.into_response(), None),
+        Err(problem_response) => return closed(problem_response.into_response(), None),
     };
     let is_preflight = request.method() == Method::OPTIONS
         && request
@@ -88,12 +88,13 @@ async fn identified(
 ) -> Response {
     let client = match access.identify(request.headers()) {
         Ok(client) => client,
-        Err(fault) => {
+        Err(problem_response) => {
             let is_nameless = !request.headers().contains_key(AUTHORIZATION);
             let is_get = request.method() == Method::GET;
-            return match is_nameless && is_get && request.uri().path() == LIVENESS {
-                true => alive(),
-                false => fault.into_response(),
+            return if is_nameless && is_get && request.uri().path() == LIVENESS {
+                alive()
+            } else {
+                problem_response.into_response()
             };
         }
     };
@@ -103,7 +104,7 @@ async fn identified(
     tokio::select! {
         response = next.run(request) => bounded(response, client),
         () = client.ended().cancelled() => {
-            Fault::unauthorized("the token has expired or was revoked").into_response()
+            ProblemResponse::unauthorized("the token has expired or was revoked").into_response()
         }
     }
 }
@@ -138,12 +139,14 @@ async fn without_panics(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let response = match answered {
         Ok(response) => response,
-        Err(_) => return Fault::internal("a defect of haft: it panicked").into_response(),
+        Err(_) => {
+            return ProblemResponse::internal("a defect of haft: it panicked").into_response();
+        }
     };
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
-    Fault::method_not_allowed(target.path(), response.headers()).into_response()
+    ProblemResponse::method_not_allowed(target.path(), response.headers()).into_response()
 }
 
 /// Adds the headers that every response has.

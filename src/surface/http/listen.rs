@@ -145,9 +145,10 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     let user = rustix::process::geteuid().as_raw();
     let is_owned = found.uid() == user || found.uid() == 0;
     let is_sticky = found.mode() & 0o1000 != 0;
-    match is_owned && (is_sticky || found.mode() & 0o022 == 0) {
-        true => Ok(()),
-        false => Err(io::Error::other("others may replace files in its folder")),
+    if is_owned && (is_sticky || found.mode() & 0o022 == 0) {
+        Ok(())
+    } else {
+        Err(io::Error::other("others may replace files in its folder"))
     }
 }
 

@@ -5,15 +5,15 @@
 
 mod access;
 mod body;
-mod book;
+mod call_observer;
 mod client;
 mod connections;
 mod descriptors;
-mod fault;
 mod guard;
 mod held;
 mod listen;
 mod path;
+mod problem_response;
 mod server;
 mod socket;
 pub(crate) mod sse;
@@ -22,14 +22,14 @@ mod unanswered;
 
 pub(crate) use access::{Access, is_loopback, reachable_by_others};
 pub(crate) use body::{BodyBudget, BodyLimits, BodyMemory, BodyReader, JsonText, says_json};
-pub(crate) use book::{BookEntry, CallBook};
+pub(crate) use call_observer::{CallObserver, ObservedCall};
 pub(crate) use client::{Client, Permit, too_many};
 pub(crate) use connections::Standing;
-pub(crate) use fault::{Fault, ProblemDetails};
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use held::held;
 pub(crate) use listen::Listening;
 pub(crate) use path::PathText;
+pub(crate) use problem_response::{ProblemDetails, ProblemResponse};
 pub(crate) use server::serve;
 pub(crate) use stream::Peer;
 pub(crate) use unanswered::{Unanswered, counted};

@@ -25,8 +25,8 @@ use tower::Service;
 
 use super::connections::{Connection, Connections, Phase, Standing, Ticket};
 use super::descriptors;
-use super::fault::Fault;
 use super::listen::Listening;
+use super::problem_response::ProblemResponse;
 use super::socket::Socket;
 use super::sse;
 use super::stream::Stream;
@@ -46,13 +46,13 @@ const PROBLEM: &str = "application/problem+json";
 const MAX_REFUSED: usize = 64;
 
 /// Serves up to `connections` clients at once until `stop` fires. Then running requests have
-/// `patience` to be answered.
+/// `shutdown_timeout` to be answered.
 pub(crate) async fn serve(
     listening: Listening,
     router: Router,
     connections: u32,
     stop: CancellationToken,
-    patience: Duration,
+    shutdown_timeout: Duration,
 ) {
     let open = Connections::new(descriptors::make_room(connections));
     let refused = Arc::new(Semaphore::new(MAX_REFUSED));
@@ -87,7 +87,7 @@ pub(crate) async fn serve(
     drop(listening);
     let all = async { while running.join_next().await.is_some() {} };
     // A client that does not read its response is disconnected.
-    let _ = timeout(patience, all).await;
+    let _ = timeout(shutdown_timeout, all).await;
 }
 
 async fn connection(stream: Stream, router: Router, ticket: Ticket, stop: CancellationToken) {
@@ -123,9 +123,10 @@ async fn answer(
 ) -> Response<Sent> {
     let is_get = request.method() == Method::GET;
     let has_body = !request.body().is_end_stream();
-    connection.turn(match has_body {
-        true => Phase::Receiving,
-        false => Phase::Answering,
+    connection.turn(if has_body {
+        Phase::Receiving
+    } else {
+        Phase::Answering
     });
     let request = request.map(|body| {
         Body::new(Received {
@@ -139,9 +140,10 @@ async fn answer(
     let is_stream =
         kind.is_some_and(|kind| kind.as_bytes().starts_with(sse::MEDIA_TYPE.as_bytes()));
     let is_marked = response.extensions().get::<Standing>().is_some();
-    connection.turn(match is_marked || (is_get && is_stream) {
-        true => Phase::Standing,
-        false => Phase::Answering,
+    connection.turn(if is_marked || (is_get && is_stream) {
+        Phase::Standing
+    } else {
+        Phase::Answering
     });
     response.map(|body| Sent { body, connection })
 }
@@ -228,18 +230,25 @@ impl Refusal {
                 ("200 OK", "", "application/json", body)
             }
             Refusal::Full => {
-                let fault = Fault::new(
+                let problem_response = ProblemResponse::new(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "all connections are in use by calls that run",
                 );
-                let fault =
-                    fault.hint("try again; serve.connections of the configuration is the limit");
+                let problem_response = problem_response
+                    .hint("try again; serve.connections of the configuration is the limit");
                 let status = "503 Service Unavailable";
-                (status, "retry-after: 1\r\n", PROBLEM, fault.json())
+                (
+                    status,
+                    "retry-after: 1\r\n",
+                    PROBLEM,
+                    problem_response.json(),
+                )
             }
             Refusal::OtherUser => {
-                let fault = Fault::forbidden("this socket is for the user that the server runs as");
-                ("403 Forbidden", "", PROBLEM, fault.json())
+                let problem_response = ProblemResponse::forbidden(
+                    "this socket is for the user that the server runs as",
+                );
+                ("403 Forbidden", "", PROBLEM, problem_response.json())
             }
         };
         // Written by hand, because the rest of the request is not read.

@@ -20,22 +20,22 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::asking::Open;
 use super::client::{self, ClientTraits};
-use super::entry::Entry;
+use super::elicitation::Open;
 use super::execution::{self, Execution, Step};
 use super::log::{self, Lines};
+use super::observed_call::Entry;
 use super::progress::Reporter;
 use super::request::{Sender, owner};
 use super::server::Server;
-use super::{parked, request};
+use super::{request, suspended};
 use crate::credentials::random_id;
 use crate::error::Error;
 use crate::host::Host;
 use crate::tool::{Call, LogListener, Outcome, TaskMode};
 
 /// Questions that arrive within this time are sent to the client together.
-const TOGETHER: Duration = Duration::from_millis(20);
+const COALESCE_WINDOW: Duration = Duration::from_millis(20);
 
 /// Runs the call until it ends, asks its first question, or is cancelled by the client.
 pub(super) async fn run(
@@ -45,31 +45,33 @@ pub(super) async fn run(
 ) -> Result<CallToolResponse, ErrorData> {
     let sender = Sender::of(&context.extensions);
     let client = sender.as_ref().map(|sender| &*sender.client);
-    let offer = tokio::select! {
+    let tool_list = tokio::select! {
         biased;
         () = context.ct.cancelled() => return Err(taken_back()),
-        offer = server.offer_for_call(&params.name, client) => offer,
+        tool_list = server.offer_for_call(&params.name, client) => tool_list,
     };
-    let Some(tool) = offer.find(&params.name) else {
-        return Err(unknown(&params.name, offer.names()));
+    let Some(tool) = tool_list.find(&params.name) else {
+        return Err(unknown(&params.name, tool_list.names()));
     };
     let arguments = request::arguments(&params, &context.extensions)?;
     let arguments = tool.real_arguments(arguments);
     let is_new = is_new(&context);
     let abilities = context.client_capabilities().unwrap_or_default();
     let can_ask = can_ask(&abilities);
-    let task = match is_new && abilities.supports_tasks() {
-        true => tool.task,
-        false => TaskMode::Never,
+    let task = if is_new && abilities.supports_tasks() {
+        tool.task
+    } else {
+        TaskMode::Never
     };
     // Only a request that may suspend a call, or resumes one, needs it.
-    let origin = match is_new && (can_ask || params.request_state.is_some()) {
-        true => parked::origin(owner(sender.as_ref()), &tool.name, arguments.get()),
-        false => Vec::new(),
+    let origin = if is_new && (can_ask || params.request_state.is_some()) {
+        suspended::origin(owner(sender.as_ref()), &tool.name, arguments.get())
+    } else {
+        Vec::new()
     };
     if let (Some(state), true) = (&params.request_state, is_new) {
         let answers = params.input_responses.unwrap_or_default();
-        return match server.parking().resume(state, answers, &origin)? {
+        return match server.suspended().resume(state, answers, &origin)? {
             Ok(execution) => {
                 call_with_input_required(server, execution, &origin, task, context).await
             }
@@ -108,12 +110,13 @@ pub(super) async fn run(
         let answered = outcome_only(server, &host, call, sender, answer, log, (peer, cancel));
         return answered.await.map(Into::into);
     }
-    let of = (offer.clone(), tool.name.clone());
+    let of = (tool_list.clone(), tool.name.clone());
     let log = server.log().listen(&context);
     let execution = Execution::start(server, &host, (call, sender), of, log, can_ask, form);
-    match is_new {
-        true => call_with_input_required(server, execution, &origin, task, context).await,
-        false => call_with_elicitation(server, execution, context).await,
+    if is_new {
+        call_with_input_required(server, execution, &origin, task, context).await
+    } else {
+        call_with_elicitation(server, execution, context).await
     }
 }
 
@@ -180,7 +183,7 @@ async fn call_with_elicitation(
                 Step::Update(update) => reporter.tell(&update).await,
                 Step::Said(line) => log::tell(server, &context.peer, line).await,
                 // Sent from this task, so that the client can relate the question to its call.
-                Step::Asked(open) => asking.push(ask(context.peer.clone(), open)),
+                Step::Prompt(open) => asking.push(ask(context.peer.clone(), open)),
                 Step::Ended(result) => return result.map(Into::into),
             }
         }
@@ -237,9 +240,10 @@ async fn call_with_input_required(
     let mut may_be_task = true;
     loop {
         let next = async {
-            match asked.is_empty() {
-                true => Some(execution.step().await),
-                false => timeout(TOGETHER, execution.step()).await.ok(),
+            if asked.is_empty() {
+                Some(execution.step().await)
+            } else {
+                timeout(COALESCE_WINDOW, execution.step()).await.ok()
             }
         };
         let step = tokio::select! {
@@ -259,15 +263,15 @@ async fn call_with_input_required(
         match step {
             Some(Step::Update(update)) => reporter.tell(&update).await,
             Some(Step::Said(line)) => log::tell(server, &context.peer, line).await,
-            Some(Step::Asked(open)) if server.parking().has_room(execution.sender()) => {
+            Some(Step::Prompt(open)) if server.suspended().has_room(execution.sender()) => {
                 asked.push(open);
             }
-            Some(Step::Asked(nobody)) => drop(nobody),
+            Some(Step::Prompt(nobody)) => drop(nobody),
             Some(Step::Ended(result)) => return result.map(Into::into),
             None => {
                 asked.retain(|open| !open.is_withdrawn());
                 if !asked.is_empty() {
-                    let told = server.parking().park(execution, asked, origin);
+                    let told = server.suspended().park(execution, asked, origin);
                     return Ok(told.into());
                 }
             }

@@ -21,7 +21,7 @@ pub(super) trait Listener: Send {
 /// Notifies `listener` of every change from now on, until its client disconnects.
 pub(super) async fn follow(server: Server, mut listener: impl Listener) {
     let mut changes = server.host().changes();
-    let mut known = server.offer().await;
+    let mut known = server.tool_list().await;
     loop {
         match timeout(LOOKING, changes.changed()).await {
             Ok(Ok(())) => {}
@@ -29,7 +29,7 @@ pub(super) async fn follow(server: Server, mut listener: impl Listener) {
             Err(_) if listener.is_gone() => return,
             Err(_) => continue,
         }
-        let now = server.offer().await;
+        let now = server.tool_list().await;
         // Changes of tools that are not listed are ignored.
         if now.is_like(&known) {
             continue;

@@ -2,7 +2,7 @@
 
 use rmcp::model::Implementation;
 
-use super::offer::Offered;
+use super::tool_list::OfferedTool;
 use crate::host::Host;
 
 /// Client name that Codex sends in `initialize`.
@@ -32,7 +32,7 @@ impl ClientTraits {
 
     /// Returns the host for a call of `tool`, with the text limit that suits the tool and the
     /// client.
-    pub(super) fn host_for(self, host: Host, tool: &Offered) -> Host {
+    pub(super) fn host_for(self, host: Host, tool: &OfferedTool) -> Host {
         match self.text_limit(&host, tool) {
             Some(bytes) => host.with_text_limit(bytes),
             None => host,
@@ -41,16 +41,17 @@ impl ClientTraits {
 
     /// Returns the text limit in bytes, which are never fewer than characters. `None`: the
     /// configured limit applies.
-    fn text_limit(self, host: &Host, tool: &Offered) -> Option<usize> {
+    fn text_limit(self, host: &Host, tool: &OfferedTool) -> Option<usize> {
         let config = host.config();
         let configured = config.limits.spill_kb as usize * 1024;
         let limit = tool
             .max_result_chars
             .map_or(configured, |most| most as usize);
         let codex = config.mcp.codex_spill_kb as usize * 1024;
-        let limit = match self.is_codex && limit > 0 && codex > 0 {
-            true => limit.min(codex),
-            false => limit,
+        let limit = if self.is_codex && limit > 0 && codex > 0 {
+            limit.min(codex)
+        } else {
+            limit
         };
         (limit != configured).then_some(limit)
     }

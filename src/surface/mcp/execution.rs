@@ -8,19 +8,19 @@ use rmcp::model::CallToolResult;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{self, Inbox, Open};
-use super::entry::Entry;
+use super::elicitation::{self, Inbox, Open};
 use super::log::{self, Lines};
-use super::offer::{Offer, Offered};
+use super::observed_call::Entry;
 use super::request::Sender;
 use super::result::{self, ResultForm};
 use super::server::Server;
+use super::tool_list::{OfferedTool, ToolList};
 use crate::error::Error;
 use crate::host::{Events, Host};
 use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Limit of the updates that wait to be sent. Beyond it the oldest ones are skipped.
-const WAITING: usize = 64;
+const UPDATE_QUEUE_CAPACITY: usize = 64;
 
 type Ended = Result<Outcome, Error>;
 
@@ -35,7 +35,7 @@ pub(super) struct Execution {
     over: Option<Result<CallToolResult, ErrorData>>,
     cancel: CancellationToken,
     /// The tool list at the time of the call.
-    offer: Arc<Offer>,
+    tool_list: Arc<ToolList>,
     name: String,
     form: ResultForm,
     /// Receives messages about the result itself.
@@ -50,7 +50,7 @@ pub(super) enum Step {
     /// A line that the tool logs.
     Said(LogLine),
     /// A question to the user.
-    Asked(Open),
+    Prompt(Open),
     /// The end of the call.
     Ended(Result<CallToolResult, ErrorData>),
 }
@@ -62,19 +62,18 @@ impl Execution {
         server: &Server,
         host: &Host,
         (call, sender): (Call, Option<Sender>),
-        (offer, name): (Arc<Offer>, String),
+        (tool_list, name): (Arc<ToolList>, String),
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
         form: ResultForm,
     ) -> Execution {
         let host = log::heard(host, log.clone());
-        let (host, inbox) = match can_ask {
-            true => {
-                let (questions, inbox) = asking::channel(log.clone());
-                let user = Arc::new(questions);
-                (host.asking(user.clone()).with_ui(user), Some(inbox))
-            }
-            false => (host, None),
+        let (host, inbox) = if can_ask {
+            let (questions, inbox) = elicitation::channel(log.clone());
+            let user = Arc::new(questions);
+            (host.asking(user.clone()).with_ui(user), Some(inbox))
+        } else {
+            (host, None)
         };
         let (mut running, entry) = Entry::start(&host, call, server.book(), sender.clone());
         // Kept separately, because a suspended call is not polled.
@@ -87,7 +86,7 @@ impl Execution {
             ended: Box::pin(running.outcome()),
             over: None,
             cancel,
-            offer,
+            tool_list,
             name,
             form,
             log,
@@ -105,7 +104,7 @@ impl Execution {
                 inbox,
                 ended,
                 over,
-                offer,
+                tool_list,
                 name,
                 form,
                 log,
@@ -120,22 +119,19 @@ impl Execution {
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => match event {
-                    Event::Update(update) if events.waiting() <= WAITING => {
+                    Event::Update(update) if events.waiting() <= UPDATE_QUEUE_CAPACITY => {
                         entry.update(&update);
                         return Step::Update(update);
                     }
                     _ => continue,
                 },
                 line = lines.next() => return Step::Said(line),
-                Some(open) = asked, if over.is_none() => match open.is_withdrawn() {
-                    true => continue,
-                    false => return Step::Asked(open),
-                },
+                Some(open) = asked, if over.is_none() => if open.is_withdrawn() { continue } else { return Step::Prompt(open) },
                 // Looks once more: the tool's last events may have arrived since they were polled
                 // above.
                 ended = ended, if over.is_none() => {
                     entry.end(&ended);
-                    *over = Some(answer(ended, offer.find(name), *form, log.as_deref()));
+                    *over = Some(answer(ended, tool_list.find(name), *form, log.as_deref()));
                     continue;
                 }
                 () = std::future::ready(()), if over.is_some() => {}
@@ -160,7 +156,7 @@ impl Execution {
 /// Converts the end of a call to the response for its client.
 pub(super) fn answer(
     ended: Ended,
-    tool: Option<&Offered>,
+    tool: Option<&OfferedTool>,
     form: ResultForm,
     log: Option<&dyn LogListener>,
 ) -> Result<CallToolResult, ErrorData> {

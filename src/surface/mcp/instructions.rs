@@ -120,9 +120,10 @@ fn head(tools: &[Summary], groups: &[Group<'_>]) -> String {
         1 => "1 tool".to_owned(),
         some => format!("{some} tools"),
     };
-    let whose = match tools.iter().any(|tool| tool.level == Level::Project) {
-        true => "of this project and its user",
-        false => "of this user",
+    let whose = if tools.iter().any(|tool| tool.level == Level::Project) {
+        "of this project and its user"
+    } else {
+        "of this user"
     };
     format!(
         "Tools for: {}.\n{count} {whose}; where one fits the task, prefer it to doing the same by hand.",
@@ -146,9 +147,10 @@ fn page(head: &str, groups: &[Group<'_>], most: usize) -> String {
         }
         for tool in &group.tools {
             let sentence = shortened(&tool.sentence, most);
-            match sentence.is_empty() {
-                true => page.push_str(&format!("\n- {}", tool.name)),
-                false => page.push_str(&format!("\n- {}: {sentence}", tool.name)),
+            if sentence.is_empty() {
+                page.push_str(&format!("\n- {}", tool.name))
+            } else {
+                page.push_str(&format!("\n- {}: {sentence}", tool.name))
             }
         }
     }

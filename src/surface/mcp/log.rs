@@ -14,17 +14,17 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 
 use super::call::is_new;
-use super::offer::Offer;
 use super::server::Server;
+use super::tool_list::ToolList;
 use crate::host::Host;
 use crate::render::text::clean;
 use crate::tool::{LogLevel, LogLine, LogListener, queue};
 
 /// Limit of the unsent lines of one call. Lines beyond it are dropped; the tools' log file contains
 /// them.
-const WAITING: usize = 1024;
+const LOG_QUEUE_CAPACITY: usize = 1024;
 /// Limit of a line's length in bytes.
-const LONGEST: usize = 16 << 10;
+const MAX_LINE_BYTES: usize = 16 << 10;
 
 /// Log settings of one connection.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) struct Lines(Option<queue::Receiver<LogLine>>);
 
 /// Sink that the tool writes its lines to.
 #[derive(Debug)]
-struct Ear {
+struct LogSink {
     least: LoggingLevel,
     lines: queue::Sender<LogLine>,
 }
@@ -51,13 +51,17 @@ impl Log {
 
     /// Sends a warning for each tool that is missing from the list, once per connection that wants
     /// warnings.
-    pub(super) async fn tell_left_out(&self, offer: &Offer, context: &RequestContext<RoleServer>) {
+    pub(super) async fn tell_left_out(
+        &self,
+        tool_list: &ToolList,
+        context: &RequestContext<RoleServer>,
+    ) {
         let least = self.least(context);
         let wants = least.is_some_and(|least| least as u8 <= LoggingLevel::Warning as u8);
-        if !wants || offer.left_out.is_empty() || self.is_told.swap(true, Ordering::Relaxed) {
+        if !wants || tool_list.left_out.is_empty() || self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
-        for text in &offer.left_out {
+        for text in &tool_list.left_out {
             let data = text.as_str().into();
             let line = LoggingMessageNotificationParam::new(LoggingLevel::Warning, data);
             let said = context
@@ -81,9 +85,10 @@ impl Log {
 
     /// Returns the minimum level that the sender of this request wants; `None` disables logging.
     fn least(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
-        match is_new(context) {
-            true => context.meta.log_level(),
-            false => Some(self.least_of_connection()),
+        if is_new(context) {
+            context.meta.log_level()
+        } else {
+            Some(self.least_of_connection())
         }
     }
 
@@ -96,24 +101,27 @@ impl Log {
 
 fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
     let (lines, receiver) = queue::channel();
-    (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
+    (
+        Some(Arc::new(LogSink { least, lines })),
+        Lines(Some(receiver)),
+    )
 }
 
 /// Forwards the log of all calls of one connection, and sends each line at once. For clients up to
 /// MCP 2025-11.
-pub(super) struct Herald<S> {
+pub(super) struct LogForwarder<S> {
     server: Server,
     say: S,
 }
 
-impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> Herald<S> {
+impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogForwarder<S> {
     /// Creates the forwarder. `say` must not block.
-    pub(super) fn new(server: Server, say: S) -> Herald<S> {
-        Herald { server, say }
+    pub(super) fn new(server: Server, say: S) -> LogForwarder<S> {
+        LogForwarder { server, say }
     }
 }
 
-impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for Herald<S> {
+impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for LogForwarder<S> {
     fn hear(&self, line: LogLine) {
         if is_wanted(&line, self.server.log().least_of_connection()) && !self.server.is_behind() {
             (self.say)(notification(shortened(line)));
@@ -121,7 +129,7 @@ impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for Heral
     }
 }
 
-impl<S> fmt::Debug for Herald<S> {
+impl<S> fmt::Debug for LogForwarder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Herald").finish_non_exhaustive()
     }
@@ -144,11 +152,11 @@ impl Lines {
     }
 }
 
-impl LogListener for Ear {
+impl LogListener for LogSink {
     fn hear(&self, line: LogLine) {
         if is_wanted(&line, self.least) {
             // The tool must not wait for its log.
-            self.lines.send_within(WAITING, shortened(line));
+            self.lines.send_within(LOG_QUEUE_CAPACITY, shortened(line));
         }
     }
 }
@@ -158,13 +166,13 @@ fn is_wanted(line: &LogLine, least: LoggingLevel) -> bool {
 }
 
 fn shortened(mut line: LogLine) -> LogLine {
-    if line.message.len() > LONGEST {
+    if line.message.len() > MAX_LINE_BYTES {
         line.message
-            .truncate(line.message.floor_char_boundary(LONGEST));
+            .truncate(line.message.floor_char_boundary(MAX_LINE_BYTES));
         line.message.push('…');
     }
     line.context
-        .take_if(|context| context.get().len() > LONGEST);
+        .take_if(|context| context.get().len() > MAX_LINE_BYTES);
     line
 }
 

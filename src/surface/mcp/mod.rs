@@ -8,13 +8,13 @@ mod schema;
 
 mod hints;
 mod instructions;
-mod offer;
 mod selection;
+mod tool_list;
 
-mod asking;
-mod entry;
+mod elicitation;
 mod execution;
-mod parked;
+mod observed_call;
+mod suspended;
 mod tasks;
 
 mod call;
@@ -33,6 +33,6 @@ mod http;
 mod stdio;
 
 pub(crate) use http::router;
-pub(crate) use offer::{ListedTool, listed, problems};
 pub(crate) use selection::{Selection, Wanted};
 pub(crate) use stdio::serve as serve_stdio;
+pub(crate) use tool_list::{ListedTool, listed, problems};

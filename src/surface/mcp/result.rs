@@ -9,8 +9,8 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::Value;
 
-use super::offer::Offered;
 use super::structured;
+use super::tool_list::OfferedTool;
 use crate::config::Structured;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
@@ -36,7 +36,7 @@ pub(super) struct ResultForm {
 /// if it hides content.
 pub(super) fn of_outcome(
     outcome: Outcome,
-    tool: Option<&Offered>,
+    tool: Option<&OfferedTool>,
     form: ResultForm,
     log: Option<&dyn LogListener>,
 ) -> CallToolResult {
@@ -99,9 +99,10 @@ pub(super) fn of_outcome(
         let text = format!("The result does not fit the tool's own output schema:\n{wrong}");
         blocks.push(ContentBlock::text(text));
     }
-    let mut result = match is_error || misfit.is_some() {
-        true => CallToolResult::error(blocks),
-        false => CallToolResult::success(blocks),
+    let mut result = if is_error || misfit.is_some() {
+        CallToolResult::error(blocks)
+    } else {
+        CallToolResult::success(blocks)
     };
     if let Some(view) = view {
         result.structured_content = Some(view);
@@ -115,7 +116,7 @@ pub(super) fn of_outcome(
 }
 
 /// Returns true if a model that only sees the JSON of `details` misses part of `content`.
-fn hides(tool: &Offered, content: &[Block], details: &Value) -> bool {
+fn hides(tool: &OfferedTool, content: &[Block], details: &Value) -> bool {
     match content {
         [] => false,
         [Block::Text { .. }] if tool.text_repeats_details => false,
@@ -127,7 +128,7 @@ fn hides(tool: &Offered, content: &[Block], details: &Value) -> bool {
 }
 
 /// Logs once for each tool that models do not see all of its results.
-fn warn_of_hidden_text(tool: &Offered, log: Option<&dyn LogListener>) {
+fn warn_of_hidden_text(tool: &OfferedTool, log: Option<&dyn LogListener>) {
     if tool.is_warned_of.swap(true, Ordering::Relaxed) {
         return;
     }

@@ -57,13 +57,15 @@ impl Selection {
         }
         let included: Vec<&str> = wanted.include.iter().map(String::as_str).collect();
         Ok(Selection {
-            toolsets: match wanted.toolsets.is_empty() {
-                true => None,
-                false => Some(compiled(&of_sets)?),
+            toolsets: if wanted.toolsets.is_empty() {
+                None
+            } else {
+                Some(compiled(&of_sets)?)
             },
-            included: match included.is_empty() {
-                true => None,
-                false => Some(compiled(&included)?),
+            included: if included.is_empty() {
+                None
+            } else {
+                Some(compiled(&included)?)
             },
             excluded: compiled(&excluded)?,
         })

@@ -29,15 +29,15 @@ use tokio_util::sync::CancellationToken;
 use super::call;
 use super::changes::{self, Listener};
 use super::log::{self, Log};
-use super::offer::Offer;
-use super::parked::Parking;
 use super::request::Sender;
 use super::result::ResultForm;
 use super::selection::Selection;
+use super::suspended::SuspendedCalls;
 use super::tasks::Tasks;
+use super::tool_list::ToolList;
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
-use crate::surface::http::{CallBook, Client};
+use crate::surface::http::{CallObserver, Client};
 
 /// Number of tools on one page of a list. Many clients never request the second page.
 const PAGE: usize = 250;
@@ -67,7 +67,7 @@ struct Connection {
 }
 
 /// A catalog and its tool list.
-type OfferOfCatalog = (Arc<Catalog>, Arc<Offer>);
+type OfferOfCatalog = (Arc<Catalog>, Arc<ToolList>);
 
 /// State that all connections of a process share.
 struct Shared {
@@ -82,10 +82,10 @@ struct Shared {
     closing: CancellationToken,
     /// True if a handshake has waited for the tools without success.
     has_waited: AtomicBool,
-    parking: Parking,
+    suspended: SuspendedCalls,
     tasks: Tasks,
     /// Log of calls, if another surface keeps one.
-    book: Option<Arc<dyn CallBook>>,
+    book: Option<Arc<dyn CallObserver>>,
 }
 
 impl Server {
@@ -94,7 +94,7 @@ impl Server {
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
         closing: CancellationToken,
-        book: Option<Arc<dyn CallBook>>,
+        book: Option<Arc<dyn CallObserver>>,
     ) -> Self {
         let shared = Shared {
             host,
@@ -104,7 +104,7 @@ impl Server {
             is_behind: Box::new(is_behind),
             closing,
             has_waited: AtomicBool::new(false),
-            parking: Parking::new(),
+            suspended: SuspendedCalls::new(),
             tasks: Tasks::default(),
             book,
         };
@@ -141,8 +141,8 @@ impl Server {
     }
 
     /// Returns the suspended calls.
-    pub(super) fn parking(&self) -> &Parking {
-        &self.shared.parking
+    pub(super) fn suspended(&self) -> &SuspendedCalls {
+        &self.shared.suspended
     }
 
     /// Returns the calls that continue as tasks.
@@ -159,7 +159,7 @@ impl Server {
     }
 
     /// Returns the call log, if there is one.
-    pub(super) fn book(&self) -> Option<&dyn CallBook> {
+    pub(super) fn book(&self) -> Option<&dyn CallObserver> {
         self.shared.book.as_deref()
     }
 
@@ -170,26 +170,30 @@ impl Server {
 
     /// Returns the tool list and the tool that a client calls by this name, if both are known
     /// without waiting.
-    pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<Offer>, Arc<Entry>)> {
+    pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<ToolList>, Arc<Entry>)> {
         let catalog = self.shared.host.known_catalog()?;
-        let offer = self.offer_of(catalog.clone());
-        let entry = catalog.find(&offer.find(name)?.name)?.clone();
-        Some((offer, entry))
+        let tool_list = self.offer_of(catalog.clone());
+        let entry = catalog.find(&tool_list.find(name)?.name)?.clone();
+        Some((tool_list, entry))
     }
 
     /// Returns the current tool list.
-    pub(super) async fn offer(&self) -> Arc<Offer> {
+    pub(super) async fn tool_list(&self) -> Arc<ToolList> {
         self.offer_of(self.shared.host.catalog().await)
     }
 
     /// Returns the current tool list of this client. `None`: the client on standard input and
     /// output.
-    pub(super) async fn offer_to(&self, client: Option<&Client>) -> Arc<Offer> {
+    pub(super) async fn offer_to(&self, client: Option<&Client>) -> Arc<ToolList> {
         self.offer_of_to(self.shared.host.catalog().await, client)
     }
 
     /// Returns the tool list for a call of the tool `name`. Does not wait for changed descriptions.
-    pub(super) async fn offer_for_call(&self, name: &str, client: Option<&Client>) -> Arc<Offer> {
+    pub(super) async fn offer_for_call(
+        &self,
+        name: &str,
+        client: Option<&Client>,
+    ) -> Arc<ToolList> {
         let catalog = self.shared.host.catalog_for_calls().await;
         match catalog.find(name) {
             Some(_) => self.offer_of_to(catalog, client),
@@ -222,66 +226,66 @@ impl Server {
         let known = self.shared.host.known_catalog();
         let known = known.map(|catalog| self.offer_of_to(catalog, client));
         let may_know_all = client.is_none_or(Client::is_user);
-        let offer = known.or_else(|| self.last_offer().filter(|_| may_know_all));
+        let tool_list = known.or_else(|| self.last_offer().filter(|_| may_know_all));
         let mut config = self.get_info();
-        config.instructions = offer.and_then(|offer| offer.instructions.clone());
+        config.instructions = tool_list.and_then(|tool_list| tool_list.instructions.clone());
         config
     }
 
-    fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<Offer> {
+    fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<ToolList> {
         let mut offered = self
             .shared
             .offered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match &*offered {
-            Some((known, offer)) if Arc::ptr_eq(known, &catalog) => offer.clone(),
+            Some((known, tool_list)) if Arc::ptr_eq(known, &catalog) => tool_list.clone(),
             _ => {
                 let (selection, config) = (&self.shared.selection, self.host().config());
-                let mut offer = Offer::of(&catalog, selection, None, config);
+                let mut tool_list = ToolList::of(&catalog, selection, None, config);
                 if let Some((_, earlier)) = &*offered {
-                    offer.remember(earlier);
+                    tool_list.remember(earlier);
                 }
-                let offer = Arc::new(offer);
-                *offered = Some((catalog, offer.clone()));
-                offer
+                let tool_list = Arc::new(tool_list);
+                *offered = Some((catalog, tool_list.clone()));
+                tool_list
             }
         }
     }
 
-    fn offer_of_to(&self, catalog: Arc<Catalog>, client: Option<&Client>) -> Arc<Offer> {
+    fn offer_of_to(&self, catalog: Arc<Catalog>, client: Option<&Client>) -> Arc<ToolList> {
         let Some(client) = client.filter(|client| !client.is_user()) else {
             return self.offer_of(catalog);
         };
         let mut all = self.shared.offered_to.lock();
         let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
-        if let Some((known, offer)) = all.get(client.id())
+        if let Some((known, tool_list)) = all.get(client.id())
             && Arc::ptr_eq(known, &catalog)
         {
-            return offer.clone();
+            return tool_list.clone();
         }
         // Mostly lists of clients whose tokens do not exist any more. The others are built again.
         if all.len() >= MAX_OFFERS {
             all.clear();
         }
         let (selection, config) = (&self.shared.selection, self.host().config());
-        let mut offer = Offer::of(&catalog, selection, Some(client), config);
+        let mut tool_list = ToolList::of(&catalog, selection, Some(client), config);
         if let Some((_, earlier)) = all.get(client.id()) {
-            offer.remember(earlier);
+            tool_list.remember(earlier);
         }
-        let offer = Arc::new(offer);
-        all.insert(client.id().to_owned(), (catalog, offer.clone()));
-        offer
+        let tool_list = Arc::new(tool_list);
+        all.insert(client.id().to_owned(), (catalog, tool_list.clone()));
+        tool_list
     }
 
     /// Returns the last tool list without waiting.
-    fn last_offer(&self) -> Option<Arc<Offer>> {
+    fn last_offer(&self) -> Option<Arc<ToolList>> {
         let offered = self
             .shared
             .offered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        offered.as_ref().map(|(_, offer)| offer.clone())
+        offered.as_ref().map(|(_, tool_list)| tool_list.clone())
     }
 }
 
@@ -330,11 +334,14 @@ impl ServerHandler for Server {
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(read_cursor).transpose()?;
         let sender = Sender::of(&context.extensions);
-        let offer = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
-        let offer = offer.await;
-        self.connection.log.tell_left_out(&offer, &context).await;
+        let tool_list = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
+        let tool_list = tool_list.await;
+        self.connection
+            .log
+            .tell_left_out(&tool_list, &context)
+            .await;
         let is_new = call::is_new(&context);
-        let (tools, next) = offer.page(after.as_deref(), PAGE);
+        let (tools, next) = tool_list.page(after.as_deref(), PAGE);
         let mut list = ListToolsResult::with_all_items(tools);
         list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
         if is_new {
@@ -450,8 +457,8 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let offer = self.last_offer()?;
-        offer.find(name).map(|tool| tool.listed.clone())
+        let tool_list = self.last_offer()?;
+        tool_list.find(name).map(|tool| tool.listed.clone())
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tool::excerpt;
 
 /// Minimum length of shortened strings in bytes. The notices in one string take some hundred bytes.
-const SHORTEST: usize = 1_000;
+const MIN_STRING_BYTES: usize = 1_000;
 /// Precision of the search for the longest result below the limit.
 const STEP: usize = 64;
 
@@ -22,8 +22,8 @@ pub(super) fn shortened(value: &Value, most: usize, file: &Path) -> Option<Value
         let cut = with_excerpts(value, longest, &way_out);
         (cut.to_string().len() <= most).then_some(cut)
     };
-    let mut best = cut(SHORTEST)?;
-    let (mut fits, mut too_long) = (SHORTEST, most);
+    let mut best = cut(MIN_STRING_BYTES)?;
+    let (mut fits, mut too_long) = (MIN_STRING_BYTES, most);
     while too_long.saturating_sub(fits) > STEP {
         let middle = fits.midpoint(too_long);
         match cut(middle) {

@@ -18,15 +18,15 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{self, Open};
+use super::elicitation::{self, Open};
 use super::execution::{Execution, Step};
 use super::progress;
 use super::request::{Sender, owner};
 use crate::credentials::random_id;
-use crate::tool::Moment;
+use crate::tool::Timestamp;
 
 /// Limit of the kept tasks of a client, including finished ones.
-const MOST: usize = 256;
+const MAX_TASKS: usize = 256;
 /// Time after which a task is forgotten, and stopped if it still runs.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
 /// Poll interval that clients are advised to use.
@@ -54,11 +54,11 @@ impl Tasks {
             let own = tasks.values().filter(|job| job.owner == owner);
             own.count()
         };
-        if count(&tasks) >= MOST {
+        if count(&tasks) >= MAX_TASKS {
             tasks.retain(|_, job| job.owner != owner || !job.state().status().is_terminal());
         }
-        if count(&tasks) >= MOST {
-            tracing::warn!("{MOST} tasks are running: a call goes on without being one");
+        if count(&tasks) >= MAX_TASKS {
+            tracing::warn!("{MAX_TASKS} tasks are running: a call goes on without being one");
             return Err(Box::new(execution));
         }
         let id = random_id();
@@ -175,7 +175,7 @@ async fn drive(
                 return job.is(TaskPayload::Cancelled);
             }
             Some(answers) = answered.recv() => {
-                open = asking::hand_over(open, &answers);
+                open = elicitation::hand_over(open, &answers);
                 job.is_asking(&open);
             }
             step = execution.step() => match step {
@@ -186,7 +186,7 @@ async fn drive(
                 }
                 // The request is over, so its log lines cannot be sent any more.
                 Step::Said(_) => {}
-                Step::Asked(asked) => {
+                Step::Prompt(asked) => {
                     open.retain(|open| !open.is_withdrawn());
                     open.push(asked);
                     job.is_asking(&open);
@@ -220,5 +220,5 @@ fn millis(duration: Duration) -> u64 {
 }
 
 fn now() -> String {
-    Moment::of(SystemTime::now()).precise()
+    Timestamp::of(SystemTime::now()).precise()
 }

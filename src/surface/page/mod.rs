@@ -63,9 +63,10 @@ async fn answer(file: &'static File, asked: HeaderMap) -> Response {
     let is_known = asked
         .get(IF_NONE_MATCH)
         .is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let mut response = match is_known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => file.text.into_response(),
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        file.text.into_response()
     };
     let headers = response.headers_mut();
     let fixed = [

@@ -20,22 +20,24 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
-use super::ledger::Running;
-use super::record::CallAnswer;
+use super::call_dto::CallAnswer;
+use super::call_log::Running;
 use super::state::Shared;
 use super::tools::fresh;
 use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::registry::Catalog;
-use crate::surface::http::{BodyMemory, Client, Fault, JsonText, PathText, Peer, Permit, sse};
+use crate::surface::http::{
+    BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
+};
 use crate::tool::{Call, Event};
 
 /// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
-const WAITING: usize = 16;
+const UPDATE_QUEUE_CAPACITY: usize = 16;
 /// Limit of the length of an id that a client chooses.
-const LONGEST_ID: usize = 128;
+const MAX_ID_LEN: usize = 128;
 /// Limit of `timeoutMs`: a year in milliseconds. A larger value is a mistake.
-const LONGEST_TIME: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
+const MAX_TIMEOUT_MS: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
 
 /// A call. All of it may be left out.
 #[derive(Default, Deserialize, ToSchema)]
@@ -85,7 +87,7 @@ pub(super) async fn call(
     PathText(name): PathText,
     headers: HeaderMap,
     JsonText(text, memory): JsonText,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let permit = client.begin_call()?;
     if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
         return Err(no_such_tool(&name));
@@ -100,35 +102,36 @@ pub(super) async fn call(
     let mut started = None;
     let host = client.host(&shared.host);
     let host = host.called_by(|caller| peer.describe(caller));
-    let running = shared.ledger.enter(&client, request.call_id, &name, |id| {
-        let call = Call {
-            id: id.to_owned(),
-            tool: name.clone(),
-            arguments,
-        };
-        started.insert(host.call(call, timeout)).cancel_token()
-    })?;
+    let running = shared
+        .call_log
+        .enter(&client, request.call_id, &name, |id| {
+            let call = Call {
+                id: id.to_owned(),
+                tool: name.clone(),
+                arguments,
+            };
+            started.insert(host.call(call, timeout)).cancel_token()
+        })?;
     let Some(call) = started else {
-        return Err(Fault::internal("the call was not started"));
+        return Err(ProblemResponse::internal("the call was not started"));
     };
     let is_gone = call.cancel_token().drop_guard();
     let held = (permit, memory);
-    match wants_events(&headers) {
-        false => {
-            let driven = tokio::spawn(drive(call, running, shared, None, held));
-            let ended = driven.await;
-            is_gone.disarm();
-            match ended {
-                Ok(Ok(json)) => Ok(fresh(json)),
-                Ok(Err(fault)) => Err(fault),
-                Err(error) => Err(Fault::internal(format!("the call's task failed: {error}"))),
-            }
+    if !wants_events(&headers) {
+        let driven = tokio::spawn(drive(call, running, shared, None, held));
+        let ended = driven.await;
+        is_gone.disarm();
+        match ended {
+            Ok(Ok(json)) => Ok(fresh(json)),
+            Ok(Err(problem_response)) => Err(problem_response),
+            Err(error) => Err(ProblemResponse::internal(format!(
+                "the call's task failed: {error}"
+            ))),
         }
-        true => {
-            let (frames, waiting) = mpsc::channel(WAITING);
-            let driven = tokio::spawn(drive(call, running, shared, Some(frames), held));
-            stream_of(waiting, driven, is_gone).await
-        }
+    } else {
+        let (frames, waiting) = mpsc::channel(UPDATE_QUEUE_CAPACITY);
+        let driven = tokio::spawn(drive(call, running, shared, Some(frames), held));
+        stream_of(waiting, driven, is_gone).await
     }
 }
 
@@ -139,7 +142,7 @@ fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
 }
 
 /// The error for a tool that is unknown or hidden from this client.
-fn no_such_tool(name: &str) -> Fault {
+fn no_such_tool(name: &str) -> ProblemResponse {
     let text = format!("Tool {name} not found");
     Error::new(ErrorKind::NoSuchTool, text).into()
 }
@@ -147,16 +150,18 @@ fn no_such_tool(name: &str) -> Fault {
 /// Returns the stream of a call's events. An error before the start is a normal error response.
 async fn stream_of(
     mut waiting: mpsc::Receiver<Bytes>,
-    driven: tokio::task::JoinHandle<Result<Bytes, Fault>>,
+    driven: tokio::task::JoinHandle<Result<Bytes, ProblemResponse>>,
     is_gone: DropGuard,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let Some(first) = waiting.recv().await else {
         is_gone.disarm();
         return match driven.await {
-            Ok(Err(fault)) => Err(fault),
+            Ok(Err(problem_response)) => Err(problem_response),
             // Not expected: a finished call has sent `started` before.
             Ok(Ok(json)) => Ok(fresh(json)),
-            Err(error) => Err(Fault::internal(format!("the call's task failed: {error}"))),
+            Err(error) => Err(ProblemResponse::internal(format!(
+                "the call's task failed: {error}"
+            ))),
         };
     };
     let rest = ReceiverStream::new(waiting).map(move |frame| {
@@ -174,7 +179,7 @@ async fn drive(
     shared: Arc<Shared>,
     frames: Option<Frames>,
     _held: (Permit, BodyMemory),
-) -> Result<Bytes, Fault> {
+) -> Result<Bytes, ProblemResponse> {
     let mut held = None;
     let mut is_started = false;
     while let Some(event) = call.next_event().await {
@@ -197,14 +202,14 @@ async fn drive(
         }
     }
     let ended = call.outcome().await;
-    let answer = shared.ledger.end(&running, &ended);
+    let answer = shared.call_log.end(&running, &ended);
     if let Some(frames) = frames.filter(|_| is_started) {
         if let Some(held) = held {
             let _ = frames.send(held).await;
         }
         let last = match &answer {
             Ok(json) => sse::frame("result", None, &String::from_utf8_lossy(json)),
-            Err(fault) => sse::frame("error", None, &fault.json()),
+            Err(problem_response) => sse::frame("error", None, &problem_response.json()),
         };
         // An error means that the client has disconnected.
         let _ = frames.send(last).await;
@@ -224,7 +229,7 @@ fn step(event: &str, running: &Running, partial_result: Option<&RawValue>) -> By
 }
 
 impl<'a> CallRequest<'a> {
-    fn read(text: &'a str) -> Result<CallRequest<'a>, Fault> {
+    fn read(text: &'a str) -> Result<CallRequest<'a>, ProblemResponse> {
         if text.is_empty() {
             return Ok(CallRequest::default());
         }
@@ -234,10 +239,11 @@ impl<'a> CallRequest<'a> {
         }
         let request: CallRequest<'a> = serde_json::from_str(text).map_err(|error| {
             let text = format!("the body is no call: {error}");
-            match error.is_data() {
-                true => Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
-                    .hint("like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}"),
-                false => Fault::bad_request(text),
+            if error.is_data() {
+                ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+                    .hint("like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}")
+            } else {
+                ProblemResponse::bad_request(text)
             }
         })?;
         if request.call_id.as_deref().is_some_and(|id| !is_id(id)) {
@@ -250,7 +256,7 @@ impl<'a> CallRequest<'a> {
             let error = Error::new(ErrorKind::BadArguments, "`arguments` must be an object");
             return Err(error.into());
         }
-        let is_time = |time: f64| time.fract() == 0.0 && (1.0..=LONGEST_TIME).contains(&time);
+        let is_time = |time: f64| time.fract() == 0.0 && (1.0..=MAX_TIMEOUT_MS).contains(&time);
         match request.timeout_ms {
             Some(time) if !is_time(time) => Err(unprocessable(
                 "`timeoutMs` is a whole number, more than nothing and no more than a year",
@@ -260,8 +266,8 @@ impl<'a> CallRequest<'a> {
     }
 }
 
-fn unprocessable(text: &str) -> Fault {
-    Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+fn unprocessable(text: &str) -> ProblemResponse {
+    ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
 }
 
 /// Returns true if the arguments are an object, or a string that contains one, since models send
@@ -280,7 +286,7 @@ fn is_object(arguments: &RawValue) -> bool {
 
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:-_".contains(&byte);
-    !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fits)
+    !id.is_empty() && id.len() <= MAX_ID_LEN && !id.starts_with('.') && id.bytes().all(fits)
 }
 
 /// Returns true if the client prefers a stream of events to one response: the media type with the

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::record::CallView;
+use super::call_dto::CallView;
 use super::state::Shared;
 use super::tools::{bytes, fresh};
-use crate::surface::http::{Client, Fault, PathText};
+use crate::surface::http::{Client, PathText, ProblemResponse};
 
 /// The calls that are known.
 #[derive(Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub(super) struct CallList<'a> {
     calls: &'a [CallView<'a>],
 }
 
-/// What became of the wish to stop a call.
+/// Result of a request to stop a call.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Cancelled<'a> {
@@ -40,10 +40,10 @@ pub(super) struct Cancelled<'a> {
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let history = shared.history_for(&client).await;
     let body = shared
-        .ledger
+        .call_log
         .show_all(&client, &history, |calls| bytes(&CallList { calls }));
     Ok(fresh(body?))
 }
@@ -58,8 +58,8 @@ pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
-) -> Result<Response, Fault> {
-    if let Some(body) = shared.ledger.show(&client, &id, |call| bytes(call)) {
+) -> Result<Response, ProblemResponse> {
+    if let Some(body) = shared.call_log.show(&client, &id, |call| bytes(call)) {
         return Ok(fresh(body?));
     }
     let history = shared.history_for(&client).await;
@@ -82,8 +82,8 @@ pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
-) -> Result<Response, Fault> {
-    let cancelled = match shared.ledger.cancel(&client, &id) {
+) -> Result<Response, ProblemResponse> {
+    let cancelled = match shared.call_log.cancel(&client, &id) {
         Some(cancelled) => cancelled,
         None => {
             let history = shared.history_for(&client).await;
@@ -97,9 +97,10 @@ pub(super) async fn cancel(
         // The line in the audit log is kept.
         shared.history.forget(&id, client.token_name());
     }
-    let status = match cancelled {
-        true => StatusCode::ACCEPTED,
-        false => StatusCode::OK,
+    let status = if cancelled {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
     };
     let body = bytes(&Cancelled {
         call_id: &id,
@@ -108,7 +109,7 @@ pub(super) async fn cancel(
     Ok((status, fresh(body)).into_response())
 }
 
-fn unknown(id: &str) -> Fault {
-    Fault::not_found(format!("there is no call `{id}`"))
+fn unknown(id: &str) -> ProblemResponse {
+    ProblemResponse::not_found(format!("there is no call `{id}`"))
         .hint("calls are remembered for an hour, and the last 1000 of them")
 }

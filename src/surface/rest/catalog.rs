@@ -8,7 +8,7 @@ use axum::response::Response;
 
 use super::state::Shared;
 use super::tools::{bytes, fresh};
-use crate::surface::http::{Client, Fault};
+use crate::surface::http::{Client, ProblemResponse};
 use crate::surface::wire::Listing;
 
 /// Every tool with all that is known of it, those that are hidden or not trusted among them, and what
@@ -20,12 +20,12 @@ use crate::surface::wire::Listing;
 pub(super) async fn catalog(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let catalog = shared.host.catalog().await;
-    let listing = match client.is_user() {
-        true => Listing::from(&*catalog),
-        // Problems of the user's files are not shown to other clients.
-        false => Listing::of_tools(&catalog, |tool| client.allows(tool)),
+    let listing = if client.is_user() {
+        Listing::from(&*catalog)
+    } else {
+        Listing::of_tools(&catalog, |tool| client.allows(tool))
     };
     Ok(fresh(bytes(&listing)?))
 }

@@ -9,11 +9,11 @@ use axum::response::Response;
 use futures::StreamExt;
 
 use super::state::Shared;
-use crate::surface::http::{Client, Fault, held, sse};
+use crate::surface::http::{Client, ProblemResponse, held, sse};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What happens to the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
+/// Events of the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
 /// `tools.changed` and `problems`. With `Last-Event-ID` those since then, as far as they are still
 /// known: `resumed` in `ready` says whether none is lost. A client that reads too slowly gets `missed`.
 #[utoipa::path(
@@ -25,7 +25,7 @@ pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
     headers: HeaderMap,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let permit = client.begin_stream()?;
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
     let frames = shared.feeds.of(&client).listen(last);

@@ -10,17 +10,17 @@ use utoipa::ToSchema;
 use super::state::Shared;
 use super::tools::{bytes, fresh};
 use crate::host::Host;
-use crate::surface::http::Fault;
+use crate::surface::http::ProblemResponse;
 use crate::tool::ScanState;
 
-/// How the server is.
+/// Health of the server.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     /// `ok`, or `stopping` when the server ends.
     status: &'static str,
     /// Haft's version.
     version: &'static str,
-    /// How far the search for tools is: `NOT_STARTED`, `IN_PROGRESS`, `COMPLETE`, `FAILED`.
+    /// State of the search for tools: `NOT_STARTED`, `IN_PROGRESS`, `COMPLETE`, `FAILED`.
     #[schema(value_type = String)]
     tools: ScanState,
     /// Threads on which native code of tools that were killed still computes.
@@ -28,15 +28,16 @@ pub(super) struct Health {
     stuck_threads: usize,
 }
 
-/// How the server is. Waits for nothing.
+/// Health of the server. Returns at once.
 #[utoipa::path(
     get, path = "/api/health", operation_id = "getHealth", tag = "server",
     responses((status = 200, description = "How it is", body = Health)),
 )]
-pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
-    let status = match shared.stop.is_cancelled() {
-        true => "stopping",
-        false => "ok",
+pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response, ProblemResponse> {
+    let status = if shared.stop.is_cancelled() {
+        "stopping"
+    } else {
+        "ok"
     };
     let tools = *shared.host.scan_state().borrow();
     Ok(fresh(bytes(&Health {

@@ -6,21 +6,21 @@
 
 mod openapi;
 
+mod aynd_dto;
 mod catalog;
-mod tool_info;
 mod tools;
 
-mod book;
 mod call;
+mod call_dto;
+mod call_log;
+mod call_observer;
 mod calls;
-mod ledger;
-mod record;
 
+mod event_ring;
 mod events;
-mod feed;
 mod history;
 
-mod sessions;
+mod agent_runs;
 
 mod health;
 mod state;
@@ -32,18 +32,18 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
-use crate::surface::http::CallBook;
-use book::Book;
-pub(crate) use sessions::sessions_router;
+use crate::surface::http::CallObserver;
+pub(crate) use agent_runs::sessions_router;
+use call_observer::Book;
 use state::Shared;
 
 /// Returns the routes of `/api`, and the log for calls of other surfaces. Streams end when `stop`
 /// fires. Needs a runtime.
-pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallBook>) {
+pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallObserver>) {
     let host = host.called_by(|caller| caller.surface = "rest".to_owned());
     let shared = Arc::new(Shared::new(host, stop.clone()));
     tokio::spawn(Arc::clone(&shared).tell_changes());
-    let book = Arc::new(Book(Arc::clone(&shared.ledger)));
+    let book = Arc::new(Book(Arc::clone(&shared.call_log)));
     let router = Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))

@@ -12,8 +12,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::state::Shared;
 use super::tools::fresh;
-use super::{call, calls, catalog, events, health, sessions, tools};
-use crate::surface::http::{Fault, ProblemDetails, sse};
+use super::{agent_runs, call, calls, catalog, events, health, tools};
+use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
 const BEARER: &str = "bearer";
@@ -35,11 +35,11 @@ const BEARER: &str = "bearer";
         calls::one,
         calls::cancel,
         events::events,
-        sessions::start,
-        sessions::list,
-        sessions::one,
-        sessions::events,
-        sessions::cancel,
+        agent_runs::start,
+        agent_runs::list,
+        agent_runs::one,
+        agent_runs::events,
+        agent_runs::cancel,
         health::health,
         openapi,
     ),
@@ -62,7 +62,7 @@ struct Common;
     get, path = "/api/openapi.json", operation_id = "getOpenApi", tag = "server",
     responses((status = 200, description = "The description", body = Object)),
 )]
-pub(super) async fn openapi(_: State<Arc<Shared>>) -> Result<Response, Fault> {
+pub(super) async fn openapi(_: State<Arc<Shared>>) -> Result<Response, ProblemResponse> {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     if let Some(text) = TEXT.get() {
         return Ok(fresh(text.clone()));

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::feed::Feeds;
+use super::call_log::CallLog;
+use super::event_ring::Feeds;
 use super::history::{History, Recorded};
-use super::ledger::Ledger;
 use super::tools::Listing;
 use crate::host::Host;
 use crate::registry::Catalog;
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     /// The event feeds.
     pub(super) feeds: Arc<Feeds>,
     /// The call log.
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) call_log: Arc<CallLog>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -93,7 +93,7 @@ impl Shared {
             host,
             stop,
             listing: Listing::default(),
-            ledger: Arc::new(Ledger::new(Arc::clone(&feeds))),
+            call_log: Arc::new(CallLog::new(Arc::clone(&feeds))),
             feeds,
             told: Mutex::default(),
         }

@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::aynd_dto::{Reloaded, ToolInfo, ToolList};
 use super::state::Shared;
-use super::tool_info::{Reloaded, ToolInfo, ToolList};
 use crate::registry::Catalog;
-use crate::surface::http::{Client, Fault, PathText};
+use crate::surface::http::{Client, PathText, ProblemResponse};
 
 /// The list as it was last sent. The same catalog gives the same bytes.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Sent {
 }
 
 impl Listing {
-    fn of(&self, catalog: Arc<Catalog>, client: &Client) -> Result<Sent, Fault> {
+    fn of(&self, catalog: Arc<Catalog>, client: &Client) -> Result<Sent, ProblemResponse> {
         if !client.is_user() {
             return Sent::new(catalog, client);
         }
@@ -44,14 +44,14 @@ impl Listing {
 }
 
 impl Sent {
-    fn new(catalog: Arc<Catalog>, client: &Client) -> Result<Sent, Fault> {
+    fn new(catalog: Arc<Catalog>, client: &Client) -> Result<Sent, ProblemResponse> {
         let body = bytes(&ToolList::of(&catalog, client))?;
         let hash = blake3::hash(&body).to_hex();
         let tag = HeaderValue::from_str(&format!("\"{}\"", &hash[..32]));
         Ok(Sent {
             catalog,
             body,
-            tag: tag.map_err(|error| Fault::internal(error.to_string()))?,
+            tag: tag.map_err(|error| ProblemResponse::internal(error.to_string()))?,
         })
     }
 }
@@ -69,7 +69,7 @@ pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
     headers: HeaderMap,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let sent = shared.listing.of(shared.host.catalog().await, &client)?;
     let about = [
         (ETAG, sent.tag.clone()),
@@ -99,13 +99,15 @@ pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
     PathText(name): PathText,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     let catalog = shared.host.catalog().await;
     let mut tools = catalog.tools();
     let named = tools.find(|tool| tool.name == name && client.allows(tool));
     match named {
         Some(tool) => Ok(fresh(bytes(&ToolInfo::from(tool))?)),
-        None => Err(Fault::not_found(format!("Tool not found: {name}"))),
+        None => Err(ProblemResponse::not_found(format!(
+            "Tool not found: {name}"
+        ))),
     }
 }
 
@@ -117,11 +119,11 @@ pub(super) async fn one(
 pub(super) async fn named_reload(
     state: State<Arc<Shared>>,
     client: Extension<Arc<Client>>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     one(state, client, PathText("reload".to_owned())).await
 }
 
-/// Looks for the tools again. Files that are wrong are told, and stop nobody.
+/// Searches for the tools again. Invalid files are reported and do not stop the others.
 #[utoipa::path(
     post, path = "/api/tools/reload", operation_id = "reloadTools", tag = "tools",
     responses((status = 200, description = "What came of it", body = Reloaded<'static>)),
@@ -129,10 +131,10 @@ pub(super) async fn named_reload(
 pub(super) async fn reload(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ProblemResponse> {
     if !client.is_user() {
         return Err(
-            Fault::forbidden("this token may call tools, not reload them")
+            ProblemResponse::forbidden("this token may call tools, not reload them")
                 .hint("the server's own token may"),
         );
     }
@@ -142,10 +144,12 @@ pub(super) async fn reload(
 }
 
 /// Serializes a value as the body of a response.
-pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, Fault> {
+pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, ProblemResponse> {
     match serde_json::to_vec(value) {
         Ok(bytes) => Ok(bytes.into()),
-        Err(error) => Err(Fault::internal(format!("an answer is no JSON: {error}"))),
+        Err(error) => Err(ProblemResponse::internal(format!(
+            "an answer is no JSON: {error}"
+        ))),
     }
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::questions::Questions;
+use super::outgoing::Questions;
 use crate::tool::{ApprovalRequest, Approver, Decision, Tier};
 
 #[derive(Serialize)]

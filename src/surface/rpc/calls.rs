@@ -12,12 +12,12 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::fault::Fault;
 use super::message::Notification;
 use super::payload::{self, Answer};
+use super::rpc_error::RpcError;
 use crate::error::{Error, ErrorKind};
 use crate::host::{Host, RunningCall};
-use crate::surface::lines::writer::Writer;
+use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome};
 
@@ -67,11 +67,11 @@ impl Calls {
         asked: CallParams,
         request: Option<&RawValue>,
         writer: Writer,
-    ) -> Result<impl Future<Output = Answer> + Send + 'static, Fault> {
+    ) -> Result<impl Future<Output = Answer> + Send + 'static, RpcError> {
         let id = asked.call_id.unwrap_or_else(|| default_id(request));
         if lock(&self.0).contains_key(&id) {
             let text = format!("a call with the id `{id}` is running");
-            return Err(Fault::invalid_params(text));
+            return Err(RpcError::invalid_params(text));
         }
         let call = Call {
             id: id.clone(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::fault::Fault;
+use super::rpc_error::RpcError;
 use crate::config::{Config, Flags};
 use crate::surface::wire;
 use crate::tool::ApprovalMode;
@@ -65,7 +65,7 @@ impl Initialize {
     }
 
     /// Returns the flags of the command line, overridden by the peer's settings.
-    pub(super) fn over(self, flags: Flags) -> Result<Flags, Fault> {
+    pub(super) fn over(self, flags: Flags) -> Result<Flags, RpcError> {
         let limits = self.limits.unwrap_or_default();
         let call_timeout = millis("callTimeoutMs", limits.call_timeout_ms)?;
         let load_timeout = millis("loadTimeoutMs", limits.load_timeout_ms)?;
@@ -96,22 +96,22 @@ impl<'a> Initialized<'a> {
     }
 }
 
-fn approval_mode(given: Option<&str>) -> Result<Option<ApprovalMode>, Fault> {
+fn approval_mode(given: Option<&str>) -> Result<Option<ApprovalMode>, RpcError> {
     let Some(name) = given else {
         return Ok(None);
     };
     let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
     match ApprovalMode::from_name(name) {
         Some(mode) => Ok(Some(mode)),
-        None => Err(Fault::invalid_params(format!(
+        None => Err(RpcError::invalid_params(format!(
             "`approvalMode` is one of {names}"
         ))),
     }
 }
 
-fn millis(name: &str, given: Option<u64>) -> Result<Option<Duration>, Fault> {
+fn millis(name: &str, given: Option<u64>) -> Result<Option<Duration>, RpcError> {
     match given {
-        Some(0) => Err(Fault::invalid_params(format!(
+        Some(0) => Err(RpcError::invalid_params(format!(
             "`{name}` must be more than 0"
         ))),
         given => Ok(given.map(Duration::from_millis)),

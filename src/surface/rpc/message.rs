@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::fault::Fault;
+use super::rpc_error::RpcError;
 
 /// Id of a request, exactly as it was sent.
 pub(super) type Id = Box<RawValue>;
@@ -16,7 +16,7 @@ pub(super) enum Message {
     /// Only spaces.
     Blank,
     /// Not a JSON-RPC message.
-    Bad(Fault),
+    Bad(RpcError),
     Single(Item),
     Batch(Vec<Item>),
 }
@@ -27,7 +27,7 @@ pub(super) enum Item {
     /// A reply to a request of haft.
     Reply(Reply),
     /// An invalid message, with its id if that could be read.
-    Bad(Option<Id>, Fault),
+    Bad(Option<Id>, RpcError),
 }
 
 /// A request, or a notification if it has no id.
@@ -61,7 +61,7 @@ pub(super) struct Response {
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Fault>,
+    error: Option<RpcError>,
 }
 
 /// A message of haft that expects no response.
@@ -91,10 +91,10 @@ struct Envelope<'a> {
 
 impl Response {
     /// Creates the response to the request `id`; `None` if not even the id could be read.
-    pub(super) fn new(id: Option<Id>, answer: Result<Box<RawValue>, Fault>) -> Self {
+    pub(super) fn new(id: Option<Id>, answer: Result<Box<RawValue>, RpcError>) -> Self {
         let (result, error) = match answer {
             Ok(result) => (Some(result), None),
-            Err(fault) => (None, Some(fault)),
+            Err(rpc_error) => (None, Some(rpc_error)),
         };
         Response {
             jsonrpc: "2.0",
@@ -134,36 +134,41 @@ pub(super) fn parse(line: &str) -> Message {
     let json: &RawValue = match serde_json::from_str(line) {
         Ok(json) => json,
         Err(error) => {
-            return Message::Bad(Fault::parse(format!("the message is no JSON: {error}")));
+            return Message::Bad(RpcError::parse(format!("the message is no JSON: {error}")));
         }
     };
     if !json.get().starts_with('[') {
         return Message::Single(item(json));
     }
     match serde_json::from_str::<Vec<&RawValue>>(json.get()) {
-        Ok(items) if items.is_empty() => Message::Bad(Fault::invalid_request("the batch is empty")),
+        Ok(items) if items.is_empty() => {
+            Message::Bad(RpcError::invalid_request("the batch is empty"))
+        }
         Ok(items) => Message::Batch(items.into_iter().map(item).collect()),
-        Err(error) => Message::Bad(Fault::parse(error.to_string())),
+        Err(error) => Message::Bad(RpcError::parse(error.to_string())),
     }
 }
 
 fn item(json: &RawValue) -> Item {
     if !json.get().starts_with('{') {
-        return Item::Bad(None, Fault::invalid_request("a message is a JSON object"));
+        return Item::Bad(
+            None,
+            RpcError::invalid_request("a message is a JSON object"),
+        );
     }
     let envelope: Envelope = match serde_json::from_str(json.get()) {
         Ok(envelope) => envelope,
-        Err(error) => return Item::Bad(None, Fault::invalid_request(error.to_string())),
+        Err(error) => return Item::Bad(None, RpcError::invalid_request(error.to_string())),
     };
     let id = match envelope.id.map(RawValue::get) {
         Some(id) if id.starts_with(['{', '[', 't', 'f']) => {
-            let fault = Fault::invalid_request("`id` is a string, a number or null");
-            return Item::Bad(None, fault);
+            let rpc_error = RpcError::invalid_request("`id` is a string, a number or null");
+            return Item::Bad(None, rpc_error);
         }
         _ => envelope.id.map(ToOwned::to_owned),
     };
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
-        return Item::Bad(id, Fault::invalid_request("`jsonrpc` must be \"2.0\""));
+        return Item::Bad(id, RpcError::invalid_request("`jsonrpc` must be \"2.0\""));
     }
     let Some(method) = envelope.method else {
         if envelope.result.is_some() || envelope.error.is_some() {
@@ -172,7 +177,7 @@ fn item(json: &RawValue) -> Item {
                 result: envelope.result.map(ToOwned::to_owned),
             });
         }
-        return Item::Bad(id, Fault::invalid_request("there is no `method`"));
+        return Item::Bad(id, RpcError::invalid_request("there is no `method`"));
     };
     match serde_json::from_str(method.get()) {
         Ok(method) => Item::Request(Request {
@@ -180,7 +185,7 @@ fn item(json: &RawValue) -> Item {
             method,
             params: envelope.params.map(ToOwned::to_owned),
         }),
-        Err(_) => Item::Bad(id, Fault::invalid_request("`method` is a string")),
+        Err(_) => Item::Bad(id, RpcError::invalid_request("`method` is a string")),
     }
 }
 

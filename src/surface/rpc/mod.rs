@@ -4,18 +4,18 @@
 //! that a long call never delays a list. One thread reads and one writes: a peer that stops reading
 //! blocks neither the calls nor their cancellation. `docs/rpc.md` is the specification.
 
-mod fault;
 mod message;
 mod payload;
+mod rpc_error;
 
 mod approval;
 mod calls;
-mod drawing;
 mod initialize;
-mod loaded;
-mod questions;
+mod load_response;
+mod notifications;
+mod outgoing;
+mod render;
 mod service;
-mod told;
 mod ui;
 
 use std::fs::File;
@@ -26,12 +26,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Flags;
-use crate::surface::lines::input::{Input, LONGEST, Line};
-use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
-use fault::Fault;
+use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
+use crate::surface::stdio::writer::Writer;
 use message::{Item, Message, Response};
+use rpc_error::RpcError;
 use service::{Service, Work};
 
 /// Time for running calls to finish after the end of our input, while the peer still reads.
@@ -91,15 +91,15 @@ pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<
 fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Writer) {
     let message = match line {
         Line::Text(text) => message::parse(&text),
-        Line::NotUtf8 => Message::Bad(Fault::parse("the message is not UTF-8")),
-        Line::TooLong => Message::Bad(Fault::invalid_request(format!(
+        Line::NotUtf8 => Message::Bad(RpcError::parse("the message is not UTF-8")),
+        Line::TooLong => Message::Bad(RpcError::invalid_request(format!(
             "the message is longer than {} MB and was skipped",
-            LONGEST >> 20
+            MAX_LINE_BYTES >> 20
         ))),
     };
     match message {
         Message::Blank => {}
-        Message::Bad(fault) => writer.send(&Response::new(None, Err(fault))),
+        Message::Bad(rpc_error) => writer.send(&Response::new(None, Err(rpc_error))),
         Message::Single(item) => match begin(item, service) {
             Begun::Silent => {}
             Begun::Answered(response) => writer.send(&response),
@@ -147,7 +147,7 @@ fn begin(item: Item, service: &mut Service) -> Begun {
             service.take_reply(reply);
             return Begun::Silent;
         }
-        Item::Bad(id, fault) => return Begun::Answered(Response::new(id, Err(fault))),
+        Item::Bad(id, rpc_error) => return Begun::Answered(Response::new(id, Err(rpc_error))),
     };
     let id = request.id.clone();
     match (service.begin(request), id) {

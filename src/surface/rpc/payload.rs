@@ -4,30 +4,30 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::fault::Fault;
+use super::rpc_error::RpcError;
 
 /// The result of a request as JSON, or the error.
-pub(super) type Answer = Result<Box<RawValue>, Fault>;
+pub(super) type Answer = Result<Box<RawValue>, RpcError>;
 
 /// Parses the parameters of `method`, which are passed by name.
 pub(super) fn read<T: DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
-) -> Result<T, Fault> {
+) -> Result<T, RpcError> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
         let text = format!("`{method}` takes its parameters by name, in an object");
-        return Err(Fault::invalid_params(text));
+        return Err(RpcError::invalid_params(text));
     }
     serde_json::from_str(text).map_err(|error| {
         let text = format!("the parameters of `{method}` do not fit: {error}");
-        Fault::invalid_params(text)
+        RpcError::invalid_params(text)
     })
 }
 
 /// Serializes a result.
 pub(super) fn json(value: &impl Serialize) -> Answer {
-    to_raw_value(value).map_err(|error| Fault::internal(error.to_string()))
+    to_raw_value(value).map_err(|error| RpcError::internal(error.to_string()))
 }
 
 /// Returns `null`, the result of methods without a result.

@@ -16,22 +16,22 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::calls::Calls;
-use super::drawing::{self, RenderParams};
-use super::fault::Fault;
 use super::initialize::{Initialize, Initialized};
-use super::loaded::LoadedView;
+use super::load_response::LoadedView;
 use super::message::{Id, Reply, Request};
+use super::notifications::Polled;
+use super::outgoing::Questions;
 use super::payload::{Answer, json, null, read};
-use super::questions::Questions;
-use super::told::Told;
+use super::render::{self, RenderParams};
+use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
 use crate::host::Host;
-use crate::surface::lines::writer::Writer;
+use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing};
-use crate::tool::{Call, ScanState, nearest};
+use crate::tool::{Call, ScanState, suggest};
 
 const METHODS: [&str; 12] = [
     "initialize",
@@ -69,7 +69,7 @@ pub(super) struct Service {
     writer: Writer,
     /// True if files have to be watched as soon as the peer requests tools.
     watches: bool,
-    told: Option<Told>,
+    told: Option<Polled>,
     /// Resolves when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
     ending: bool,
@@ -157,9 +157,9 @@ impl Service {
                 self.shutdown = id;
                 Ok(Work::AtTheEnd)
             }
-            other => Err(Fault::no_method(other, nearest(other, METHODS))),
+            other => Err(RpcError::no_method(other, suggest(other, METHODS))),
         };
-        begun.unwrap_or_else(|fault| Work::Done(Err(fault)))
+        begun.unwrap_or_else(|rpc_error| Work::Done(Err(rpc_error)))
     }
 
     /// Delivers the peer's reply to the waiting request.
@@ -193,7 +193,7 @@ impl Service {
     }
 
     /// Returns the host. Creates it with the defaults if `initialize` was not called.
-    fn host(&mut self) -> Result<Host, Fault> {
+    fn host(&mut self) -> Result<Host, RpcError> {
         if let Some(host) = &self.host {
             return Ok(host.clone());
         }
@@ -204,7 +204,7 @@ impl Service {
 
     fn initialize(&mut self, params: Option<&RawValue>) -> Answer {
         if self.host.is_some() {
-            return Err(Fault::already_initialized());
+            return Err(RpcError::already_initialized());
         }
         let asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
@@ -222,15 +222,15 @@ impl Service {
     }
 
     /// Returns the host and starts to watch its files, since the peer now knows its tools.
-    fn watched_host(&mut self) -> Result<Host, Fault> {
+    fn watched_host(&mut self) -> Result<Host, RpcError> {
         let host = self.host()?;
         if self.watches && self.told.is_none() {
-            self.told = Some(Told::start(&host, self.writer.clone()));
+            self.told = Some(Polled::start(&host, self.writer.clone()));
         }
         Ok(host)
     }
 
-    fn list(&mut self) -> Result<Work, Fault> {
+    fn list(&mut self) -> Result<Work, RpcError> {
         let host = self.watched_host()?;
         later(async move {
             let catalog = host.catalog().await;
@@ -238,7 +238,7 @@ impl Service {
         })
     }
 
-    fn refresh(&mut self) -> Result<Work, Fault> {
+    fn refresh(&mut self) -> Result<Work, RpcError> {
         let host = self.watched_host()?;
         later(async move {
             let catalog = host.refresh().await;
@@ -258,7 +258,7 @@ impl Service {
         json(&Status { state })
     }
 
-    fn load(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+    fn load(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let Load { paths } = read("tools/load", params)?;
         let host = self.host()?;
         later(async move {
@@ -267,7 +267,7 @@ impl Service {
         })
     }
 
-    fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+    fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let Validate { name, arguments } = read("tools/validate", params)?;
         let call = Call {
             id: "validate".into(),
@@ -290,22 +290,22 @@ impl Service {
         })
     }
 
-    fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, Fault> {
+    fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked = read("tools/call", params)?;
         let host = self.host()?;
         let running = self.calls.start(host, asked, id, self.writer.clone())?;
         later(running)
     }
 
-    fn render(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+    fn render(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked: RenderParams = read("tools/render", params)?;
         let host = self.host()?;
-        later(drawing::render(host, asked))
+        later(render::render(host, asked))
     }
 
     /// Delivers an event to the tools. Events are delivered one after another, in the order in
     /// which they arrived.
-    fn session_event(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+    fn session_event(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let _: SessionEvent = read("session/event", params)?;
         let event = params.map_or_else(Call::no_arguments, ToOwned::to_owned);
         let host = self.host()?;
@@ -325,11 +325,11 @@ impl Service {
 pub(super) async fn guarded(work: Later) -> Answer {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(answer) => answer,
-        Err(panic) => Err(Fault::internal(panic_text(panic.as_ref()))),
+        Err(panic) => Err(RpcError::internal(panic_text(panic.as_ref()))),
     }
 }
 
-fn later(work: impl Future<Output = Answer> + Send + 'static) -> Result<Work, Fault> {
+fn later(work: impl Future<Output = Answer> + Send + 'static) -> Result<Work, RpcError> {
     Ok(Work::Later(Box::pin(work)))
 }
 

@@ -7,9 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::outgoing::Questions;
 use super::payload::{self, Answer as Result, read};
-use super::questions::Questions;
-use crate::tool::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
+use crate::tool::{
+    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    UserInterface,
+};
 
 /// User interface of the peer.
 pub(super) struct PeerUi {
@@ -99,7 +102,11 @@ impl PeerUi {
     }
 }
 
-fn params<'a>(from: &'a Speaker, rest: Rest<'a>, timeout_ms: Option<u64>) -> Params<'a, Rest<'a>> {
+fn params<'a>(
+    from: &'a PromptOrigin,
+    rest: Rest<'a>,
+    timeout_ms: Option<u64>,
+) -> Params<'a, Rest<'a>> {
     Params {
         call_id: from.call_id.as_deref(),
         tool: &from.tool,
@@ -116,13 +123,13 @@ impl UserInterface for PeerUi {
 
     async fn ask(&self, question: Question) -> Answer {
         let (method, rest) = match &question.what {
-            Asked::Select { title, options } => ("ui/select", Rest::Select { title, options }),
-            Asked::Confirm { title, message } => ("ui/confirm", Rest::Confirm { title, message }),
-            Asked::Input { title, placeholder } => {
+            Prompt::Select { title, options } => ("ui/select", Rest::Select { title, options }),
+            Prompt::Confirm { title, message } => ("ui/confirm", Rest::Confirm { title, message }),
+            Prompt::Input { title, placeholder } => {
                 let placeholder = placeholder.as_deref();
                 ("ui/input", Rest::Input { title, placeholder })
             }
-            Asked::Editor { title, prefill } => {
+            Prompt::Editor { title, prefill } => {
                 let prefill = prefill.as_deref();
                 ("ui/editor", Rest::Editor { title, prefill })
             }
@@ -139,17 +146,17 @@ impl UserInterface for PeerUi {
         }
     }
 
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: NotificationFrom) {
         let (method, rest) = match &notice.what {
-            Told::Notify { message, level } => {
+            Notification::Notify { message, level } => {
                 let level = *level;
                 ("ui/notify", Rest::Notify { message, level })
             }
-            Told::Status { key, text } => {
+            Notification::Status { key, text } => {
                 let text = text.as_deref();
                 ("ui/setStatus", Rest::Status { key, text })
             }
-            Told::EditorText { text } => {
+            Notification::EditorText { text } => {
                 self.editor().clone_from(text);
                 ("ui/setEditorText", Rest::EditorText { text })
             }

@@ -246,9 +246,10 @@ impl Search<'_> {
                 };
                 for (name, item) in named {
                     let at = below(at, name);
-                    match holds == Holds::ByPattern && !is_pattern(name) {
-                        true => self.fault(&at, not_a_pattern(name)),
-                        false => self.schema(item, &at, depth + 1),
+                    if holds == Holds::ByPattern && !is_pattern(name) {
+                        self.fault(&at, not_a_pattern(name))
+                    } else {
+                        self.schema(item, &at, depth + 1)
                     }
                 }
             }
@@ -314,9 +315,10 @@ impl Search<'_> {
             let text = format!("`{reference}` is in another document");
             return self.note(at, text, FaultKind::Reference);
         };
-        let leads = match pointer.is_empty() || pointer.starts_with('/') {
-            true => self.root.pointer(&percent_decoded(pointer)).is_some(),
-            false => has_anchor(self.root, pointer),
+        let leads = if pointer.is_empty() || pointer.starts_with('/') {
+            self.root.pointer(&percent_decoded(pointer)).is_some()
+        } else {
+            has_anchor(self.root, pointer)
         };
         if !leads {
             let text = format!("`{reference}` leads nowhere");

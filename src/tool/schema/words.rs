@@ -143,8 +143,8 @@ fn describe_union(
         let text = format!("must be {}{}", one_of(&phrases), was(error.instance()));
         return push(found, at, keyword, text);
     }
-    let nearest = nearest(at, others);
-    if let [branch] = nearest.as_slice() {
+    let suggest = suggest(at, others);
+    if let [branch] = suggest.as_slice() {
         let of_branch = described(branch);
         let is_here = of_branch.iter().all(|wrong| wrong.pointer == at);
         // The other choices have the same type as the value, so any of them may be meant.
@@ -161,10 +161,10 @@ fn describe_union(
         }
         return;
     }
-    if let Some(wrong) = discriminator(at, &nearest) {
+    if let Some(wrong) = discriminator(at, &suggest) {
         return push(found, &wrong.pointer, &wrong.keyword, wrong.message);
     }
-    let forms: Vec<Vec<Mismatch>> = nearest.iter().map(|branch| described(branch)).collect();
+    let forms: Vec<Vec<Mismatch>> = suggest.iter().map(|branch| described(branch)).collect();
     let (first, rest) = (forms.first(), forms.get(1..).unwrap_or_default());
     let common = first.into_iter().flatten();
     let common = common.filter(|wrong| rest.iter().all(|form| form.contains(wrong)));
@@ -240,7 +240,7 @@ fn choices_of(branch: &[&ValidationError<'_>], at: &str) -> Option<Choices> {
 
 /// Returns the branches whose fixed properties (`kind: "a"`) match the value; all branches if none
 /// matches.
-fn nearest<'a, 'e>(
+fn suggest<'a, 'e>(
     at: &str,
     branches: Vec<Vec<&'a ValidationError<'e>>>,
 ) -> Vec<Vec<&'a ValidationError<'e>>> {
@@ -251,9 +251,10 @@ fn nearest<'a, 'e>(
     };
     let fitting: Vec<_> = branches.iter().filter(fits).cloned().collect();
     // A value without the discriminating property matches no branch better than another.
-    match fitting.is_empty() {
-        true => branches,
-        false => fitting,
+    if fitting.is_empty() {
+        branches
+    } else {
+        fitting
     }
 }
 

@@ -6,9 +6,10 @@ use super::{A, World};
 fn survivors(files: &[(&str, &str)]) -> Vec<String> {
     let world = World::with(&[A, "p/.omp/tools/b.ts"]);
     for (path, text) in files {
-        match text.is_empty() {
-            true => world.mkdir(path),
-            false => world.write(path, text),
+        if text.is_empty() {
+            world.mkdir(path)
+        } else {
+            world.write(path, text)
         };
     }
     world.names()

@@ -5,7 +5,7 @@ use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
 struct Greeting {
-    /// Whom to greet.
+    /// Name to greet.
     name: String,
 }
 
@@ -27,7 +27,10 @@ pub async fn run(builder: HostBuilder) -> Result<(), haft::Error> {
         .call(Call::new("greet", json!({})), None)
         .outcome()
         .await;
-    assert_eq!(refused.unwrap_err().kind(), haft::ErrorKind::BadArguments);
+    assert_eq!(
+        refused.expect_err("a problem").kind(),
+        haft::ErrorKind::BadArguments
+    );
     host.shutdown().await;
     Ok(())
 }

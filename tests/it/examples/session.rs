@@ -10,7 +10,7 @@ struct Agent(Mutex<Arc<SessionView>>);
 
 impl SessionProvider for Agent {
     fn view(&self) -> Arc<SessionView> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().expect("not poisoned").clone()
     }
 }
 
@@ -24,7 +24,7 @@ pub async fn run(builder: HostBuilder) -> Result<(), haft::Error> {
     let entry =
         json!({"type": "message", "id": "a", "parentId": null, "message": {"role": "user"}});
     let entry = Arc::from(to_raw_value(&entry).expect("it is JSON"));
-    *agent.0.lock().unwrap() = Arc::new(SessionView {
+    *agent.0.lock().expect("not poisoned") = Arc::new(SessionView {
         id: "session-1".to_owned(),
         entries: vec![Arc::clone(&entry)],
         branch: vec![entry],

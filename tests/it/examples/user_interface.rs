@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use haft::{
-    Answer, Asked, Call, CustomTool, HostBuilder, Invocation, Question, Tier, UserInterface,
+    Answer, Call, CustomTool, HostBuilder, Invocation, Prompt, Question, Tier, UserInterface,
 };
 use serde_json::json;
 
@@ -12,8 +12,8 @@ struct Agreeable;
 impl UserInterface for Agreeable {
     async fn ask(&self, question: Question) -> Answer {
         match question.what {
-            Asked::Confirm { .. } => Answer::Yes,
-            Asked::Select { options, .. } => Answer::Text(options[0].clone()),
+            Prompt::Confirm { .. } => Answer::Yes,
+            Prompt::Select { options, .. } => Answer::Text(options[0].clone()),
             _ => Answer::Dismissed,
         }
     }
@@ -24,7 +24,7 @@ pub async fn run(builder: HostBuilder) -> Result<(), haft::Error> {
     let ask = CustomTool::new("ask", "Asks the user", async |(): (), call: Invocation| {
         let title = "Go on?".to_owned();
         let message = String::new();
-        Ok::<_, String>(match call.ask(Asked::Confirm { title, message }).await {
+        Ok::<_, String>(match call.ask(Prompt::Confirm { title, message }).await {
             Answer::Yes => "yes",
             _ => "no",
         })

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::tool::json;
 
 /// Readers stop at 128 levels; the envelope is one of them.
-const DEEPEST: usize = 120;
+const MAX_DEPTH: usize = 120;
 
 /// Reason why a tool's result is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn failure(code: Code, error: &str) -> String {
 pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(output).ok()?;
     let value: Box<RawValue> = serde_json::from_str(text).ok()?;
-    (json::depth(value.get()) <= DEEPEST).then_some(value)
+    (json::depth(value.get()) <= MAX_DEPTH).then_some(value)
 }
 
 /// Returns the envelope as data; `{}` if it holds a number that no reader can represent.

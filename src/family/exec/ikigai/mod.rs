@@ -14,10 +14,10 @@ pub(crate) use runner::no_longer_there;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::claims::{self, Lost};
 use super::load::{self, Protocol};
+use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{Loaded, Means, rights, trouble};
+use super::{LoadContext, Loaded, rights, spawn_error};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -29,7 +29,7 @@ use schema::Described;
 const DESCRIBING: Duration = Duration::from_secs(1);
 
 /// Limit of a schema's length in bytes; a longer one is cut off and therefore not JSON.
-const LONGEST_SCHEMA: usize = 1 << 20;
+const MAX_SCHEMA_BYTES: usize = 1 << 20;
 
 /// Tiers of the tools that come with haft. Any other tool of such a name counts as [`Tier::Exec`].
 const SYSTEM_TIERS: &[(&str, Tier)] = &[
@@ -42,7 +42,7 @@ const SYSTEM_TIERS: &[(&str, Tier)] = &[
 ];
 
 /// Describes all of them at once and resolves name conflicts.
-pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     load::load::<Ikigai>(means.config, candidates).await
 }
 
@@ -53,7 +53,7 @@ impl Protocol for Ikigai {
 
     fn question(candidate: &Candidate, config: &Config) -> Spawn {
         Spawn {
-            stdout: Keep::Head(LONGEST_SCHEMA),
+            stdout: Keep::Head(MAX_SCHEMA_BYTES),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
             ..spawn(candidate, Some("--schema"), config)
@@ -69,7 +69,7 @@ impl Protocol for Ikigai {
             if let Some(problem) = Refused::of(candidate).problem(candidate, &error) {
                 return problem;
             }
-            let (why, hint) = trouble::explain(&error, &candidate.resolved);
+            let (why, hint) = spawn_error::explain(&error, &candidate.resolved);
             failed(&format!("could not be started: {why}"), &hint)
         })?;
         if !finished.stderr.bytes.is_empty() {
@@ -78,7 +78,7 @@ impl Protocol for Ikigai {
         }
         schema::read(&finished).map_err(|why| {
             let mut problem = failed(&why.to_string(), why.hint());
-            problem.message.push_str(&trouble::said(&finished));
+            problem.message.push_str(&spawn_error::said(&finished));
             problem
         })
     }
@@ -94,7 +94,7 @@ impl Protocol for Ikigai {
 
     fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
         if lost.is_override {
-            let problem = claims::overridden(loser, lost.holder, name);
+            let problem = precedence::overridden(loser, lost.holder, name);
             tracing::debug!(tool = name, by = %lost.holder.path.display(), "overridden");
             return problem;
         }
@@ -149,9 +149,10 @@ const SHELL: &str = "bash";
 
 /// Returns the policy for leftover processes: only the system's shell may leave some behind.
 fn leftovers(candidate: &Candidate, config: &Config) -> Leftovers {
-    match comes_with_haft(candidate, config) && candidate.likely_name() == SHELL {
-        true => Leftovers::Leave,
-        false => Leftovers::Kill,
+    if comes_with_haft(candidate, config) && candidate.likely_name() == SHELL {
+        Leftovers::Leave
+    } else {
+        Leftovers::Kill
     }
 }
 

@@ -11,12 +11,14 @@ use crate::config::{Config, format_duration};
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
-use crate::family::exec::{LONGEST_GRACE, arguments, trouble};
+use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
 use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use crate::tool::{Block, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+use crate::tool::{
+    ApprovalRequirement, Block, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
+};
 
 /// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
-const LONGEST_OUTPUT: usize = 16 << 20;
+const MAX_OUTPUT_BYTES: usize = 16 << 20;
 
 /// Number of bytes of the standard error that are kept for the log.
 const LOGGED: usize = 64 << 10;
@@ -42,11 +44,11 @@ impl IkigaiRunner {
         let grace = config.limits_of(candidate.bounds_level()).grace;
         let timeout = config.ikigai.timeout;
         let spawn = Spawn {
-            stdout: Keep::Head(LONGEST_OUTPUT),
+            stdout: Keep::Head(MAX_OUTPUT_BYTES),
             stderr: Keep::Head(LOGGED),
             deadline: Some(timeout),
             grace,
-            timeout_grace: grace.min(LONGEST_GRACE),
+            timeout_grace: grace.min(MAX_GRACE),
             ..super::spawn(candidate, None, config)
         };
         IkigaiRunner {
@@ -61,7 +63,7 @@ impl IkigaiRunner {
     async fn execute(&self, parameters: String, ctx: &CallCtx) -> Result<Ran, SpawnError> {
         let spawn = Spawn {
             stdin: Stdin::Bytes(parameters.into_bytes()),
-            hurry: Some(ctx.hurry()),
+            force_token: Some(ctx.force_token()),
             ..self.spawn.clone()
         };
         let mut child = spawn.start(ctx.cancel()).await?;
@@ -70,14 +72,14 @@ impl IkigaiRunner {
             if chunk.stream == Stream::Stdout {
                 length += chunk.bytes.len();
             }
-            if length > LONGEST_OUTPUT {
+            if length > MAX_OUTPUT_BYTES {
                 child.stop();
                 break;
             }
         }
         Ok(Ran {
             finished: child.wait().await,
-            is_too_long: length > LONGEST_OUTPUT,
+            is_too_long: length > MAX_OUTPUT_BYTES,
         })
     }
 
@@ -86,7 +88,7 @@ impl IkigaiRunner {
         let name = &self.name;
         let failure = |code, error: String| Err(envelope::failure(code, &error));
         if ran.is_too_long {
-            let most = LONGEST_OUTPUT >> 20;
+            let most = MAX_OUTPUT_BYTES >> 20;
             let error = format!("Tool returned more than {most} MB of output");
             return failure(Code::InvalidOutput, error);
         }
@@ -160,10 +162,10 @@ impl Runner for IkigaiRunner {
                 return Ok(failed(Code::InvalidParams, &error));
             }
         };
-        match ctx.admit(Stance::of_tier(self.tier)).await {
+        match ctx.admit(ApprovalRequirement::of_tier(self.tier)).await {
             Ok(()) => {}
-            Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => {
+            Err(Rejection::Denied(error)) => return Err(error),
+            Err(Rejection::Stopped(why)) => {
                 let error = format!("Tool '{}' was cancelled", self.name);
                 return Ok(Outcome {
                     stopped: Some(why),
@@ -177,7 +179,7 @@ impl Runner for IkigaiRunner {
                 if let Some(error) = self.refused.error(&self.name, &error) {
                     return Err(error);
                 }
-                let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
+                let (why, _) = spawn_error::explain(&error, self.spawn.program.as_ref());
                 let error = format!("Tool '{}' could not be started: {why}", self.name);
                 return Ok(failed(Code::Crashed, &error));
             }

@@ -8,7 +8,7 @@ use super::parameters;
 use crate::process::{End, Finished};
 
 /// The longest name that providers allow.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Description of a tool in the forms that are advertised.
 #[derive(Debug)]
@@ -89,6 +89,6 @@ fn text(fields: &mut Map<String, Value>, key: &'static str) -> Result<String, Un
 /// Returns the advertised name, with `_` for `-`; `None` for one that providers refuse, or a path.
 fn normalised(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let fits = name.len() <= LONGEST_NAME && name.chars().all(plain);
+    let fits = name.len() <= MAX_NAME_LEN && name.chars().all(plain);
     fits.then(|| name.replace('-', "_"))
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::config::format_duration;
-use crate::family::exec::trouble;
+use crate::family::exec::spawn_error;
 use crate::process::{End, Finished};
 
 /// Prefix of every reason that concerns the program and not what it printed.
 pub(super) const FAILED: &str = "failed to run description command";
 
 /// Providers allow names of 64 characters, and the prefix takes twelve.
-const LONGEST_NAME: usize = 52;
+const MAX_NAME_LEN: usize = 52;
 
 /// Description that a tool prints.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Unusable {
 
 /// Parses the answer of a tool; `limit` is the timeout that it had.
 pub(super) fn read(finished: &Finished, limit: Duration) -> Result<Description, Unusable> {
-    let failed = |how: String| Unusable::Failed(format!("{how}{}", trouble::said(finished)));
+    let failed = |how: String| Unusable::Failed(format!("{how}{}", spawn_error::said(finished)));
     match finished.end {
         End::Exited(0) => {}
         End::Exited(code) => return Err(failed(format!("exit status {code}"))),
@@ -90,7 +90,7 @@ fn parse(bytes: &[u8]) -> Result<Description, Unusable> {
     let name = text(&mut fields, "name").ok_or(Unusable::NoName)?;
     let description = text(&mut fields, "description").ok_or(Unusable::NoDescription)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if name.len() > LONGEST_NAME || !name.chars().all(plain) {
+    if name.len() > MAX_NAME_LEN || !name.chars().all(plain) {
         return Err(Unusable::BadName(name));
     }
     let input_schema = match fields.shift_remove("input_schema") {

@@ -11,10 +11,10 @@ mod schema;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::claims::{self, Lost};
 use super::load::{self, Protocol};
+use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{Loaded, Means, rights, trouble};
+use super::{LoadContext, Loaded, rights, spawn_error};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
 use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
@@ -27,13 +27,13 @@ use schema::Schema;
 const DESCRIBING: Duration = Duration::from_secs(5);
 
 /// Limit of a description's length in bytes; a longer one is cut off and therefore not JSON.
-const LONGEST_DESCRIPTION: usize = 1 << 20;
+const MAX_DESCRIPTION_LEN: usize = 1 << 20;
 
 /// Prefix of the name of every tool.
 const PREFIX: &str = "custom_tool_";
 
 /// Describes all of them at once and resolves name conflicts.
-pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     load::load::<Kodelet>(means.config, candidates).await
 }
 
@@ -44,7 +44,7 @@ impl Protocol for Kodelet {
 
     fn question(candidate: &Candidate, config: &Config) -> Spawn {
         Spawn {
-            stdout: Keep::Head(LONGEST_DESCRIPTION),
+            stdout: Keep::Head(MAX_DESCRIPTION_LEN),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
             ..spawn(candidate, "description", config)
@@ -61,7 +61,7 @@ impl Protocol for Kodelet {
             if let Some(problem) = Refused::of(candidate).problem(candidate, &error) {
                 return problem;
             }
-            let (why, hint) = trouble::explain(&error, &candidate.resolved);
+            let (why, hint) = spawn_error::explain(&error, &candidate.resolved);
             refused(format!("{}: {why}", description::FAILED), &hint)
         })?;
         let description = description::read(&finished, DESCRIBING)
@@ -85,7 +85,7 @@ impl Protocol for Kodelet {
 
     fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
         if lost.is_override {
-            return claims::overridden(loser, lost.holder, name);
+            return precedence::overridden(loser, lost.holder, name);
         }
         let holder = lost.holder.path.display();
         let message = format!(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::config::format_duration;
 use crate::process::{Captured, End, Finished};
-use crate::tool::{Block, Moment, Outcome, Stopped};
+use crate::tool::{Block, Outcome, Stopped, Timestamp};
 
 /// Output of a tool, or the reason why it failed.
 pub(super) type Said = Result<String, String>;
@@ -131,7 +131,7 @@ pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
         }
         Err(error) => details["error"] = error.as_str().into(),
     }
-    details["timestamp"] = Moment::of(SystemTime::now()).precise().into();
+    details["timestamp"] = Timestamp::of(SystemTime::now()).precise().into();
     let is_error = said.is_err();
     let (text, display) = match said {
         Ok(output) => {

@@ -11,9 +11,9 @@ use crate::config::Config;
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
-use crate::family::exec::{LONGEST_GRACE, trouble};
+use crate::family::exec::{MAX_GRACE, spawn_error};
 use crate::process::{End, Keep, Spawn, Stdin};
-use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+use crate::tool::{ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier};
 
 /// Starts a fresh process for every call.
 pub(super) struct KodeletRunner {
@@ -42,7 +42,7 @@ impl KodeletRunner {
             stderr: Keep::Head(bounds.max_output),
             deadline: Some(bounds.timeout),
             grace,
-            timeout_grace: grace.min(LONGEST_GRACE),
+            timeout_grace: grace.min(MAX_GRACE),
             ..super::spawn(candidate, "run", config)
         };
         KodeletRunner {
@@ -80,14 +80,14 @@ impl Runner for KodeletRunner {
             // Kodelet's callers get the same form of a failure whatever failed (kodelet 57).
             Err(text) => return Ok(result::outcome(&self.name, Err(text), Duration::ZERO)),
         };
-        match ctx.admit(Stance::of_tier(Tier::Exec)).await {
+        match ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await {
             Ok(()) => {}
-            Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => return Ok(self.not_started(why)),
+            Err(Rejection::Denied(error)) => return Err(error),
+            Err(Rejection::Stopped(why)) => return Ok(self.not_started(why)),
         }
         let spawn = Spawn {
             stdin: Stdin::Bytes(arguments.into_bytes()),
-            hurry: Some(ctx.hurry()),
+            force_token: Some(ctx.force_token()),
             ..self.spawn.clone()
         };
         let finished = match spawn.run(ctx.cancel()).await {
@@ -97,7 +97,7 @@ impl Runner for KodeletRunner {
                 if let Some(error) = self.refused.error(&tool, &error) {
                     return Err(error);
                 }
-                let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
+                let (why, _) = spawn_error::explain(&error, self.spawn.program.as_ref());
                 let said = Err(format!("failed to run tool: {why}"));
                 return Ok(result::outcome(&self.name, said, Duration::ZERO));
             }

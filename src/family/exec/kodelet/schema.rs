@@ -29,14 +29,15 @@ impl Schema {
             .iter()
             .map(Mismatch::line)
             .collect();
-        match wrong.is_empty() {
-            true => Ok(text),
-            false => Err(format!(
+        if wrong.is_empty() {
+            Ok(text)
+        } else {
+            Err(format!(
                 "Validation failed for tool \"{}\":\n{}\n\nReceived arguments:\n{}",
                 call.tool,
                 wrong.join("\n"),
                 pretty(&value)
-            )),
+            ))
         }
     }
 }

@@ -82,14 +82,14 @@ impl HttpPlan {
             let response = request.send().await.map_err(|error| plain(&error))?;
             match target(&self.url, &response)? {
                 None => return Ok(response),
-                Some(target) => self.turn_to(target, response.status()),
+                Some(target) => self.set_provider(target, response.status()),
             }
         }
         Err(format!("more than {MAX_REDIRECTS} redirects"))
     }
 
     /// Changes the request to the one that follows a redirect, as fetch does.
-    fn turn_to(&mut self, target: Url, status: StatusCode) {
+    fn set_provider(&mut self, target: Url, status: StatusCode) {
         let keeps_method =
             status == StatusCode::TEMPORARY_REDIRECT || status == StatusCode::PERMANENT_REDIRECT;
         // fetch repeats a PUT after 301 and 302, and nothing after 303.
@@ -154,9 +154,10 @@ async fn body(response: &mut Response) -> Result<String, String> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok(match is_cut {
-        true => format!("{text}\n[haft: the response goes on beyond {MAX_BODY} bytes]"),
-        false => text.to_owned(),
+    Ok(if is_cut {
+        format!("{text}\n[haft: the response goes on beyond {MAX_BODY} bytes]")
+    } else {
+        text.to_owned()
     })
 }
 

@@ -48,7 +48,7 @@ impl ShellPlan {
             let left = until.saturating_duration_since(Instant::now());
             let room = STDOUT.saturating_sub(so_far.stdout.len());
             let programs = pipeline.iter().map(|argv| Spawn {
-                hurry: Some(ctx.hurry()),
+                force_token: Some(ctx.force_token()),
                 rights: rights.clone(),
                 ..self.spawn(argv, left, room)
             });

@@ -172,10 +172,10 @@ mod json {
     use super::{Datum, Number};
 
     /// Limit of the nesting, the same as `serde_json`'s.
-    const DEEPEST: usize = 128;
+    const MAX_DEPTH: usize = 128;
 
     pub(super) fn read(raw: &RawValue, depth: usize) -> Option<Datum> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         let text = raw.get();

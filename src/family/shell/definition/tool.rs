@@ -53,7 +53,7 @@ pub(crate) enum Work {
     Command(Command),
     /// Never empty.
     Steps(Vec<Step>),
-    /// Only in a file's own definition: what runs has its base's work (see `shelf`).
+    /// Only in a file's own definition: what runs has its base's work (see `tool_set`).
     Alias(Alias),
 }
 

@@ -3,7 +3,7 @@
 use super::{Shape, Table};
 use crate::family::shell::report::Report;
 use crate::family::shell::yaml::{Entry, Node, Value};
-use crate::tool::nearest;
+use crate::tool::suggest;
 
 /// Reports everything in `node` that the table does not allow. Unknown keys are warnings: the
 /// tool works without them.
@@ -25,7 +25,7 @@ pub(crate) fn check(table: &Table, node: &Node, report: &mut Report) {
 }
 
 fn unknown(table: &Table, entry: &Entry, report: &mut Report) {
-    let hint = match nearest(&entry.key, table.keys.iter().map(|key| key.name)) {
+    let hint = match suggest(&entry.key, table.keys.iter().map(|key| key.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("{} has no such key; remove it", table.what),
     };
@@ -91,7 +91,7 @@ fn value(shape: &Shape, entry: &Entry, node: &Node, report: &mut Report) {
             _ => "a whole number of milliseconds",
         },
         Shape::Count => match node.whole() {
-            Some(0..=MOST) => return,
+            Some(0..=MAX_COUNT) => return,
             _ => "a whole number from 0",
         },
         Shape::Whole => match node.whole() {
@@ -119,7 +119,7 @@ fn value(shape: &Shape, entry: &Entry, node: &Node, report: &mut Report) {
 }
 
 /// Limit that no real count reaches.
-const MOST: i64 = u32::MAX as i64;
+const MAX_COUNT: i64 = u32::MAX as i64;
 
 fn hint(shape: &Shape) -> &'static str {
     match shape {

@@ -7,7 +7,7 @@
 mod command;
 mod parameter;
 mod relations;
-mod rest;
+mod sections;
 mod step;
 mod tool;
 
@@ -17,7 +17,7 @@ use super::definition::{Definition, Place};
 use super::format::{self, TOOL};
 use super::report::Report;
 use super::yaml::{self, Broken, Node};
-use crate::tool::{Problem, nearest};
+use crate::tool::{Problem, suggest};
 
 /// Result of reading a file.
 pub(crate) struct Read {
@@ -107,7 +107,7 @@ fn word<T: Copy>(
     let found = names.iter().find(|(name, _)| *name == text);
     if found.is_none() {
         let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        let hint = match nearest(text, known.iter().copied()) {
+        let hint = match suggest(text, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "use one of these words".to_owned(),
         };

@@ -28,10 +28,10 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
             "use letters, digits, `_` and `-`, with a letter or `_` first",
         );
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LEN {
         report.warning(
             entry.place,
-            format!("Parameter '{name}' has a name that providers of models refuse: it is longer than {LONGEST_NAME} characters"),
+            format!("Parameter '{name}' has a name that providers of models refuse: it is longer than {MAX_NAME_LEN} characters"),
             "give it a shorter one",
         );
     }
@@ -88,7 +88,7 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
 }
 
 /// Limit of the length of a property name, as providers of models set it (spec cycod 142).
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Returns true if `name` can be written as `{NAME}`.
 fn is_name(name: &str) -> bool {

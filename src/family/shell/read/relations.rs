@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::super::circle::circle;
+use super::super::cycles::circle;
 use super::super::definition::{Definition, Place, Step};
 use super::super::references::circle_of_defaults;
 use super::super::report::Report;
-use crate::tool::nearest;
+use crate::tool::suggest;
 
 pub(super) fn check(definition: &Definition, report: &mut Report<'_>) {
     waits(definition.steps(), report);
@@ -30,7 +30,7 @@ fn waits(steps: &[Step], report: &mut Report<'_>) {
                     "remove it from `wait-for`",
                 );
             } else if !places.contains_key(name.as_str()) {
-                let hint = match nearest(name, steps.iter().map(|step| step.name.as_str())) {
+                let hint = match suggest(name, steps.iter().map(|step| step.name.as_str())) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "name another step of this tool".to_owned(),
                 };

@@ -5,7 +5,7 @@ use super::super::definition::{
 };
 use super::super::report::Report;
 use super::super::yaml::{Node, Value};
-use super::{command, flag, millis, rest, text, texts, word};
+use super::{command, flag, millis, sections, text, texts, word};
 
 /// Returns all steps that can be read.
 pub(super) fn steps(node: &Node, report: &mut Report<'_>) -> Vec<Step> {
@@ -53,7 +53,7 @@ fn step(node: &Node, report: &mut Report<'_>) -> Option<Step> {
         working_directory: text(node, "working-directory"),
         environment: node
             .get("environment")
-            .map(|own| rest::environment(own, report)),
+            .map(|own| sections::environment(own, report)),
         input: text(node, "input"),
         place: node.place,
     };

@@ -3,7 +3,7 @@
 use super::super::definition::{Alias, Definition, Deprecation, Place, Work};
 use super::super::report::Report;
 use super::super::yaml::{Node, Value};
-use super::{command, flag, millis, parameter, rest, step, text, texts};
+use super::{command, flag, millis, parameter, sections, step, text, texts};
 
 /// Reads the definition in `root`, a mapping. A missing part gets a placeholder and an error in the
 /// report.
@@ -26,34 +26,34 @@ pub(super) fn tool(root: &Node, stem: &str, report: &mut Report<'_>) -> Definiti
         description: description.unwrap_or_default(),
         version: version(root, report),
         min_host_version: text(root, "min-cycod-version"),
-        changelog: rest::changelog(root),
+        changelog: sections::changelog(root),
         deprecation: deprecation(root),
         work: work(root, report),
         parameters: match root.get("parameters") {
             Some(node) => parameter::parameters(node, report),
             None => Vec::new(),
         },
-        exposure: rest::exposure(root),
-        security: rest::security(root, report),
+        exposure: sections::exposure(root),
+        security: sections::security(root, report),
         environment: match root.get("environment") {
-            Some(node) => rest::environment(node, report),
+            Some(node) => sections::environment(node, report),
             None => Default::default(),
         },
-        file_paths: rest::file_paths(root),
-        metadata: rest::metadata(root),
-        tests: rest::tests(root, report),
+        file_paths: sections::file_paths(root),
+        metadata: sections::metadata(root),
+        tests: sections::tests(root, report),
         timeout: timeouts
             .into_iter()
             .flatten()
             .min()
             .unwrap_or(Definition::TIMEOUT),
         working_directory: text(root, "working-directory"),
-        platforms: rest::platforms(root, report),
+        platforms: sections::platforms(root, report),
         tags: texts(root, "tags"),
         ignore_errors: flag(root, "ignore-errors").unwrap_or_default(),
         input: text(root, "input"),
-        interaction: rest::interaction(root),
-        resources: rest::resources(root),
+        interaction: sections::interaction(root),
+        resources: sections::resources(root),
         error_handling: step::error_handling(root),
         detailed_help: text(root, "detailed-help"),
     }

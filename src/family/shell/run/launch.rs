@@ -5,19 +5,19 @@
 //! its user can read.
 
 use super::super::definition::{Command, Environment as Variables, Platform};
+use super::invocation::Session;
 use super::outside::check_variables;
 use super::quote::{self, Dialect, Outside, Piece, Quoted, variable};
-use super::session::Session;
 use super::temp::Scratch;
 use super::transform::shell_word;
 use super::words::words;
 use crate::process::Environment;
 
 /// Limit of one argument or variable in bytes, with room for a name.
-const LONGEST: usize = 120 << 10;
+const MAX_ARGUMENT_BYTES: usize = 120 << 10;
 
 /// Limit of all of them together in bytes, with room for the environment that is there already.
-const LONGEST_TOGETHER: usize = 1 << 20;
+const MAX_ARGUMENTS_BYTES: usize = 1 << 20;
 
 /// A program with its arguments.
 pub(crate) struct Launch {
@@ -88,8 +88,10 @@ impl Session<'_> {
             return Err("the command has a NUL character".to_owned());
         }
         let together: usize = quoted.values.iter().map(String::len).sum();
-        let is_long = |text: &String| text.len() > LONGEST;
-        if is_long(&quoted.text) || quoted.values.iter().any(is_long) || together > LONGEST_TOGETHER
+        let is_long = |text: &String| text.len() > MAX_ARGUMENT_BYTES;
+        if is_long(&quoted.text)
+            || quoted.values.iter().any(is_long)
+            || together > MAX_ARGUMENTS_BYTES
         {
             return self.posix_file(shell, &quoted);
         }
@@ -113,7 +115,7 @@ impl Session<'_> {
     /// Returns a program that gets the path of a script.
     fn file(&self, shell: &[String], name: &str, text: &str) -> Result<Launch, String> {
         let failed = |error: std::io::Error| format!("the script cannot be written: {error}");
-        let scratch = Scratch::new(&self.ground.temp).map_err(failed)?;
+        let scratch = Scratch::new(&self.host_env.temp).map_err(failed)?;
         let path = scratch.write(name, text).map_err(failed)?;
         let mut args = shell[1..].to_vec();
         args.push(path.display().to_string());
@@ -191,10 +193,10 @@ impl Session<'_> {
     ) -> Result<(Environment, Vec<String>), String> {
         let tools = &self.definition.environment;
         let inherits = own.map_or(tools.inherit, |own| own.inherit && tools.inherit);
-        let mut environment = match inherits {
-            true => Environment::inherit(),
-            // Hardly any program works without these two variables.
-            false => Environment::allow(["PATH", "HOME"]),
+        let mut environment = if inherits {
+            Environment::inherit()
+        } else {
+            Environment::allow(["PATH", "HOME"])
         };
         let mut names = Vec::new();
         let mut set = |environment: Environment, name: &str, value: &str| {

@@ -11,7 +11,7 @@ const ASTERISKS: &str = "***";
 
 /// Limit below which secrets are not hidden. Short ones occur everywhere, and hiding them reveals
 /// more than it hides.
-const SHORTEST: usize = 3;
+const MIN_SECRET_LEN: usize = 3;
 
 /// Set of the secrets that must not be shown.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ impl Mask {
         let mut forms = BTreeSet::new();
         for secret in secrets {
             for own in [secret.as_ref(), secret.as_ref().trim()] {
-                if own.chars().count() >= SHORTEST {
+                if own.chars().count() >= MIN_SECRET_LEN {
                     forms.extend(all_forms(own));
                 }
             }

@@ -5,34 +5,34 @@
 //! run, `report` makes the result. No value ever becomes part of a program's source unless its
 //! author left it unguarded on purpose.
 
-mod change;
+mod cleanup;
 mod condition;
-mod converse;
-mod ending;
-mod ground;
-mod jail;
+mod defaults;
+mod host_env;
+mod interactive;
+mod invocation;
 mod launch;
 pub(crate) mod mask;
-mod order;
 mod output;
 mod outside;
+mod pausable_timer;
 mod plan;
 mod preview;
 pub(crate) mod quote;
 mod report;
-mod session;
-mod slot;
+mod sandbox;
+mod scheduler;
+mod self_test;
 mod start;
 mod step;
 pub(crate) mod survey;
 mod temp;
 mod template;
 mod tests;
-mod thinking;
 mod transform;
-mod trial;
+mod transforms;
+mod value;
 mod values;
-mod walk;
 mod words;
 
 use std::sync::Arc;
@@ -42,37 +42,38 @@ use async_trait::async_trait;
 
 use super::arguments::Arguments;
 use super::definition::{Definition, Risk};
-use super::shelf::{Shelf, Shelved};
+use super::resolve::{ResolvedTool, ToolSet};
 use crate::error::{Error, ErrorKind};
-use crate::family::Means;
+use crate::family::LoadContext;
 use crate::family::rights::{denied, rights};
 use crate::tool::{
-    Approval, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
+    Approval, ApprovalRequirement, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stopped,
+    Test,
 };
-use ground::Ground;
+use host_env::HostEnv;
+use invocation::{Around, Refusal, perform};
 use mask::Mask;
-use session::{Around, Refusal, perform};
 
-/// Creates the runner of `tool`; the tools that its steps use are on the `shelf`.
+/// Creates the runner of `tool`; the tools that its steps use are on the `tool_set`.
 pub(super) fn runner(
-    tool: Arc<Shelved>,
-    shelf: Arc<Shelf>,
-    means: &Means<'_>,
+    tool: Arc<ResolvedTool>,
+    tool_set: Arc<ToolSet>,
+    means: &LoadContext<'_>,
     level: Level,
 ) -> Arc<dyn Runner> {
     Arc::new(ShellRunner {
         stance: stance(&tool),
         tool,
-        shelf,
-        ground: ground(means, level),
+        tool_set,
+        host_env: host_env(means, level),
     })
 }
 
 /// Returns the settings of every call of a tool of that level.
-fn ground(means: &Means<'_>, level: Level) -> Ground {
+fn host_env(means: &LoadContext<'_>, level: Level) -> HostEnv {
     let config = means.config;
     let permissions = config.permissions_of(level);
-    Ground {
+    HostEnv {
         rights: rights(&permissions),
         cwd: config.cwd.clone(),
         home: config.home.clone(),
@@ -86,30 +87,30 @@ fn ground(means: &Means<'_>, level: Level) -> Ground {
 }
 
 /// Returns the tool's approval requirement, which is the same for every call.
-fn stance(tool: &Shelved) -> Stance {
+fn stance(tool: &ResolvedTool) -> ApprovalRequirement {
     let Definition { security, .. } = &tool.definition;
     let permissions = &security.required_permissions;
     let lines: Vec<String> = permissions
         .iter()
         .map(|one| format!("needs {one}"))
         .collect();
-    Stance {
+    ApprovalRequirement {
         reason: security.justification.clone(),
-        must_ask: tool.is_elevated,
-        needs_yes: tool.risk == Risk::Untagged,
+        always_prompt: tool.is_elevated,
+        requires_explicit_yes: tool.risk == Risk::Untagged,
         // Rights that the user does not have need an approval at each call, whatever else is
         // allowed.
         policy: tool.is_elevated.then_some(Rule::Prompt),
         details: (!lines.is_empty()).then(|| lines.join("\n")),
-        ..Stance::of_tier(tool.risk.tier())
+        ..ApprovalRequirement::of_tier(tool.risk.tier())
     }
 }
 
 struct ShellRunner {
-    tool: Arc<Shelved>,
-    shelf: Arc<Shelf>,
-    ground: Ground,
-    stance: Stance,
+    tool: Arc<ResolvedTool>,
+    tool_set: Arc<ToolSet>,
+    host_env: HostEnv,
+    stance: ApprovalRequirement,
 }
 
 impl ShellRunner {
@@ -132,7 +133,8 @@ impl Runner for ShellRunner {
 
     async fn preview(&self, call: &Call) -> Result<Option<String>, Error> {
         let arguments = self.arguments(call)?;
-        let previewed = preview::preview(&self.tool, &arguments, &self.shelf, &self.ground).await;
+        let previewed =
+            preview::preview(&self.tool, &arguments, &self.tool_set, &self.host_env).await;
         match previewed {
             Ok(text) => Ok(Some(text)),
             Err(refusal) => Err(refused(refusal)),
@@ -140,7 +142,7 @@ impl Runner for ShellRunner {
     }
 
     fn tests(&self) -> Vec<Test> {
-        tests::tests(&self.tool, &self.shelf, &self.ground, &self.stance)
+        tests::tests(&self.tool, &self.tool_set, &self.host_env, &self.stance)
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
@@ -152,12 +154,19 @@ impl Runner for ShellRunner {
         ctx.updates.send(Progress::Started);
         let around = Around {
             stop: ctx.cancel().clone(),
-            hurry: ctx.hurry(),
+            force_token: ctx.force_token(),
             updates: Some(ctx.updates.clone()),
             user: ctx.user.clone(),
             mask: Mask::default(),
         };
-        let performed = perform(&self.tool, &arguments, &self.shelf, &self.ground, around).await;
+        let performed = perform(
+            &self.tool,
+            &arguments,
+            &self.tool_set,
+            &self.host_env,
+            around,
+        )
+        .await;
         let duration = started.elapsed();
         match performed {
             Ok(report) if report.was_cancelled => {
@@ -187,7 +196,10 @@ fn refused(refusal: Refusal) -> Error {
 }
 
 /// Waits at the call's gate. Returns `Some` if the call was cancelled there.
-async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>, Error> {
+async fn never_started(
+    ctx: &CallCtx,
+    stance: &ApprovalRequirement,
+) -> Result<Option<Outcome>, Error> {
     if let Some(gate) = &ctx.gate {
         tokio::select! {
             passed = gate.pass(stance.clone()) => drop(passed?),

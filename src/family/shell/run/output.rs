@@ -12,10 +12,10 @@ use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
 use super::super::definition::{Output, OutputMode, StreamTo};
-use super::converse::Talk;
+use super::interactive::Talk;
+use super::invocation::Session;
 use super::mask::{Mask, MaskedStream};
 use super::report::{Ended, Text};
-use super::session::Session;
 use crate::process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
 use crate::tool::{Progress, Updates};
 
@@ -38,7 +38,7 @@ impl Session<'_> {
                 interaction,
                 name,
                 mask,
-                thinking: &self.thinking,
+                timer: &self.timer,
             }),
             _ => None,
         };
@@ -96,7 +96,7 @@ impl Session<'_> {
             StreamTo::Console | StreamTo::Function => Sink::Updates(self.updates.clone()),
             StreamTo::File => {
                 let own = self.temp.as_ref().map(|temp| temp.path());
-                let folder = own.unwrap_or(&self.ground.temp);
+                let folder = own.unwrap_or(&self.host_env.temp);
                 let safe = |c: char| if c.is_alphanumeric() { c } else { '-' };
                 let file: String = name.chars().map(safe).collect();
                 let path = folder.join(format!("{file}.log"));
@@ -189,7 +189,7 @@ struct Lines {
 }
 
 /// Limit of a line; a longer one is forwarded in parts.
-const LONGEST_LINE: usize = 64 << 10;
+const MAX_LINE_LEN: usize = 64 << 10;
 
 impl Lines {
     fn new(mask: &Mask, stream: Stream) -> Lines {
@@ -203,7 +203,7 @@ impl Lines {
     fn push(&mut self, bytes: &[u8]) -> String {
         self.begun.push_str(&self.masked.push(bytes));
         let end = self.begun.rfind('\n').map(|at| at + 1);
-        let end = end.or_else(|| (self.begun.len() > LONGEST_LINE).then_some(self.begun.len()));
+        let end = end.or_else(|| (self.begun.len() > MAX_LINE_LEN).then_some(self.begun.len()));
         let rest = self.begun.split_off(end.unwrap_or(0));
         std::mem::replace(&mut self.begun, rest)
     }

@@ -4,8 +4,8 @@
 //! must include them.
 
 use super::super::definition::Environment;
+use super::invocation::Session;
 use super::quote::{Outside, QuoteError};
-use super::session::Session;
 use crate::family::programs::is_dangerous_variable;
 
 impl Session<'_> {

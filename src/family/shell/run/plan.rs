@@ -4,7 +4,7 @@
 //! also waits for all earlier steps that are not parallel. If the two contradict, the named ones
 //! count: the order of the list is only the default.
 
-use super::super::circle::circle;
+use super::super::cycles::circle;
 use super::super::definition::Step;
 use super::template::{Names, Template};
 

@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::arguments::Arguments;
 use super::super::definition::{Command, Platform, Step, StepWork, Work};
-use super::super::shelf::{Shelf, Shelved};
-use super::ground::Ground;
+use super::super::resolve::{ResolvedTool, ToolSet};
+use super::host_env::HostEnv;
+use super::invocation::{Around, Folders, Refusal, Session};
 use super::mask::Mask;
 use super::outside::check_variables;
 use super::quote::{self, Dialect, Outside, Piece, variable};
-use super::session::{Around, Folders, Refusal, Session};
+use super::scheduler;
 use super::transform::shell_word;
-use super::walk;
 use super::words::words;
 
 /// Returns the commands of a call, masked.
@@ -25,22 +25,22 @@ use super::words::words;
 /// # Errors
 /// When nothing would be started.
 pub(crate) async fn preview(
-    tool: &Shelved,
+    tool: &ResolvedTool,
     arguments: &Arguments,
-    shelf: &Shelf,
-    ground: &Ground,
+    tool_set: &ToolSet,
+    host_env: &HostEnv,
 ) -> Result<String, Refusal> {
     let around = Around {
         stop: CancellationToken::new(),
-        hurry: CancellationToken::new(),
+        force_token: CancellationToken::new(),
         updates: None,
         user: None,
         mask: Mask::default(),
     };
     let definition = &tool.definition;
     let folders = Folders::Imagined;
-    let session = Session::open(definition, arguments, shelf, ground, around, folders).await?;
-    walk::plan_of(definition).map_err(Refusal::Impossible)?;
+    let session = Session::open(definition, arguments, tool_set, host_env, around, folders).await?;
+    scheduler::plan_of(definition).map_err(Refusal::Impossible)?;
     let shown = async {
         let mut page = String::new();
         match &definition.work {
@@ -136,9 +136,10 @@ impl Session<'_> {
                     all.push(pieces.map_err(|error| error.to_string())?);
                     let filled = self.shown_text(word).await?;
                     if !filled.is_empty() || word.is_empty() {
-                        shown.push(match is_harmless(&filled) {
-                            true => filled,
-                            false => shell_word(&filled),
+                        shown.push(if is_harmless(&filled) {
+                            filled
+                        } else {
+                            shell_word(&filled)
                         });
                     }
                 }
@@ -180,9 +181,12 @@ impl Session<'_> {
         let pieces = pieces.map_err(|error| error.to_string())?;
         let checked = quote::bash_with(&pieces, dialect, outside);
         checked.map_err(|error| error.to_string())?;
-        let plain = |piece: Piece| match is_harmless(&piece.text) {
-            true => Piece::raw(piece.text),
-            false => piece,
+        let plain = |piece: Piece| {
+            if is_harmless(&piece.text) {
+                Piece::raw(piece.text)
+            } else {
+                piece
+            }
         };
         let pieces: Vec<Piece> = pieces.into_iter().map(plain).collect();
         let quoted = quote::bash(&pieces, dialect).map_err(|error| error.to_string())?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::mask::Mask;
-use super::slot::StepFacts;
+use super::value::StepFacts;
 use crate::tool::{Block, Outcome};
 
 /// Result of a call.
@@ -132,9 +132,10 @@ impl Report {
     }
 
     pub(crate) fn is_error(&self) -> bool {
-        match self.timeout.is_some() || self.was_cancelled {
-            true => true,
-            false => self.exit_code() != 0 && !self.ignores_errors,
+        if self.timeout.is_some() || self.was_cancelled {
+            true
+        } else {
+            self.exit_code() != 0 && !self.ignores_errors
         }
     }
 
@@ -179,9 +180,10 @@ impl Report {
 
     /// Returns the outcome for the caller.
     pub(crate) fn outcome(&self, duration: Duration) -> Outcome {
-        let text = match self.is_error() {
-            true => self.failure().unwrap_or_default(),
-            false => self.output(|text| &text.shown),
+        let text = if self.is_error() {
+            self.failure().unwrap_or_default()
+        } else {
+            self.output(|text| &text.shown)
         };
         let mut content = vec![Block::Text { text }];
         for warning in &self.warnings {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::jail::{self, CONTAINER_PROGRAMS, Container};
+use super::invocation::Session;
 use super::launch::Launch;
 use super::report::Ended;
-use super::session::Session;
+use super::sandbox::{self, CONTAINER_PROGRAMS, Container};
 use super::step::Unit;
 use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
 use crate::tool::User;
@@ -93,12 +93,12 @@ impl Session<'_> {
         let spawn = Spawn {
             cwd: Some(cwd.clone()),
             env,
-            rights: self.ground.rights.clone(),
+            rights: self.host_env.rights.clone(),
             stdin,
             deadline: unit.timeout,
-            grace: self.ground.grace / 2,
+            grace: self.host_env.grace / 2,
             timeout_grace: TIMEOUT_GRACE,
-            hurry: Some(self.hurry.clone()),
+            force_token: Some(self.force_token.clone()),
             limits: Limits {
                 memory: resources.max_memory,
                 ..Limits::default()
@@ -106,12 +106,12 @@ impl Session<'_> {
             ..Spawn::new(program, &launch.args)
         };
         let security = &self.definition.security;
-        if !jail::is_contained(security) {
+        if !sandbox::is_contained(security) {
             if resources.max_memory.is_some() && !can_limit_trees() {
                 self.note(EACH_BY_ITSELF.to_owned());
             }
             return Ok(Start {
-                spawn: jail::confined(spawn, security)?,
+                spawn: sandbox::confined(spawn, security)?,
                 container: None,
             });
         }
@@ -121,7 +121,7 @@ impl Session<'_> {
                 "`isolation: container` needs podman or docker, and neither is installed; \
                  install one of them, or change the tool's `isolation`",
             )?,
-            image: &self.ground.container_image,
+            image: &self.host_env.container_image,
             name: container_name(),
             cwd: &cwd,
             folders: scratch
@@ -133,7 +133,7 @@ impl Session<'_> {
             max_memory: resources.max_memory,
         };
         Ok(Start {
-            spawn: jail::contained(spawn, &container, security),
+            spawn: sandbox::contained(spawn, &container, security),
             container: Some(Contained {
                 program: container.program,
                 name: container.name,

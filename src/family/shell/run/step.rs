@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::super::arguments::Arguments;
 use super::super::definition::{Command, Commands, Environment, ErrorHandling, Output, UseTool};
 use super::super::offer::Unavailable;
+use super::invocation::{Session, UnitWork, perform};
 use super::mask::Mask;
 use super::report::{Ended, Text};
-use super::session::{Session, UnitWork, perform};
 use crate::process::{End, SpawnError};
 
 /// One command or tool to run, with all its settings.
@@ -155,7 +155,7 @@ impl Session<'_> {
 
     /// Runs another tool, which gets only the values of `with` (spec cycod 133–136).
     async fn use_tool(&self, uses: &UseTool, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
-        let Some(tool) = self.shelf.get(&uses.tool) else {
+        let Some(tool) = self.tool_set.get(&uses.tool) else {
             return Ended::not_run(1, format!("there is no tool '{}'", uses.tool));
         };
         if let Some(unavailable) = Unavailable::of(&tool.definition) {
@@ -176,8 +176,8 @@ impl Session<'_> {
         let performed = perform(
             tool,
             &arguments,
-            self.shelf,
-            self.ground,
+            self.tool_set,
+            self.host_env,
             self.around(&stop),
         );
         let performed = Box::pin(performed);

@@ -83,12 +83,13 @@ fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) 
         return pieces.push(Piece::raw(yes.clone()));
     }
     let (name, is_guarded, is_fixed, format) = described(reference, definition);
-    let piece = match is_guarded && !reference.is_raw {
-        true => Piece {
+    let piece = if is_guarded && !reference.is_raw {
+        Piece {
             is_fixed,
             ..Piece::guarded(STAND_IN, name)
-        },
-        false => Piece::raw(STAND_IN),
+        }
+    } else {
+        Piece::raw(STAND_IN)
     };
     let Some(format) = format else {
         return pieces.push(piece);

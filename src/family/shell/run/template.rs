@@ -69,9 +69,10 @@ impl Template {
             literal.push_str(before);
             // A `$` that ends the previous reference does not start an expansion of the shell.
             let is_shells = before.ends_with('$');
-            let found = match is_shells {
-                true => None,
-                false => reference(&at[1..], names),
+            let found = if is_shells {
+                None
+            } else {
+                reference(&at[1..], names)
             };
             match found {
                 Some((reference, length)) => {

@@ -8,19 +8,19 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::super::definition::{Platform, TestCase};
-use super::super::shelf::{Shelf, Shelved};
-use super::ground::Ground;
-use super::trial::{Verdict, test_tool};
+use super::super::resolve::{ResolvedTool, ToolSet};
+use super::host_env::HostEnv;
+use super::self_test::{Verdict, test_tool};
 use super::{never_started, reason, stopped};
 use crate::error::Error;
-use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Runner, Stance, Test};
+use crate::tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Progress, Runner, Test};
 
 /// Returns the tests of a tool.
 pub(super) fn tests(
-    tool: &Arc<Shelved>,
-    shelf: &Arc<Shelf>,
-    ground: &Ground,
-    stance: &Stance,
+    tool: &Arc<ResolvedTool>,
+    tool_set: &Arc<ToolSet>,
+    host_env: &HostEnv,
+    stance: &ApprovalRequirement,
 ) -> Vec<Test> {
     let cases = tool.definition.tests.iter();
     let test = |case: &TestCase| Test {
@@ -29,8 +29,8 @@ pub(super) fn tests(
         skipped: skipped(case),
         runner: Arc::new(TestRunner {
             tool: tool.clone(),
-            shelf: shelf.clone(),
-            ground: ground.clone(),
+            tool_set: tool_set.clone(),
+            host_env: host_env.clone(),
             stance: stance.clone(),
             case: case.clone(),
         }),
@@ -48,10 +48,10 @@ fn skipped(case: &TestCase) -> Option<String> {
 }
 
 struct TestRunner {
-    tool: Arc<Shelved>,
-    shelf: Arc<Shelf>,
-    ground: Ground,
-    stance: Stance,
+    tool: Arc<ResolvedTool>,
+    tool_set: Arc<ToolSet>,
+    host_env: HostEnv,
+    stance: ApprovalRequirement,
     case: TestCase,
 }
 
@@ -74,8 +74,8 @@ impl Runner for TestRunner {
         let trial = test_tool(
             &self.tool,
             &self.case,
-            &self.shelf,
-            &self.ground,
+            &self.tool_set,
+            &self.host_env,
             ctx.cancel(),
         )
         .await;

@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::super::arguments::Arguments;
 use super::super::definition::{Datum, Definition, Parameter};
-use super::order::in_order;
+use super::defaults::in_order;
 use super::quote::Piece;
-use super::slot::{Slot, StepFacts, chosen, is_truthy, joined, plain, written};
 use super::template::{Head, Names, Part, Reference, Tail, Template};
 use super::transform::Transform;
+use super::value::{Slot, StepFacts, chosen, is_truthy, joined, plain, written};
 use crate::engine::{Engine, ExpressionError};
 use crate::process::inherited;
 

@@ -46,8 +46,9 @@ pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {
         }
     }
     words.extend(word);
-    match words.is_empty() {
-        true => Err("it is empty".to_owned()),
-        false => Ok(words),
+    if words.is_empty() {
+        Err("it is empty".to_owned())
+    } else {
+        Ok(words)
     }
 }

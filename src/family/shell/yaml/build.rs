@@ -11,10 +11,10 @@ use super::{Entry, Node, Scalar, Value};
 use crate::family::shell::definition::Place;
 
 /// Limit of nodes, far above any real tool; each node takes some hundred bytes.
-const MOST_NODES: usize = 100_000;
+const MAX_NODES: usize = 100_000;
 
 /// Limit of nesting, far above any real tool and far below what the stack allows.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Reason why the tree is missing, or differs from what the author means.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +29,8 @@ pub(crate) struct Broken {
 pub(crate) fn parse(text: &str) -> Result<(Option<Node>, Vec<Broken>), Broken> {
     let mut options = Options::default();
     options.set_emit_comments(false);
-    options.block_nesting_limit = DEEPEST;
-    options.flow_nesting_limit = DEEPEST;
+    options.block_nesting_limit = MAX_DEPTH;
+    options.flow_nesting_limit = MAX_DEPTH;
     let mut builder = Builder {
         events: Parser::new_from_str_with_options(text, options),
         anchors: HashMap::new(),
@@ -85,7 +85,7 @@ impl<'a> Builder<'a> {
         let place = place(span);
         let before = self.nodes;
         self.count(1, place)?;
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(too_much("it is nested too deeply", place));
         }
         let (value, anchor) = match event {
@@ -187,9 +187,10 @@ impl<'a> Builder<'a> {
 
     fn count(&mut self, nodes: usize, place: Place) -> Result<(), Broken> {
         self.nodes += nodes;
-        match self.nodes > MOST_NODES {
-            true => Err(too_much("it holds too many values", place)),
-            false => Ok(()),
+        if self.nodes > MAX_NODES {
+            Err(too_much("it holds too many values", place))
+        } else {
+            Ok(())
         }
     }
 }

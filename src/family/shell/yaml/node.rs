@@ -60,9 +60,10 @@ impl Scalar {
         let digits = self.text.trim_start_matches(['-', '+']);
         let has_zeros =
             digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
-        match has_zeros {
-            true => None,
-            false => Number::parse(&self.text),
+        if has_zeros {
+            None
+        } else {
+            Number::parse(&self.text)
         }
     }
 
@@ -170,9 +171,7 @@ impl Node {
         };
         let number = Number::parse(digits)?.to_f64() * f64::from(1u32 << scale);
         // Exact up to 8 petabytes; larger sizes are refused.
-        (1.0..=MOST_BYTES)
-            .contains(&number)
-            .then_some(number as u64)
+        (1.0..=MAX_BYTES).contains(&number).then_some(number as u64)
     }
 
     /// Returns the texts of a list, or a single one.
@@ -195,4 +194,4 @@ impl Node {
     }
 }
 
-const MOST_BYTES: f64 = (1u64 << 53) as f64;
+const MAX_BYTES: f64 = (1u64 << 53) as f64;

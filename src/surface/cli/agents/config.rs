@@ -39,7 +39,7 @@ pub(super) struct Args {
     #[arg(value_enum)]
     agent: Agent,
 
-    /// For whom: everybody in this project, you in all projects, or (Claude Code) you in this one
+    /// Scope: all users of this project, you in all projects, or (Claude Code) you in this one
     /// [default: project; codex: user]
     #[arg(long, value_enum)]
     scope: Option<Scope>,
@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(long)]
     remove: bool,
 
-    /// What the server is called there
+    /// Name of the server there
     #[arg(long, value_name = "NAME", default_value = "haft")]
     name: String,
 
@@ -82,11 +82,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "BOOL")]
     always_load: Option<bool>,
 
-    /// How long the start may take (Codex) [default: 60s]
+    /// Longest time that the start may take (Codex) [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     startup_timeout: Option<Duration>,
 
-    /// How long a call may take (Codex, opencode, Claude Code, Gemini CLI)
+    /// Longest time that a call may take (Codex, opencode, Claude Code, Gemini CLI)
     /// [default: 10m for Codex and opencode]
     #[arg(long, value_name = "TIME", value_parser = time)]
     tool_timeout: Option<Duration>,
@@ -141,9 +141,10 @@ impl Args {
         let makes_token = self.write && !self.no_token && self.token_env.is_none();
         // A file that others check out must not contain a secret.
         let makes_token = makes_token && scope != Scope::Project;
-        let kept = match makes_token {
-            true => agents::token(place, &self.name)?.filter(|text| store.find(text).is_some()),
-            false => None,
+        let kept = if makes_token {
+            agents::token(place, &self.name)?.filter(|text| store.find(text).is_some())
+        } else {
+            None
         };
         let server = |token| Server::Http {
             url: url.to_owned(),
@@ -151,9 +152,10 @@ impl Args {
         };
         // Fails for an unsupported setting before a token is created.
         let variable = self.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
-        let by_variable = match self.no_token {
-            true => HttpToken::None,
-            false => HttpToken::Variable(variable.to_owned()),
+        let by_variable = if self.no_token {
+            HttpToken::None
+        } else {
+            HttpToken::Variable(variable.to_owned())
         };
         let mut entry = server(by_variable).entry(self.agent, &self.settings())?;
         let mut made = None;

@@ -17,7 +17,7 @@ use crate::surface::stdout::Out;
 /// Show where each agent looks for servers, and whether haft is there
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What the server is called there
+    /// Name of the server there
     #[arg(long, value_name = "NAME", default_value = "haft")]
     name: String,
 
@@ -72,7 +72,7 @@ impl Args {
             out.write_all(page.as_bytes())?;
         }
         out.flush()?;
-        let ink = crate::render::ink::Ink::for_stderr();
+        let ink = crate::render::style::Ink::for_stderr();
         for trouble in rows.iter().filter_map(|row| row.trouble.as_ref()) {
             say(&problem::error(trouble, ink));
         }

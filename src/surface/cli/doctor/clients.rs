@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::registry::Catalog;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::mcp::{self, ListedTool};
 use crate::tool::schema::{below, inner_schemas};
@@ -455,7 +455,7 @@ fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec
     for (key, value) in fields {
         let at = below(at, key);
         match value {
-            Value::Object(named) if NAMED.contains(&key.as_str()) => {
+            Value::Object(named) if SCHEMA_MAP_KEYWORDS.contains(&key.as_str()) => {
                 for (name, inner) in named {
                     search(inner, &below(&at, name), depth + 1, levels, found);
                 }
@@ -474,7 +474,7 @@ fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec
 }
 
 /// Keywords that hold schemas by name.
-const NAMED: [&str; 5] = [
+const SCHEMA_MAP_KEYWORDS: [&str; 5] = [
     "$defs",
     "definitions",
     "dependentSchemas",

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::render::text;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, nearest};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, suggest};
 
 /// Approval rules that apply now.
 pub(super) struct Approving {
@@ -116,7 +116,7 @@ fn neither(written: &str, catalog: &Catalog) -> Error {
     let known = modes.clone().chain(["reset"]);
     let tools = catalog.tools().map(|tool| tool.name.as_str());
     let error = Error::new(ErrorKind::Usage, text);
-    match nearest(written, known.chain(tools)) {
+    match suggest(written, known.chain(tools)) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => {
             let modes: Vec<_> = modes.collect();

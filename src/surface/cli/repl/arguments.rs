@@ -17,9 +17,10 @@ use crate::tool::Tool;
 /// # Errors
 /// [`ErrorKind::Usage`] for text that is neither JSON nor words of these kinds.
 pub(super) fn read(text: &str, tool: &Tool) -> Result<Box<RawValue>, Error> {
-    let input = match text.starts_with('{') {
-        true => Input::read(Some(text), &[]),
-        false => pairs(text, tool).and_then(|pairs| Input::read(None, &pairs)),
+    let input = if text.starts_with('{') {
+        Input::read(Some(text), &[])
+    } else {
+        pairs(text, tool).and_then(|pairs| Input::read(None, &pairs))
     };
     input
         .and_then(|input| input.typed_by(tool))
@@ -66,9 +67,10 @@ fn is_value(word: &str, option: &str, tool: &Tool) -> bool {
     let schema = &tool.input_schema;
     let declared = property(schema, option, schema);
     let is_switch = declared.is_some_and(|declared| is_switch(declared, schema));
-    match is_switch {
-        true => matches!(word, "true" | "false"),
-        false => !word.starts_with("--"),
+    if is_switch {
+        matches!(word, "true" | "false")
+    } else {
+        !word.starts_with("--")
     }
 }
 

@@ -3,7 +3,7 @@
 //! Help, completion and the parser share this table.
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::nearest;
+use crate::tool::suggest;
 
 /// A command of the repl.
 pub(super) struct Command {
@@ -136,7 +136,7 @@ pub(super) fn get(name: &str) -> Result<&'static Command, Error> {
     find(name).ok_or_else(|| {
         let error = Error::new(ErrorKind::Usage, format!("there is no command `/{name}`"));
         let names = ALL.iter().map(|command| command.name);
-        match nearest(name, names) {
+        match suggest(name, names) {
             Some(near) => error.with_hint(format!("did you mean `/{near}`?")),
             None => error.with_hint("`/help` lists them"),
         }

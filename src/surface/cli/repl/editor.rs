@@ -19,11 +19,11 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::task::JoinHandle;
 
 use super::complete::Tab;
+use super::completion_data::Known;
 use super::highlight::Painter;
-use super::known::Known;
 use super::prompt::{self, HaftPrompt};
 use super::{history, line};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::say;
 
@@ -134,9 +134,10 @@ impl Editor {
             None => editor,
         };
         // Without colours a hint would look like typed text.
-        match self.ink.is_on() {
-            true => editor.with_hinter(Box::new(hinter())),
-            false => editor,
+        if self.ink.is_on() {
+            editor.with_hinter(Box::new(hinter()))
+        } else {
+            editor
         }
     }
 }
@@ -188,9 +189,10 @@ struct Whole;
 
 impl Validator for Whole {
     fn validate(&self, line: &str) -> ValidationResult {
-        match line::is_open(line) {
-            true => ValidationResult::Incomplete,
-            false => ValidationResult::Complete,
+        if line::is_open(line) {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Complete
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::commands::{self, Command};
 use crate::error::Error;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 
 const LINES: &str = "\
 NAME                             call a tool
@@ -37,13 +37,14 @@ fn row(command: &Command, ink: Ink) -> String {
     let usage = format!("/{} {}", command.name, command.usage);
     // A long usage gets its own line.
     let (usage, about) = (usage.trim_end(), command.about);
-    match usage.len() <= 30 {
-        true => format!(
+    if usage.len() <= 30 {
+        format!(
             "{}{:pad$}{about}\n",
             ink.bold(usage),
             "",
             pad = 33 - usage.len()
-        ),
-        false => format!("{}\n{:33}{about}\n", ink.bold(usage), ""),
+        )
+    } else {
+        format!("{}\n{:33}{about}\n", ink.bold(usage), "")
     }
 }

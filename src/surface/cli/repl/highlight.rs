@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use reedline::{Color, Highlighter, StyledText};
 
 use super::commands;
-use super::known::Known;
+use super::completion_data::Known;
 
 pub(super) struct Painter {
     pub(super) known: Arc<Known>,
@@ -24,9 +24,10 @@ impl Highlighter for Painter {
             Some(command) => commands::find(command).is_some(),
             None => self.known.tool(first.trim_start()).is_some(),
         };
-        let style = match is_known {
-            true => Color::Green.bold(),
-            false => Color::Default.normal(),
+        let style = if is_known {
+            Color::Green.bold()
+        } else {
+            Color::Default.normal()
         };
         let mut styled = StyledText::new();
         styled.push((style, first.to_owned()));

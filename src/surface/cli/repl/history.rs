@@ -10,7 +10,7 @@ use reedline::{FileBackedHistory, History, SearchDirection, SearchQuery};
 use crate::config::Config;
 
 /// Maximum number of lines in the history.
-const MOST: usize = 1000;
+const MAX_LINES: usize = 1000;
 
 /// Returns the path of the file, and creates the file if need be. Arguments may be secret, so only
 /// its owner can read it.
@@ -33,7 +33,7 @@ pub(super) fn file(config: &Config) -> io::Result<PathBuf> {
 
 /// Opens the history file; `None` makes the line editor keep its history in memory.
 pub(super) fn open(file: Option<&Path>) -> Option<Box<dyn History>> {
-    let history = FileBackedHistory::with_file(MOST, file?.to_owned());
+    let history = FileBackedHistory::with_file(MAX_LINES, file?.to_owned());
     Some(Box::new(history.ok()?))
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::dispatch::Next;
 use super::editor::{Draft, Editor, Read, Reading};
 use super::history;
-use super::obey::Next;
-use super::shell::{Happening, Shell};
+use super::state::{Happening, Shell};
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 
 /// Delay after which the prompt appears although tools are still loading.
-const PATIENCE: Duration = Duration::from_millis(300);
+const LOAD_WAIT: Duration = Duration::from_millis(300);
 
 /// Timeout for stopping a line editor, whose terminal may be gone.
 const STOPPING: Duration = Duration::from_millis(500);
@@ -23,7 +23,7 @@ pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
         history: remembered(shell),
         ink: shell.session.err,
     };
-    match timeout(PATIENCE, shell.happening()).await {
+    match timeout(LOAD_WAIT, shell.happening()).await {
         Ok(happening) => shell.heed(happening).await?,
         Err(_) => say("the tools are still loading; what you call waits for them\n"),
     }

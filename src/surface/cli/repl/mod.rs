@@ -7,19 +7,19 @@ mod approving;
 mod arguments;
 mod commands;
 mod complete;
-mod conversation;
+mod completion_data;
+mod dispatch;
 mod editor;
 mod help;
 mod highlight;
 mod history;
 mod interactive;
-mod known;
 mod line;
-mod news;
-mod obey;
+mod notifications;
 mod prompt;
 mod script;
-mod shell;
+mod session;
+mod state;
 mod words;
 
 use std::fs::File;
@@ -27,12 +27,12 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use super::call;
-use super::calling::{Form, Frame, Manner};
+use super::context::CommandContext;
 use super::exit::Failure;
 use super::flags::Approval;
-use super::session::Session;
+use super::run_call::{CallOptions, Form, Frame};
 use crate::config::Flags;
-use shell::Shell;
+use state::Shell;
 
 /// Timeout for leaving, after which running work is killed.
 const LEAVING: Duration = Duration::from_millis(500);
@@ -95,31 +95,37 @@ impl Args {
         }
     }
 
-    pub(super) async fn run(&self, session: &mut Session<'_>, input: File) -> Result<u8, Failure> {
+    pub(super) async fn run(
+        &self,
+        session: &mut CommandContext<'_>,
+        input: File,
+    ) -> Result<u8, Failure> {
         let has_terminal = session.is_attended && io::stderr().is_terminal();
-        session.patience = LEAVING;
+        session.shutdown_timeout = LEAVING;
         if has_terminal {
-            session.has_later();
+            session.supports_pending_actions();
         }
         let manner = self.manner(has_terminal && session.out.is_terminal());
         let mut shell = Shell::start(self, manner, has_terminal, session)?;
-        let ended = match has_terminal {
-            true => interactive::run(&mut shell).await,
-            false => script::run(&mut shell, input).await,
+        let ended = if has_terminal {
+            interactive::run(&mut shell).await
+        } else {
+            script::run(&mut shell, input).await
         };
         shell.leave().await;
         ended
     }
 
-    fn manner(&self, is_drawn: bool) -> Manner {
-        let form = match is_drawn && !self.plain {
-            true => Form::Drawn(Frame {
+    fn manner(&self, is_drawn: bool) -> CallOptions {
+        let form = if is_drawn && !self.plain {
+            Form::Drawn(Frame {
                 expanded: self.expanded,
                 width: None,
-            }),
-            false => Form::Text,
+            })
+        } else {
+            Form::Text
         };
-        Manner {
+        CallOptions {
             form,
             timeout: self.timeout,
         }

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader};
 
 use tokio::sync::mpsc;
 
+use super::dispatch::Next;
 use super::line;
-use super::obey::Next;
-use super::shell::Shell;
+use super::state::Shell;
 use crate::surface::cli::exit::{CANCELLED, FAILURE, Failure, SUCCESS};
 
 /// Runs the lines. The exit code is that of a failure if one of them failed.

@@ -43,7 +43,7 @@ enum What {
     Rest(With<rest::Args>),
 }
 
-/// What every server can be told.
+/// Options of every server.
 #[derive(clap::Args, Clone, Debug, Default)]
 struct How {
     #[command(flatten)]

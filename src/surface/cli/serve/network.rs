@@ -9,7 +9,7 @@ use crate::surface::cli::exit::{Failure, say};
 /// As typed.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Network {
-    /// Where to listen: HOST:PORT, PORT, unix:/PATH or unix (a socket in the runtime directory)
+    /// Address to listen on: HOST:PORT, PORT, unix:/PATH or unix (a socket in the runtime directory)
     /// [default: 127.0.0.1:4238]
     #[arg(long, value_name = "ADDR")]
     listen: Option<ListenAddress>,
@@ -34,7 +34,7 @@ pub(super) struct Network {
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
 
-    /// Do not watch the tools' files: what changes counts when somebody asks for a refresh
+    /// Do not watch the tools' files: changes count after a refresh
     #[arg(long)]
     no_watch: bool,
 }
@@ -43,9 +43,10 @@ impl Network {
     pub(super) fn followed_by(&self, later: &Network) -> Network {
         let (earlier, later) = (self.clone(), later.clone());
         let says_token = later.no_token || later.token_file.is_some();
-        let (no_token, token_file) = match says_token {
-            true => (later.no_token, later.token_file),
-            false => (earlier.no_token, earlier.token_file),
+        let (no_token, token_file) = if says_token {
+            (later.no_token, later.token_file)
+        } else {
+            (earlier.no_token, earlier.token_file)
         };
         Network {
             listen: later.listen.or(earlier.listen),

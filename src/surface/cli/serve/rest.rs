@@ -9,7 +9,7 @@ use super::web;
 use crate::config::Flags;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::CallBook;
+use crate::surface::http::CallObserver;
 use crate::surface::{page, rest};
 
 /// Serve the tools over REST, with events and an OpenAPI description
@@ -40,7 +40,7 @@ impl Args {
 
 /// Returns a router for REST, sessions and the web page, and an observer for the calls of other
 /// surfaces. The page itself needs no token; it prompts for one.
-pub(super) fn with_page(web: &web::Web) -> (Router, Arc<dyn CallBook>) {
+pub(super) fn with_page(web: &web::Web) -> (Router, Arc<dyn CallObserver>) {
     let (api, book) = rest::router(&web.host, &web.stop);
     let sessions = rest::sessions_router(&web.sessions, &web.stop);
     let router = web.for_clients(api.merge(sessions)).merge(page::router());

@@ -8,14 +8,14 @@ use axum::Router;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_runs::Sessions;
 use crate::audit::{Caller, Event};
 use crate::config::{Config, Flags, Serve};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::render;
-use crate::render::ink::Ink;
-use crate::sessions::Sessions;
+use crate::render::style::Ink;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
@@ -113,8 +113,14 @@ pub(super) async fn run(
     } = web;
     let _watching = host.config().serve.watch.then(|| host.watch());
     let loading = tokio::spawn(load(host.clone()));
-    let patience = FINISHING + grace + STOPPING + READING;
-    let server = http::serve(listening, router, connections, stop.clone(), patience);
+    let shutdown_timeout = FINISHING + grace + STOPPING + READING;
+    let server = http::serve(
+        listening,
+        router,
+        connections,
+        stop.clone(),
+        shutdown_timeout,
+    );
     let server = tokio::spawn(server);
     signals.next().await;
     say("stopping; once more does not wait for calls that run\n");
@@ -160,9 +166,10 @@ fn token(serve: &Serve, bound: Option<SocketAddr>) -> Result<Option<String>, Err
             "leave out --no-token, or remove `serve.token` from the configuration and HAFT_SERVE_TOKEN",
         ));
     }
-    match http::is_loopback(bound) || serve.allow_anyone {
-        true => Ok(None),
-        false => Err(http::reachable_by_others(bound)),
+    if http::is_loopback(bound) || serve.allow_anyone {
+        Ok(None)
+    } else {
+        Err(http::reachable_by_others(bound))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::tty::{Heard, Tty};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::surface::stdout::Size;
@@ -18,9 +18,10 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     let room = size.map_or(Room::of(0, 0), |size| Room::of(size.columns, size.rows));
     let (lines, is_cut) = question(request, room, ink);
     say(&lines);
-    let choice = match is_cut {
-        true => "Approve or Deny? [a/d, v: view all] ",
-        false => "Approve or Deny? [a/d] ",
+    let choice = if is_cut {
+        "Approve or Deny? [a/d, v: view all] "
+    } else {
+        "Approve or Deny? [a/d] "
     };
     loop {
         // Standard error is not locked while the user thinks, since the message about Ctrl-C goes

@@ -7,11 +7,11 @@ mod approval;
 mod keys;
 mod line;
 mod notices;
-mod paint;
 mod prompt;
+mod prompt_view;
 mod sequences;
-mod show;
 mod tty;
+mod widget;
 
 use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
@@ -24,12 +24,12 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::progress::Spinner;
 use crate::config::Config;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::tool::{
-    Answer, ApprovalRequest, Approver, Canvas, Decision, Notice, Question, Screen, Told,
-    UserInterface, Widget,
+    Answer, ApprovalRequest, Approver, Decision, Notification, NotificationFrom, Question, Screen,
+    UserInterface, Widget, WidgetSurface,
 };
-use crate::workshop::Desk;
+use crate::tool_files::EditorDraft;
 use notices::Notices;
 
 /// Terminal that haft was started at. Clones share it.
@@ -39,7 +39,7 @@ pub(super) struct Terminal(Arc<Inner>);
 struct Inner {
     spinner: Option<Spinner>,
     ink: Ink,
-    desk: Desk,
+    desk: EditorDraft,
     screen: Screen,
     /// True if tools may prompt, as far as this is known at the start.
     may_ask: bool,
@@ -61,7 +61,7 @@ impl Terminal {
             notices: Mutex::new(Notices::new(spinner.clone(), ink)),
             spinner,
             ink,
-            desk: Desk::new(config, None),
+            desk: EditorDraft::new(config, None),
             screen: config.screen,
             may_ask: is_attended && io::stderr().is_terminal(),
             turn: Arc::default(),
@@ -118,12 +118,14 @@ impl UserInterface for Terminal {
         put.await.unwrap_or(Answer::Dismissed)
     }
 
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: NotificationFrom) {
         let mut notices = self.0.notices();
         match notice.what {
-            Told::Notify { message, level } => notices.say(&notice.from.tool, &message, level),
-            Told::Status { key, text } => notices.status(key, text),
-            Told::EditorText { text } => notices.editor_text = text,
+            Notification::Notify { message, level } => {
+                notices.say(&notice.from.tool, &message, level)
+            }
+            Notification::Status { key, text } => notices.status(key, text),
+            Notification::EditorText { text } => notices.editor_text = text,
         }
     }
 
@@ -131,12 +133,12 @@ impl UserInterface for Terminal {
         self.0.notices().editor_text.clone()
     }
 
-    fn canvas(&self) -> Option<Canvas> {
-        self.has_user().then(|| show::canvas(&self.0)).flatten()
+    fn canvas(&self) -> Option<WidgetSurface> {
+        self.has_user().then(|| widget::canvas(&self.0)).flatten()
     }
 
     async fn show(&self, mut widget: Widget) {
-        let Some(board) = show::Board::new(&widget) else {
+        let Some(board) = widget::Board::new(&widget) else {
             return;
         };
         let board = Arc::new(board);
@@ -184,7 +186,7 @@ impl Drop for Stage {
         let inner = &self.terminal.0;
         inner.notices().release();
         if let Some(spinner) = &inner.spinner {
-            spinner.go_on();
+            spinner.resume();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::surface::cli::progress::Spinner;

@@ -8,22 +8,22 @@ use std::os::fd::OwnedFd;
 
 use super::keys::Key;
 use super::line::Line;
-use super::paint::{Frame, room};
+use super::prompt_view::{Frame, room};
 use super::tty::{Heard, Tty};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::tool::consent::FRAME;
-use crate::tool::{Answer, Asked, Question};
-use crate::workshop::{Desk, Edited};
+use crate::tool::{Answer, Prompt, Question};
+use crate::tool_files::{Edited, EditorDraft};
 
 /// Maximum number of options on the screen.
-const MOST_OPTIONS: usize = 10;
+const MAX_OPTIONS: usize = 10;
 
 /// Asks until the user answers or `wake` fires.
 pub(super) fn ask(
     question: &Question,
-    desk: &Desk,
+    desk: &EditorDraft,
     ink: Ink,
     wake: &OwnedFd,
 ) -> io::Result<Answer> {
@@ -31,17 +31,19 @@ pub(super) fn ask(
     let mut terminal = Tty::by_keys()?;
     let tool = text::name(&question.from.tool);
     let (title, more) = match &question.what {
-        Asked::Confirm { title, message } => (title, message.as_str()),
-        Asked::Select { title, .. } | Asked::Input { title, .. } | Asked::Editor { title, .. } => {
-            (title, "")
-        }
+        Prompt::Confirm { title, message } => (title, message.as_str()),
+        Prompt::Select { title, .. }
+        | Prompt::Input { title, .. }
+        | Prompt::Editor { title, .. } => (title, ""),
     };
     say(&head(&tool, title, more, ink));
     match &question.what {
-        Asked::Select { options, .. } => Choice::of(options, ink).run(&mut terminal, wake),
-        Asked::Confirm { .. } => confirm(&mut terminal, ink, wake),
-        Asked::Input { placeholder, .. } => input(&mut terminal, placeholder.as_deref(), ink, wake),
-        Asked::Editor { prefill, .. } => {
+        Prompt::Select { options, .. } => Choice::of(options, ink).run(&mut terminal, wake),
+        Prompt::Confirm { .. } => confirm(&mut terminal, ink, wake),
+        Prompt::Input { placeholder, .. } => {
+            input(&mut terminal, placeholder.as_deref(), ink, wake)
+        }
+        Prompt::Editor { prefill, .. } => {
             // The editor needs the terminal's original mode.
             drop(terminal);
             Ok(edit(desk, prefill.as_deref().unwrap_or_default(), ink))
@@ -100,9 +102,10 @@ fn input(
     let example = placeholder.map(text::first_line).unwrap_or_default();
     loop {
         let (shown, cursor) = line.view(room().saturating_sub(2));
-        let shown = match line.text().is_empty() {
-            true => ink.dim(&example).to_string(),
-            false => shown,
+        let shown = if line.text().is_empty() {
+            ink.dim(&example).to_string()
+        } else {
+            shown
         };
         frame.draw(
             &[format!("{} {shown}", ink.hint("❯"))],
@@ -127,7 +130,7 @@ fn input(
     }
 }
 
-fn edit(desk: &Desk, prefill: &str, ink: Ink) -> Answer {
+fn edit(desk: &EditorDraft, prefill: &str, ink: Ink) -> Answer {
     let edited = desk.lay("answer", "md", prefill).and_then(|draft| {
         let edited = desk.edit(&draft, prefill);
         desk.clear(&draft);
@@ -137,9 +140,10 @@ fn edit(desk: &Desk, prefill: &str, ink: Ink) -> Answer {
         Ok(Edited::Same) => Answer::Text(prefill.to_owned()),
         Ok(Edited::Changed(text)) => {
             // Editors add a line break at the end, so remove it unless the original text had one.
-            let text = match prefill.ends_with('\n') {
-                true => text,
-                false => text.strip_suffix('\n').map_or(text.clone(), str::to_owned),
+            let text = if prefill.ends_with('\n') {
+                text
+            } else {
+                text.strip_suffix('\n').map_or(text.clone(), str::to_owned)
             };
             Answer::Text(text)
         }
@@ -205,8 +209,8 @@ impl<'a> Choice<'a> {
             Key::Up => self.at -= 1,
             Key::Down if self.at >= last => self.at = 0,
             Key::Down => self.at += 1,
-            Key::PageUp => self.at = self.at.saturating_sub(MOST_OPTIONS),
-            Key::PageDown => self.at = (self.at + MOST_OPTIONS).min(last),
+            Key::PageUp => self.at = self.at.saturating_sub(MAX_OPTIONS),
+            Key::PageDown => self.at = (self.at + MAX_OPTIONS).min(last),
             Key::LineStart => self.at = 0,
             Key::LineEnd => self.at = last,
             key => {
@@ -225,15 +229,17 @@ impl<'a> Choice<'a> {
     }
 
     fn lines(&self) -> Vec<String> {
-        let from = self.at.saturating_sub(MOST_OPTIONS - 1);
-        let shown = self.left.iter().enumerate().skip(from).take(MOST_OPTIONS);
+        let from = self.at.saturating_sub(MAX_OPTIONS - 1);
+        let shown = self.left.iter().enumerate().skip(from).take(MAX_OPTIONS);
         let mut lines: Vec<String> = shown
-            .map(|(place, &option)| match place == self.at {
-                true => self
-                    .ink
-                    .hint(format!("❯ {}", self.labels[option]))
-                    .to_string(),
-                false => format!("  {}", self.labels[option]),
+            .map(|(place, &option)| {
+                if place == self.at {
+                    self.ink
+                        .hint(format!("❯ {}", self.labels[option]))
+                        .to_string()
+                } else {
+                    format!("  {}", self.labels[option])
+                }
             })
             .collect();
         let filter = self.filter.text();
@@ -242,7 +248,7 @@ impl<'a> Choice<'a> {
             left if left < self.options.len() => {
                 format!("`{filter}`: {left} of {}", self.options.len())
             }
-            all if all > MOST_OPTIONS => format!("{all} to choose from; type to narrow them down"),
+            all if all > MAX_OPTIONS => format!("{all} to choose from; type to narrow them down"),
             _ => return lines,
         };
         lines.push(self.ink.dim(count).to_string());

@@ -5,7 +5,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum length of a character in bytes. Even the emoji of a family are shorter.
-const LONGEST: usize = 128;
+const MAX_SEQUENCE_LEN: usize = 128;
 
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -48,7 +48,7 @@ fn character(bytes: &[u8]) -> Option<usize> {
     if first < 0x20 || first == 0x7f {
         return Some(1);
     }
-    let most = &bytes[..bytes.len().min(LONGEST)];
+    let most = &bytes[..bytes.len().min(MAX_SEQUENCE_LEN)];
     let text = match std::str::from_utf8(most) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&most[..error.valid_up_to()]).unwrap_or_default(),

@@ -19,7 +19,7 @@ use super::keys::{self, Key};
 use super::sequences;
 
 /// Maximum gap between the bytes of one key. A longer gap means that the key is complete.
-const TOGETHER: Duration = Duration::from_millis(50);
+const KEY_SEQUENCE_WINDOW: Duration = Duration::from_millis(50);
 
 /// Terminal of this process, in the mode that a prompt needs.
 pub(super) struct Tty {
@@ -126,7 +126,7 @@ impl Tty {
                 self.bytes.drain(..length);
                 return Ok(Heard::This(key));
             }
-            let limit = (!self.bytes.is_empty()).then_some(TOGETHER);
+            let limit = (!self.bytes.is_empty()).then_some(KEY_SEQUENCE_WINDOW);
             match self.more(wake, None, limit)? {
                 Heard::This(Came::Bytes | Came::News) => {}
                 // No bytes follow, so the key is shorter than it could have been.
@@ -153,7 +153,7 @@ impl Tty {
                 return Ok(Heard::This(Some(self.take(length))));
             }
             let is_begun = !self.bytes.is_empty() && !sequences::is_paste(&self.bytes);
-            match self.more(wake, Some(news), is_begun.then_some(TOGETHER))? {
+            match self.more(wake, Some(news), is_begun.then_some(KEY_SEQUENCE_WINDOW))? {
                 Heard::This(Came::Bytes) => {}
                 Heard::This(Came::News) => return Ok(Heard::This(None)),
                 // No bytes follow, so the key is shorter than it could have been.

@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 use super::text::in_words;
 use super::{Count, Reporter};
 use crate::tool::Problem;
-use crate::trial::{Report, Status};
+use crate::tool_test::{Report, Status};
 
 pub(super) struct Junit<'a> {
     out: &'a mut dyn Write,

@@ -18,12 +18,12 @@ use super::trust::ask_for_tests;
 use crate::config::{Config, Env, parse_duration};
 use crate::error::{Error, ErrorKind};
 use crate::render;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
 use crate::tool::{Problem, Stopped};
-use crate::trial::{Report, Status, Suite, Terms, TestFile, World, find};
+use crate::tool_test::{Report, Status, Suite, Terms, TestFile, World, find};
 
 /// Run the tests beside tools: *.tool-test.json and *.tool-test.ts
 #[derive(clap::Args)]
@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[arg(long)]
     live: bool,
 
-    /// How to tell what came of them
+    /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How long a call may take
+    /// Longest time that a call may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     timeout: Duration,
 

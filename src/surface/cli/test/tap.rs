@@ -6,7 +6,7 @@ use super::text::in_words;
 use super::{Count, Reporter};
 use crate::render::text;
 use crate::tool::Problem;
-use crate::trial::{Report, Status};
+use crate::tool_test::{Report, Status};
 
 pub(super) struct Tap<'a> {
     out: &'a mut dyn Write,

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::{Count, Reporter};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{text, units};
 use crate::tool::Problem;
-use crate::trial::{Report, Status};
+use crate::tool_test::{Report, Status};
 
 pub(super) struct Text<'a> {
     out: &'a mut dyn Write,

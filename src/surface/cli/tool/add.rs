@@ -10,10 +10,10 @@ use super::add_words::Typed;
 use super::editor::{Session, edited};
 use super::{Bench, failed, import, pages, usage};
 use crate::error::Error;
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::tool::Problem;
-use crate::workshop::{Draft, Opened, Replacing, Scope, open, renamed, template};
+use crate::tool_files::{Draft, Opened, Replacing, Scope, open, renamed, template};
 
 const HELP: &str = include_str!("help/add.txt");
 
@@ -41,11 +41,12 @@ impl Args {
                 .with_hint("`haft tool add NAME --description … --bash …`")
                 .into());
         };
-        let replacing = match typed.is_override {
-            true => Replacing::Yes,
-            false => Replacing::No,
+        let replacing = if typed.is_override {
+            Replacing::Yes
+        } else {
+            Replacing::No
         };
-        if replacing == Replacing::No && bench.workshop.find(&name, Some(scope)).is_ok() {
+        if replacing == Replacing::No && bench.tool_files.find(&name, Some(scope)).is_ok() {
             // Checked before an editor opens in vain. The write checks again.
             let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
             return Err(failed(text).with_hint("`--override` replaces it").into());
@@ -53,13 +54,14 @@ impl Args {
         if typed.is_edited {
             return edit(bench, &name, text.text, scope, replacing).await;
         }
-        let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
+        let target = bench.tool_files.folder(scope).join(format!("{name}.yaml"));
         let opened = open(&target, text.text);
         if opened.definition.is_none() {
             let ink = Ink::for_stderr();
-            say(&match pages::has_errors(&text.problems) {
-                true => pages::problems(&text.problems, &bench.config.home, true, ink),
-                false => pages::refusals(&opened.problems, ink),
+            say(&if pages::has_errors(&text.problems) {
+                pages::problems(&text.problems, &bench.config.home, true, ink)
+            } else {
+                pages::refusals(&opened.problems, ink)
             });
             return Ok(FAILURE);
         }
@@ -100,7 +102,7 @@ fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
     }
     let mut named = Draft::clone(draft);
     if let Some(name) = &typed.name {
-        named.set(&["name"], crate::workshop::Datum::Text(name.clone()));
+        named.set(&["name"], crate::tool_files::Datum::Text(name.clone()));
     }
     Ok(First {
         text: named.text(),
@@ -143,8 +145,8 @@ async fn edit(
     scope: Scope,
     replacing: Replacing,
 ) -> Result<u8, Failure> {
-    let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
-    let check = |opened: &Opened| bench.workshop.beside_others(&target, scope, opened).1;
+    let target = bench.tool_files.folder(scope).join(format!("{name}.yaml"));
+    let check = |opened: &Opened| bench.tool_files.beside_others(&target, scope, opened).1;
     // The name becomes part of the draft's path, so it must not lead to another folder.
     let safe = open(&target, template(name)).definition.is_some();
     if !safe {
@@ -174,7 +176,9 @@ fn created(
     replacing: Replacing,
 ) -> Result<(), Failure> {
     let name = &opened.name;
-    let path = bench.workshop.write(name, &opened.text, scope, replacing)?;
+    let path = bench
+        .tool_files
+        .write(name, &opened.text, scope, replacing)?;
     let home = &bench.config.home;
     let words = pages::saved("Created", name, scope.as_str(), &path, home);
     bench.out.write_all(words.as_bytes())?;

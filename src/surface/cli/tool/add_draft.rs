@@ -8,7 +8,7 @@ use super::add_values::{flag, list, pair, typed, whole};
 use super::add_words::Words;
 use super::usage;
 use crate::error::Error;
-use crate::workshop::{Datum, Draft, push, set};
+use crate::tool_files::{Datum, Draft, push, set};
 
 /// All options that describe the tool.
 pub(super) const OPTIONS: &[&str] = &[

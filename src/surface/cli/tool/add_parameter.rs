@@ -5,7 +5,7 @@ use super::add_values::{flag, number, typed, whole};
 use super::add_words::Words;
 use super::usage;
 use crate::error::Error;
-use crate::workshop::{Datum, push, set};
+use crate::tool_files::{Datum, push, set};
 
 /// A parameter whose values have no types yet.
 pub(super) struct Parameter {

@@ -2,7 +2,7 @@
 
 use super::usage;
 use crate::error::Error;
-use crate::workshop::{Datum, Number};
+use crate::tool_files::{Datum, Number};
 
 pub(super) fn list(names: &str) -> Datum {
     let names = names

@@ -42,9 +42,10 @@ impl Words {
     /// Returns the next word unless it is an option.
     pub(super) fn plain(&mut self) -> Option<String> {
         let next = self.rest.as_slice().first()?;
-        match next.starts_with("--") {
-            true => None,
-            false => self.rest.next(),
+        if next.starts_with("--") {
+            None
+        } else {
+            self.rest.next()
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(Error::from)?;
         let shown = text::name(&self.name);
         let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -37,7 +37,7 @@ impl Args {
             &file.path,
             |opened| {
                 bench
-                    .workshop
+                    .tool_files
                     .beside_others(&file.path, file.scope, opened)
                     .1
             },
@@ -46,7 +46,7 @@ impl Args {
         match session {
             Session::Same => writeln!(bench.out, "Tool '{shown}' was not changed.")?,
             Session::Good(draft) => {
-                bench.workshop.rewrite(&file, &draft.opened.text)?;
+                bench.tool_files.rewrite(&file, &draft.opened.text)?;
                 draft.done();
                 let path = text::path(&file.path, &bench.config.home);
                 let scope = file.scope.as_str();

@@ -10,17 +10,17 @@ use rustix::termios::{QueueSelector, tcflush};
 use super::pages;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::{Failure, say};
 use crate::surface::signals::Signals;
 use crate::tool::Problem;
-use crate::workshop::{Desk, Edited, Opened, open};
+use crate::tool_files::{Edited, EditorDraft, Opened, open};
 
 /// A changed draft with its parsed text.
 pub(super) struct Draft {
     pub(super) opened: Opened,
-    desk: Arc<Desk>,
+    desk: Arc<EditorDraft>,
     path: PathBuf,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn edited(
     }
     // Ctrl-C belongs to the editor while it is open.
     let _signals = Signals::take()?;
-    let desk = Arc::new(Desk::new(config, editor));
+    let desk = Arc::new(EditorDraft::new(config, editor));
     let draft = desk.lay(name, "yaml", &text)?;
     let shown = text::path(&draft, &config.home);
     loop {

@@ -10,7 +10,7 @@ use super::{Bench, failed};
 use crate::config::paths;
 use crate::error::Error;
 use crate::render::text;
-use crate::workshop::{Replacing, put};
+use crate::tool_files::{Replacing, put};
 
 /// Export a tool definition to a file
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(Error::from)?;
         let page = definition(&file, self.format, &[])?;
         let Some(output) = &self.output else {

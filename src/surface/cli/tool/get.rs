@@ -6,7 +6,7 @@ use super::super::exit::{Failure, SUCCESS, say};
 use super::scope::ScopeArgs;
 use super::{Bench, failed};
 use crate::render::text;
-use crate::workshop::{Datum, ToolFile, pretty};
+use crate::tool_files::{Datum, ToolFile, pretty};
 
 /// Display the details of a specific tool
 #[derive(clap::Args)]
@@ -35,11 +35,12 @@ pub(super) enum Format {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(crate::error::Error::from)?;
-        let details = match self.detail {
-            true => details(&bench, &file),
-            false => Vec::new(),
+        let details = if self.detail {
+            details(&bench, &file)
+        } else {
+            Vec::new()
         };
         let page = definition(&file, self.format, &details)?;
         bench.out.write_all(page.as_bytes())?;
@@ -106,7 +107,7 @@ fn details(bench: &Bench<'_>, file: &ToolFile) -> Vec<(&'static str, Datum)> {
         ("path", Datum::Text(path)),
         ("scope", Datum::Text(file.scope.as_str().to_owned())),
     ];
-    let schema = bench.workshop.schema(file);
+    let schema = bench.tool_files.schema(file);
     if let Some(schema) = schema.and_then(|schema| Datum::from_json(&schema)) {
         details.push(("schema", schema));
     }

@@ -10,8 +10,8 @@ use super::scope::ScopeArgs;
 use super::{Bench, failed, pages};
 use crate::config::paths;
 use crate::error::Error;
-use crate::render::ink::Ink;
-use crate::workshop::{Datum, Draft, Opened, Replacing, advice, open};
+use crate::render::style::Ink;
+use crate::tool_files::{Datum, Draft, Opened, Replacing, advice, open};
 
 /// Import a tool definition from a file
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ impl Args {
         let opened = opened(&path)?;
         let mut problems = opened.problems.clone();
         if self.validate {
-            problems.extend(bench.workshop.beside_others(&path, scope, &opened).1);
+            problems.extend(bench.tool_files.beside_others(&path, scope, &opened).1);
             problems.extend(advice(&path, &opened));
         }
         let is_refused = pages::has_errors(&problems);
@@ -50,13 +50,14 @@ impl Args {
             say("nothing was imported\n");
             return Ok(FAILURE);
         }
-        let replacing = match self.r#override {
-            true => Replacing::Yes,
-            false => Replacing::No,
+        let replacing = if self.r#override {
+            Replacing::Yes
+        } else {
+            Replacing::No
         };
         let name = opened.name;
         let path = bench
-            .workshop
+            .tool_files
             .write(&name, &opened.text, scope, replacing)?;
         let home = &bench.config.home;
         let words = pages::saved("Imported", &name, scope.as_str(), &path, home);

@@ -9,7 +9,7 @@ use super::Bench;
 use super::scope::ScopeArgs;
 use crate::render::table::{self, Column, Fit};
 use crate::render::{problem, text};
-use crate::workshop::{Datum, Merged, Summary, ToolFile, yaml};
+use crate::tool_files::{Datum, Merged, Summary, ToolFile, yaml};
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
@@ -98,10 +98,10 @@ struct Row<'a> {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let files = bench.workshop.files(self.scope.to_search()?);
+        let files = bench.tool_files.files(self.scope.to_search()?);
         let merged: Vec<_> = files
             .iter()
-            .map(|file| bench.workshop.merged(file))
+            .map(|file| bench.tool_files.merged(file))
             .collect();
         let mut rows: Vec<Row<'_>> = files
             .iter()
@@ -195,9 +195,10 @@ impl Row<'_> {
         if is_bounded {
             description = text::keep_start(&description, DESCRIPTION);
         }
-        let scope = match self.shadowed {
-            true => format!("{}, shadowed", self.scope),
-            false => self.scope.to_owned(),
+        let scope = if self.shadowed {
+            format!("{}, shadowed", self.scope)
+        } else {
+            self.scope.to_owned()
         };
         vec![
             text::name(self.name),
@@ -214,7 +215,7 @@ fn tell_broken(files: &[ToolFile]) {
     let broken = files.iter().filter(|file| file.opened.definition.is_none());
     let names: Vec<String> = broken.map(|file| text::name(file.name())).collect();
     if !names.is_empty() {
-        let ink = crate::render::ink::Ink::for_stderr();
+        let ink = crate::render::style::Ink::for_stderr();
         let hint = format!("`haft tool validate {}` says what is wrong", names[0]);
         say(&format!(
             "not valid, so not listed: `{}`\n{}",

@@ -1,6 +1,6 @@
 //! `haft tool`: the commands of CYCOD's specification for YAML shell tools (spec cycod R, S, T).
 //!
-//! The commands use `workshop` for files and the host for running tools. The help texts are those
+//! The commands use `tool_files` for files and the host for running tools. The help texts are those
 //! of the specification and are in the folder `help`.
 
 mod scope;
@@ -31,7 +31,7 @@ use super::flags::Globals;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::surface::stdout::Out;
-use crate::workshop::Workshop;
+use crate::tool_files::ToolFileStore;
 
 pub(super) use editor::confirm;
 
@@ -71,7 +71,7 @@ enum Verb {
 /// Context of commands that only handle files.
 struct Bench<'a> {
     config: Config,
-    workshop: Workshop,
+    tool_files: ToolFileStore,
     out: &'a mut Out,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Bench<'a> {
     fn open(globals: &Globals, out: &'a mut Out) -> Result<Bench<'a>, Failure> {
         let config = globals.config()?;
         Ok(Bench {
-            workshop: Workshop::new(&config),
+            tool_files: ToolFileStore::new(&config),
             config,
             out,
         })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::render::ink::Ink;
+use crate::render::style::Ink;
 use crate::render::{problem, text};
 use crate::tool::{Problem, Severity};
 

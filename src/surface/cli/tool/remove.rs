@@ -24,7 +24,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(Error::from)?;
         let name = text::name(file.name());
         let (scope, path) = (
@@ -44,7 +44,7 @@ impl Args {
                 return Ok(FAILURE);
             }
         }
-        bench.workshop.remove(&file)?;
+        bench.tool_files.remove(&file)?;
         writeln!(bench.out, "Removed tool '{name}' from {scope} scope.")?;
         Ok(SUCCESS)
     }

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use super::super::call_input::Input;
-use super::super::calling::CALL_ID;
 use super::super::exit::{Answer, Failure, SUCCESS, say};
 use super::super::flags::Globals;
-use super::super::{call, session::Session};
+use super::super::run_call::CALL_ID;
+use super::super::{call, context::CommandContext};
 use super::scope::ScopeArgs;
 use super::{failed, pages, usage};
 use crate::config::Flags;
@@ -15,7 +15,7 @@ use crate::registry::Entry;
 use crate::render::text;
 use crate::surface::stdout::Out;
 use crate::tool::{Call, Family};
-use crate::workshop::{Scope, Workshop};
+use crate::tool_files::{Scope, ToolFileStore};
 
 /// Run a tool once
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ impl Args {
         let scope = self.scope.to_search()?;
         let name = self.call.name();
         let flags = first(self.call.over(globals.flags()), globals, name, scope)?;
-        Session::with(flags, out, async |session| {
+        CommandContext::with(flags, out, async |session| {
             let entry = the_tool(session, name, scope).await?;
             if self.dry_run || self.show_command {
                 let shown = self.preview(input.clone(), &entry).await?;
@@ -84,10 +84,10 @@ pub(super) fn first(
     if name.is_empty() {
         return Err(usage("a tool has a name"));
     }
-    let workshop = Workshop::new(&globals.config()?);
-    workshop.find(name, scope)?;
+    let tool_files = ToolFileStore::new(&globals.config()?);
+    tool_files.find(name, scope)?;
     Ok(Flags {
-        cycod_first: scope.map(|scope| workshop.folder(scope).to_owned()),
+        cycod_first: scope.map(|scope| tool_files.folder(scope).to_owned()),
         ..flags
     })
 }
@@ -95,18 +95,18 @@ pub(super) fn first(
 /// Checks that the name resolves to the YAML shell tool. A tool of another kind may have claimed
 /// the name first.
 pub(super) async fn the_tool(
-    session: &mut Session<'_>,
+    session: &mut CommandContext<'_>,
     name: &str,
     scope: Option<Scope>,
 ) -> Result<std::sync::Arc<Entry>, Failure> {
-    let workshop = Workshop::new(session.host.config());
-    let file = workshop.find(name, scope).map_err(Error::from)?;
+    let tool_files = ToolFileStore::new(session.host.config());
+    let file = tool_files.find(name, scope).map_err(Error::from)?;
     let entry = match session.tool_to_call(name).await {
         Ok(entry) => entry,
         // The tool exists, and its problems give the reason for which it cannot be used.
         Err(Failure::Haft(error))
             if error.kind() == ErrorKind::NoSuchTool
-                && pages::has_errors(&workshop.problems(&file)) =>
+                && pages::has_errors(&tool_files.problems(&file)) =>
         {
             let text = format!("the tool '{name}' cannot be used: it is not valid");
             let hint = format!("`haft tool validate {name}` says what is wrong with it");

@@ -2,7 +2,7 @@
 //! 152).
 
 use crate::error::{Error, ErrorKind};
-use crate::workshop::Scope;
+use crate::tool_files::Scope;
 
 /// Both spellings, as typed.
 #[derive(clap::Args, Clone, Debug, Default)]

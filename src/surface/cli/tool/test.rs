@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::super::calling::{Following, Seen};
+use super::super::context::CommandContext;
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::super::flags::Globals;
-use super::super::session::Session;
+use super::super::run_call::{CallWaiter, WaitEvent};
 use super::super::terminal::Terminal;
 use super::failed;
 use super::run::{first, the_tool};
@@ -56,7 +56,7 @@ impl Args {
             by_name: true,
             ..first(globals.flags(), globals, &self.name, scope)?
         };
-        Session::with(flags, out, async |session| {
+        CommandContext::with(flags, out, async |session| {
             let entry = the_tool(session, &self.name, scope).await?;
             self.run_all(&entry, is_verbose, session).await
         })
@@ -67,7 +67,7 @@ impl Args {
         &self,
         entry: &Entry,
         is_verbose: bool,
-        session: &mut Session<'_>,
+        session: &mut CommandContext<'_>,
     ) -> Result<u8, Failure> {
         if !entry.tool.trusted {
             // The tests would run code that the user has not reviewed.
@@ -84,9 +84,10 @@ impl Args {
             tests.retain(|test| test.name == *wanted);
             if tests.is_empty() {
                 let error = failed(format!("Tool '{name}' has no test '{wanted}'"));
-                let hint = match known.is_empty() {
-                    true => "it has none at all".to_owned(),
-                    false => format!("there are `{}`", known.join("`, `")),
+                let hint = if known.is_empty() {
+                    "it has none at all".to_owned()
+                } else {
+                    format!("there are `{}`", known.join("`, `"))
                 };
                 return Err(error.with_hint(hint).into());
             }
@@ -121,7 +122,7 @@ impl Args {
         is_verbose: bool,
         host: &Host,
         count: &mut Count,
-        session: &mut Session<'_>,
+        session: &mut CommandContext<'_>,
     ) -> Result<(), Failure> {
         let name = text::name(&test.name);
         let ink = session.out.ink();
@@ -131,18 +132,15 @@ impl Args {
             return Ok(());
         }
         let outcome = outcome(entry, test, host, session).await?;
-        match outcome.is_error {
-            false => {
-                count.passed += 1;
-                let time = units::time(outcome.duration);
-                writeln!(session.out, "{} {name} {}", ink.good("pass"), ink.dim(time))?;
-            }
-            true => {
-                count.failed += 1;
-                writeln!(session.out, "{} {name}", ink.error("FAIL"))?;
-                let why = text::indent(&text::clean(&outcome.text()), "  ");
-                session.out.write_all(why.as_bytes())?;
-            }
+        if !outcome.is_error {
+            count.passed += 1;
+            let time = units::time(outcome.duration);
+            writeln!(session.out, "{} {name} {}", ink.good("pass"), ink.dim(time))?;
+        } else {
+            count.failed += 1;
+            writeln!(session.out, "{} {name}", ink.error("FAIL"))?;
+            let why = text::indent(&text::clean(&outcome.text()), "  ");
+            session.out.write_all(why.as_bytes())?;
         }
         let notes = outcome.details["notes"].as_array();
         for note in notes.into_iter().flatten().filter_map(|note| note.as_str()) {
@@ -166,14 +164,14 @@ async fn outcome(
     entry: &Entry,
     test: &Test,
     host: &Host,
-    session: &mut Session<'_>,
+    session: &mut CommandContext<'_>,
 ) -> Result<Outcome, Failure> {
-    let mut following = Following::new(host.test(entry, test), &test.name);
+    let mut following = CallWaiter::new(host.test(entry, test), &test.name);
     let outcome = loop {
         match following.next(&mut session.signals).await {
-            Seen::Event(_) | Seen::Cancelling(_) => {}
-            Seen::Ended(ended) => break ended?,
-            Seen::Killed(_) => {
+            WaitEvent::Event(_) | WaitEvent::Cancelling(_) => {}
+            WaitEvent::Ended(ended) => break ended?,
+            WaitEvent::Killed(_) => {
                 session.killed = true;
                 return Err(interrupted(&test.name));
             }

@@ -7,7 +7,7 @@ use super::scope::ScopeArgs;
 use super::{Bench, pages};
 use crate::error::Error;
 use crate::render::{text, units};
-use crate::workshop::ToolFile;
+use crate::tool_files::ToolFile;
 
 /// Validate a tool definition for correctness
 #[derive(clap::Args)]
@@ -29,19 +29,19 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
         let mut file = found.map_err(Error::from)?;
         if self.fix {
             let fixed = file.fixed();
             if !fixed.what.is_empty() {
-                bench.workshop.rewrite(&file, &fixed.text)?;
-                file = bench.workshop.again(file);
+                bench.tool_files.rewrite(&file, &fixed.text)?;
+                file = bench.tool_files.again(file);
             }
             for what in &fixed.what {
                 writeln!(bench.out, "fixed: {}", text::clean(what))?;
             }
         }
-        let mut problems = bench.workshop.problems(&file);
+        let mut problems = bench.tool_files.problems(&file);
         problems.extend(file.advice());
         let is_valid = !pages::has_errors(&problems);
         problems.sort_by_key(|one| (one.line, one.column));
@@ -52,15 +52,12 @@ impl Args {
             self.details(&file, bench.out)?;
         }
         let name = text::name(&self.name);
-        match is_valid {
-            true => {
-                writeln!(bench.out, "Tool '{name}' is valid.")?;
-                Ok(SUCCESS)
-            }
-            false => {
-                writeln!(bench.out, "Tool '{name}' is not valid.")?;
-                Ok(FAILURE)
-            }
+        if is_valid {
+            writeln!(bench.out, "Tool '{name}' is valid.")?;
+            Ok(SUCCESS)
+        } else {
+            writeln!(bench.out, "Tool '{name}' is not valid.")?;
+            Ok(FAILURE)
         }
     }
 
@@ -72,9 +69,10 @@ impl Args {
         )?;
         writeln!(out, "scope: {}", file.scope.as_str())?;
         if let Some(tool) = file.summary() {
-            let platforms = match tool.platforms.is_empty() {
-                true => "all".to_owned(),
-                false => tool.platforms.join(", "),
+            let platforms = if tool.platforms.is_empty() {
+                "all".to_owned()
+            } else {
+                tool.platforms.join(", ")
             };
             writeln!(out, "version: {}", text::name(tool.version))?;
             writeln!(out, "platforms: {platforms}")?;

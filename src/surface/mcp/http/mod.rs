@@ -27,8 +27,8 @@ use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
 use crate::surface::http::{
-    BodyLimits, BodyMemory, BodyReader, CallBook, Client, Fault, Standing, held, says_json,
-    too_many,
+    BodyLimits, BodyMemory, BodyReader, CallObserver, Client, ProblemResponse, Standing, held,
+    says_json, too_many,
 };
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
@@ -47,13 +47,13 @@ pub(crate) fn router(
     selection: Selection,
     stop: &CancellationToken,
     cut: &CancellationToken,
-    book: Option<Arc<dyn CallBook>>,
+    book: Option<Arc<dyn CallObserver>>,
 ) -> Router {
     let serve = &host.config().serve;
     let limits = BodyLimits::of(serve);
     let sessions = Sessions::new(serve.mcp_sessions as usize, serve.mcp_session_idle);
     let sessions = Arc::new(sessions);
-    tokio::spawn(Arc::clone(&sessions).sweep(stop.clone()));
+    tokio::spawn(Arc::clone(&sessions).collector(stop.clone()));
     let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
     let server = Server::new(host, selection, || false, stop.child_token(), book);
     let config = StreamableHttpServerConfig::default()
@@ -90,7 +90,7 @@ async fn prepared(
     if method == Method::GET {
         return match client.begin_stream() {
             Ok(permit) => held(in_session(&client, next.run(request)).await, permit),
-            Err(fault) => fault.into_response(),
+            Err(problem_response) => problem_response.into_response(),
         };
     }
     if method != Method::POST {
@@ -104,7 +104,7 @@ async fn prepared(
     let (mut parts, body) = request.into_parts();
     let (body, memory) = match read_body(&parts, body).await {
         Ok(read) => read,
-        Err(fault) => return fault.into_response(),
+        Err(problem_response) => return problem_response.into_response(),
     };
     if !says_json(&parts.headers) {
         // rmcp builds the error response, and checks nothing else first.
@@ -147,7 +147,9 @@ async fn prepared(
     };
     let (permit, stream) = match (permit, stream) {
         (Ok(permit), Ok(stream)) => (permit, stream),
-        (Err(fault), _) | (_, Err(fault)) => return fault.into_response(),
+        (Err(problem_response), _) | (_, Err(problem_response)) => {
+            return problem_response.into_response();
+        }
     };
     let sender = Sender::new(Arc::clone(&client), permit, memory);
     parts.extensions.insert(sender);
@@ -160,7 +162,7 @@ async fn prepared(
     response
 }
 
-async fn read_body(parts: &Parts, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+async fn read_body(parts: &Parts, body: Body) -> Result<(Vec<u8>, BodyMemory), ProblemResponse> {
     BodyReader::of(&parts.extensions)?.read(body).await
 }
 
@@ -175,7 +177,7 @@ async fn in_session(client: &Arc<Client>, answered: impl Future<Output = Respons
         }
         Some(Refused::Full) => {
             let text = "a call runs in every session that this server may have";
-            Fault::new(StatusCode::SERVICE_UNAVAILABLE, text)
+            ProblemResponse::new(StatusCode::SERVICE_UNAVAILABLE, text)
                 .hint("try again; serve.mcp_sessions of the configuration is the limit")
                 .header(RETRY_AFTER, HeaderValue::from_static("1"))
                 .into_response()
@@ -187,7 +189,7 @@ async fn in_session(client: &Arc<Client>, answered: impl Future<Output = Respons
 
 /// The response for a session that is missing or belongs to another client.
 fn gone() -> Response {
-    Fault::not_found("there is no such session any more")
+    ProblemResponse::not_found("there is no such session any more")
         .hint("send `initialize` again, without a session id")
         .into_response()
 }
@@ -195,17 +197,17 @@ fn gone() -> Response {
 /// The response for a body that is not a message of the protocol.
 fn refusal(error: &JsonRpcError, headers: &HeaderMap) -> Response {
     let is_request = error.error.code == ErrorCode::INVALID_PARAMS;
-    let status = match is_request && !is_new_era(headers) {
-        // Up to 2025-11-25 an invalid request still gets the status 200.
-        true => StatusCode::OK,
-        false => StatusCode::BAD_REQUEST,
+    let status = if is_request && !is_new_era(headers) {
+        StatusCode::OK
+    } else {
+        StatusCode::BAD_REQUEST
     };
     answer(status, error)
 }
 
 fn answer(status: StatusCode, error: &JsonRpcError) -> Response {
     let Ok(text) = serde_json::to_string(error) else {
-        return Fault::internal("an error cannot be written as JSON").into_response();
+        return ProblemResponse::internal("an error cannot be written as JSON").into_response();
     };
     let kind = HeaderValue::from_static("application/json");
     (status, [(CONTENT_TYPE, kind)], text).into_response()

@@ -149,7 +149,7 @@ impl Sessions {
     }
 
     /// Ends sessions that are unused for too long, until `stop` fires.
-    pub(super) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
+    pub(super) async fn collector(self: Arc<Self>, stop: CancellationToken) {
         let interval = (self.idle / 4).min(SWEEP_INTERVAL);
         while stop.run_until_cancelled(sleep(interval)).await.is_some() {
             for id in self.take_idle() {
@@ -189,9 +189,10 @@ impl Sessions {
                 Some(((!is_own(other), other.usage().rank()?), id))
             });
             let first = ranked.min_by_key(|(rank, _)| *rank);
-            let full = match has_all_own && own < self.limit {
-                true => Error::TooMany(own),
-                false => Error::Full,
+            let full = if has_all_own && own < self.limit {
+                Error::TooMany(own)
+            } else {
+                Error::Full
             };
             let id = first.map(|(_, id)| Arc::clone(id)).ok_or(full)?;
             open.remove(&id);

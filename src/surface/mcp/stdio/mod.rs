@@ -1,8 +1,8 @@
 //! MCP over standard input and output, for one client.
 
-mod answers;
-mod direct;
-mod plain;
+mod fast_call;
+mod fast_path;
+mod outbound;
 mod transport;
 
 use std::fs::File;
@@ -16,10 +16,10 @@ use tokio::time::timeout;
 use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
-use crate::surface::lines::input::Input;
-use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
+use crate::surface::stdio::input::Input;
+use crate::surface::stdio::writer::Writer;
 use transport::{Lines, Phases, STOPPING};
 
 // A client waits at most two seconds for the server to exit. All phases together are shorter:
@@ -49,7 +49,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
         // Tools are loaded while the client still sends its handshake.
         let server = server.clone();
         async move {
-            server.offer().await;
+            server.tool_list().await;
         }
     });
     let _watching = host.config().serve.watch.then(|| host.watch());

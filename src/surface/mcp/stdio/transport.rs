@@ -23,14 +23,14 @@ use rustc_hash::FxHashMap;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::answers::Answers;
-use super::direct::{Answered, Direct};
-use crate::host::Stopper;
-use crate::surface::lines::input::{Input, LONGEST, Line};
-use crate::surface::lines::writer::Writer;
+use super::fast_path::{Answered, Direct};
+use super::outbound::Answers;
+use crate::host::CancelHandle;
 use crate::surface::mcp::message::{self, Said};
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
+use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
+use crate::surface::stdio::writer::Writer;
 
 /// Time for requests to finish after the end of the input.
 const FINISHING: Duration = Duration::from_millis(900);
@@ -87,7 +87,7 @@ pub(super) struct Phases {
 enum Taken {
     Rmcp,
     /// The fast path answers it. Contains the cancellation handle.
-    Direct(Stopper),
+    Direct(CancelHandle),
 }
 
 impl Lines {
@@ -148,7 +148,7 @@ impl Lines {
             Line::TooLong => {
                 let text = format!(
                     "a message is longer than {} MB: it was skipped",
-                    LONGEST >> 20
+                    MAX_LINE_BYTES >> 20
                 );
                 return self.refuse(None, ErrorData::invalid_request(text, None));
             }

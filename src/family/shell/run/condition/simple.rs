@@ -25,7 +25,7 @@ const MARKS: &[&str] = &[
 ];
 
 /// Limit of nesting; deeper conditions are left to JavaScript, which checks its stack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Returns the result if it is certain.
 pub(super) fn decide(source: &str, names: &[(String, Datum)]) -> Option<bool> {
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 
     fn unary(&mut self) -> Option<Value> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return None;
         }
         self.depth += 1;

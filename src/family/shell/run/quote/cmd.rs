@@ -35,9 +35,10 @@ pub fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
                         why: why.to_owned(),
                     });
                 }
-                let ends_quotes = match in_quotes {
-                    true => items.get(at + 1) == Some(&Item::Char('"')),
-                    false => !is_plain(&piece.text),
+                let ends_quotes = if in_quotes {
+                    items.get(at + 1) == Some(&Item::Char('"'))
+                } else {
+                    !is_plain(&piece.text)
                 };
                 if !in_quotes && ends_quotes {
                     text.push('"');

@@ -11,7 +11,7 @@ use reedline::{Completer, CompletionResult, Span, Suggestion};
 use serde_json::Value;
 
 use super::commands::{self, Takes};
-use super::known::Known;
+use super::completion_data::Known;
 use super::words::{self, Word};
 use crate::render::text;
 use crate::surface::cli::schema_kind::Kind;
@@ -89,9 +89,10 @@ impl Tab {
         let Some(tool) = self.0.tool(first) else {
             return (before.len(), Vec::new());
         };
-        match rest.trim_start().starts_with('{') {
-            true => in_json(&tool, rest, from),
-            false => in_words(&tool, rest, from),
+        if rest.trim_start().starts_with('{') {
+            in_json(&tool, rest, from)
+        } else {
+            in_words(&tool, rest, from)
         }
     }
 
@@ -156,12 +157,11 @@ fn last_word(rest: &str) -> (Vec<Word>, usize) {
     let cut = words::cut(rest);
     let mut done = cut.words;
     let is_between = !cut.is_open && rest.ends_with(char::is_whitespace);
-    match is_between {
-        true => (done, rest.len()),
-        false => {
-            let start = done.pop().map_or(rest.len(), |word| word.start);
-            (done, start)
-        }
+    if is_between {
+        (done, rest.len())
+    } else {
+        let start = done.pop().map_or(rest.len(), |word| word.start);
+        (done, start)
     }
 }
 
@@ -237,9 +237,12 @@ fn is_done(key: &str, done: &[Word], root: &Value) -> bool {
 fn of_value(key: &str, root: &Value, as_words: bool) -> Vec<Offer> {
     let named = values::at(key, root, root).map(|schema| values::named(schema, root));
     let named = named.unwrap_or_default().into_iter();
-    let offers = named.map(|json| match as_words {
-        true => Offer::whole(as_word(&json), ""),
-        false => Offer::whole(json, ""),
+    let offers = named.map(|json| {
+        if as_words {
+            Offer::whole(as_word(&json), "")
+        } else {
+            Offer::whole(json, "")
+        }
     });
     offers.collect()
 }

@@ -334,15 +334,14 @@ impl Walker<'_> {
         self.sink(name.sources.clone(), Rule::Never, name.line, NAME);
         self.name_with_subscript(name);
         let plain = name.text.split('[').next().unwrap_or_default();
-        match is_name(plain) {
-            true => {
-                self.assign_name(plain, sources, name.line);
-                if self.facts.integers.contains(plain) {
-                    let why = "a place where the shell calculates, so it must be a whole number";
-                    self.sink(sources.clone(), Rule::Number, name.line, why);
-                }
+        if is_name(plain) {
+            self.assign_name(plain, sources, name.line);
+            if self.facts.integers.contains(plain) {
+                let why = "a place where the shell calculates, so it must be a whole number";
+                self.sink(sources.clone(), Rule::Number, name.line, why);
             }
-            false => self.facts.assign(ANY, sources),
+        } else {
+            self.facts.assign(ANY, sources)
         }
     }
 

@@ -163,9 +163,10 @@ impl Need {
             Rule::NoOption => piece.is_fixed || !text.starts_with('-'),
             Rule::NoVariable => piece.is_fixed || !text.starts_with('-') && !text.contains('='),
         };
-        match is_fine {
-            true => Ok(()),
-            false => Err(refused(piece, &self.sentence())),
+        if is_fine {
+            Ok(())
+        } else {
+            Err(refused(piece, &self.sentence()))
         }
     }
 
@@ -180,12 +181,13 @@ impl Need {
                 outside.is_fixed || !text.trim_start().starts_with('-') && !text.contains('=')
             }
         };
-        match is_fine {
-            true => Ok(()),
-            false => Err(QuoteError {
+        if is_fine {
+            Ok(())
+        } else {
+            Err(QuoteError {
                 name: outside.name.clone(),
                 why: self.sentence(),
-            }),
+            })
         }
     }
 
@@ -328,9 +330,10 @@ fn write(
         }
         if place.quote == Quote::Number {
             // `5-{N}` and `${x:{N}}` mean a number, not the operators `--` and `:-`.
-            match piece.text.starts_with('-') {
-                true => text.push_str(&format!("({})", piece.text)),
-                false => text.push_str(&piece.text),
+            if piece.text.starts_with('-') {
+                text.push_str(&format!("({})", piece.text))
+            } else {
+                text.push_str(&piece.text)
             }
             edits.push((range, text));
             continue;
@@ -435,8 +438,9 @@ impl Document {
 /// Returns a delimiter without quotes that ends the same body.
 fn plain_delimiter(delimiter: &str) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    match !delimiter.is_empty() && delimiter.bytes().all(is_plain) {
-        true => delimiter,
-        false => "__HAFT_END_OF_DOCUMENT",
+    if !delimiter.is_empty() && delimiter.bytes().all(is_plain) {
+        delimiter
+    } else {
+        "__HAFT_END_OF_DOCUMENT"
     }
 }

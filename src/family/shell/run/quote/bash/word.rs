@@ -70,9 +70,10 @@ fn add_parts(parts: &[WordPartNode], source: &str, text: &mut String) {
             WordPart::SingleQuoted { value, dollar } => {
                 let value = value.slice(source);
                 // Escapes of `$'…'` can produce any text.
-                match *dollar && value.contains('\\') {
-                    true => text.push(HOLE),
-                    false => text.push_str(value),
+                if *dollar && value.contains('\\') {
+                    text.push(HOLE)
+                } else {
+                    text.push_str(value)
                 }
             }
             WordPart::DoubleQuoted { parts, .. } => add_parts(parts, source, text),

@@ -225,9 +225,10 @@ impl Walker<'_> {
     ) -> Sources {
         let mut sources = self.reference(reference, context);
         // The word of an expansion has quotes of its own.
-        let inner = match context.in_document {
-            true => context.clone(),
-            false => context.quoted(Quote::Bare),
+        let inner = if context.in_document {
+            context.clone()
+        } else {
+            context.quoted(Quote::Bare)
         };
         let mut given = Sources::default();
         if let Some(operand) = operand {
@@ -423,9 +424,10 @@ impl Walker<'_> {
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
         let met = self.collecting(|walker| walker.statements(body, &inner));
-        match word::is_count(body, context.source) || word::is_setup(body, context.source) {
-            true => Sources::default(),
-            false => met.and(&context.stdin).and(&Sources::of_name(OUTPUT)),
+        if word::is_count(body, context.source) || word::is_setup(body, context.source) {
+            Sources::default()
+        } else {
+            met.and(&context.stdin).and(&Sources::of_name(OUTPUT))
         }
     }
 

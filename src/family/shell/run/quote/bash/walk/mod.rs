@@ -847,10 +847,7 @@ impl Walker<'_> {
             AssignmentValue::Compound(_) => "",
         };
         let other = text.trim_matches(['"', '\'']);
-        let both = match word::is_name(other) {
-            true => other,
-            false => ANY,
-        };
+        let both = if word::is_name(other) { other } else { ANY };
         self.facts.assign(both, &Sources::of_name(name));
         let other = if both == ANY { ALL } else { both };
         self.facts.assign(name, &Sources::of_name(other));

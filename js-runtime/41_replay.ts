@@ -1,0 +1,93 @@
+// `fetch` on tape: in tests of tools the network is asked only where the tape says so.
+//
+// A request and its answer are taken whole, so what is recorded is what a tool would have read to
+// the end. Twin of `src/engine/extension/ops_replay.rs`; what is on the tape is Rust's business.
+
+import { op_haft_replay_keep, op_haft_replay_play } from "ext:core/ops";
+import { captured } from "ext:haft/00_state.ts";
+
+interface Body {
+  body?: string;
+  /** Used if the bytes are not text. */
+  bodyBase64?: string;
+}
+
+interface TapedResponse extends Body {
+  status: number;
+  statusText?: string;
+  headers?: [string, string][];
+  url?: string;
+}
+
+type Played =
+  | { refused: string }
+  | { error: { name?: string; message: string } }
+  | { response: TapedResponse };
+
+/** Puts the tape between tools and the network; called once when the isolate starts. */
+export function installTape(): void {
+  const live = globalThis.fetch;
+  const taped = async function fetch(input: any, init?: any): Promise<Response> {
+    const request = new Request(input, init);
+    request.signal.throwIfAborted();
+    const asked = captured.jsonStringify({
+      method: request.method,
+      url: request.url,
+      headers: Object.fromEntries(request.headers),
+      ...bodyOf(new Uint8Array(await request.clone().arrayBuffer())),
+    });
+    const played = op_haft_replay_play(asked);
+    if (played !== "") return answer(captured.jsonParse(played));
+    let response: Response;
+    try {
+      response = await live(request);
+    } catch (error) {
+      const { name, message } = error as Error;
+      op_haft_replay_keep(asked, captured.jsonStringify({ error: { name, message } }));
+      throw error;
+    }
+    const bytes = new Uint8Array(await response.clone().arrayBuffer());
+    const { status, statusText, url } = response;
+    const kept = { status, statusText, url, headers: [...response.headers], ...bodyOf(bytes) };
+    op_haft_replay_keep(asked, captured.jsonStringify({ response: kept }));
+    return response;
+  };
+  captured.defineProperty(globalThis, "fetch", {
+    value: taped,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+function answer(played: Played): Response {
+  if ("refused" in played) throw new TypeError(played.refused);
+  if ("error" in played) {
+    const error = new TypeError(played.error.message);
+    if (played.error.name) error.name = played.error.name;
+    throw error;
+  }
+  const { status, statusText, headers, url } = played.response;
+  const has = status !== 101 && status !== 204 && status !== 205 && status !== 304;
+  const body = has ? bytesOf(played.response) : null;
+  const about = { status, statusText: statusText ?? "", headers: headers ?? [] };
+  const response = new Response(body, about);
+  captured.defineProperty(response, "url", { value: url ?? "" });
+  return response;
+}
+
+function bodyOf(bytes: Uint8Array): Body {
+  if (bytes.length === 0) return {};
+  try {
+    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    let letters = "";
+    for (const byte of bytes) letters += String.fromCharCode(byte);
+    return { bodyBase64: btoa(letters) };
+  }
+}
+
+function bytesOf({ body, bodyBase64 }: Body): Uint8Array<ArrayBuffer> {
+  if (bodyBase64 === undefined) return new TextEncoder().encode(body ?? "");
+  return Uint8Array.from(atob(bodyBase64), (letter) => letter.charCodeAt(0));
+}

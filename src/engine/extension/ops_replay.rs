@@ -1,0 +1,24 @@
+//! Record and replay of `fetch` in tests of tools: twin of `41_replay.ts`.
+
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::IsolateHost;
+
+/// Returns the recorded answer to a request: the JSON text of an answer or of a refusal. Empty if
+/// the request is to be sent to the network. The request is JSON text, too.
+#[op2]
+#[string]
+pub fn op_haft_replay_play(state: &mut OpState, #[string] request: &str) -> String {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.tape_play(request)
+}
+
+/// Records the network's answer to a request.
+#[op2(fast)]
+pub fn op_haft_replay_keep(state: &mut OpState, #[string] request: &str, #[string] answer: &str) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.tape_keep(request, answer);
+}

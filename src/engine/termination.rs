@@ -1,0 +1,51 @@
+//! Watchdog that ends a terminated isolate, whatever its thread is stuck in.
+//!
+//! V8 stops JavaScript, but not the native code that JavaScript has called. A thread that waits for
+//! a program comes free when that program is killed. The requests of a thread that never comes free
+//! are answered, and the thread is abandoned. It holds its memory until the system call returns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Programs;
+use super::isolate::Shared;
+use super::stuck_threads;
+
+/// Time in which a thread has to notice its termination, and again after the programs that it waits
+/// for are killed. An idle one needs less than a millisecond.
+const NOTICE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// Time limit of freeing a large heap before the thread is abandoned.
+const KILL_TIMEOUT: Duration = Duration::from_millis(900);
+
+/// Starts a watchdog thread for `shared`'s isolate.
+pub(super) fn spawn_watchdog(shared: &Arc<Shared>, programs: &Arc<dyn Programs>) {
+    let (buried, programs) = (shared.clone(), programs.clone());
+    let started = std::thread::Builder::new()
+        .name("haft-undertaker".into())
+        .spawn(move || escalate(&buried, &*programs));
+    if let Err(error) = started {
+        tracing::warn!(%error, "no thread to see an isolate to its end");
+        shared.abandon();
+    }
+}
+
+fn escalate(shared: &Shared, programs: &dyn Programs) {
+    if shared.has_ended_within(NOTICE_TIMEOUT) {
+        return;
+    }
+    shared.terminate_javascript();
+    programs.kill_started_by(shared.thread_id());
+    if shared.has_ended_within(NOTICE_TIMEOUT) {
+        return;
+    }
+    shared.answer_all();
+    if !shared.has_ended_within(KILL_TIMEOUT) {
+        stuck_threads::add(shared.thread_id(), &shared.key);
+        shared.abandon();
+        // The thread may have ended after the last check and before it was added.
+        if shared.has_ended_within(Duration::ZERO) {
+            stuck_threads::remove(shared.thread_id());
+        }
+    }
+}

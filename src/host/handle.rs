@@ -1,0 +1,71 @@
+//! Options of a handle: approver, user interface, approval policy, log listener, recorder.
+
+use std::sync::Arc;
+
+use super::Host;
+use super::recording::Recorder;
+use crate::tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
+
+/// Options of a handle.
+#[derive(Clone, Default)]
+pub(super) struct HandleOptions {
+    pub(super) approver: Option<Arc<dyn Approver>>,
+    pub(super) ui: Option<Arc<dyn UserInterface>>,
+    /// Approval policy instead of the configured one.
+    pub(super) approval: Option<Arc<ApprovalPolicy>>,
+    pub(super) log: Option<Arc<dyn LogListener>>,
+    /// Maximum text of a result in bytes instead of the configured limit; 0: no limit.
+    pub(super) text_limit: Option<usize>,
+    /// Recorder of the handle's calls; `None`: they are not recorded.
+    pub(super) recorder: Option<Recorder>,
+}
+
+impl Host {
+    /// Returns a handle of the same host. Calls that start through it ask `approver` if the policy
+    /// requires approval. Without an approver they ask the handle's user interface. Without both,
+    /// such calls are refused.
+    pub fn asking(&self, approver: Arc<dyn Approver>) -> Host {
+        let mut host = self.clone();
+        host.options.approver = Some(approver);
+        host
+    }
+
+    /// Returns a handle of the same host. Tools that are called through it use the user interface
+    /// `ui` (`pi.ui`, `ctx.ui`, `hasUI`), whatever other handles do at the same time.
+    pub fn with_ui(&self, ui: Arc<dyn UserInterface>) -> Host {
+        let mut host = self.clone();
+        host.options.ui = Some(ui);
+        host
+    }
+
+    /// Returns a handle of the same host. Calls that start through it follow `policy` instead of
+    /// the configured one. Tools that the configured policy hides from lists stay hidden.
+    pub fn with_approval(&self, policy: ApprovalPolicy) -> Host {
+        let mut host = self.clone();
+        host.options.approval = Some(Arc::new(policy));
+        host
+    }
+
+    /// Returns a handle of the same host. `listener` receives the log messages of tools that are
+    /// called through it (`pi.logger`, `console`). The log file receives them in any case.
+    pub fn with_log(&self, listener: Arc<dyn LogListener>) -> Host {
+        let mut host = self.clone();
+        host.options.log = Some(listener);
+        host
+    }
+
+    /// Returns a handle of the same host. Result text beyond `bytes` of calls that start through it
+    /// goes to a file, whatever the configuration says. 0: no limit.
+    pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
+        let mut host = self.clone();
+        host.options.text_limit = Some(bytes);
+        host
+    }
+
+    /// Sets the user interface for calls of handles without [`Host::with_ui`], and for modules
+    /// outside of calls. It takes effect at once for all handles. `None`, the initial value: no
+    /// user interface.
+    pub fn set_default_ui(&self, ui: Option<Arc<dyn UserInterface>>) {
+        self.inner.default_user.set(ui);
+    }
+}

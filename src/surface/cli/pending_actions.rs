@@ -1,0 +1,104 @@
+//! Pending actions of a call at a terminal: the user applies or discards them before haft ends.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use tokio_util::sync::CancellationToken;
+
+use super::context::CommandContext;
+use super::exit::{Failure, say};
+use super::run_call::{CallWaiter, WaitEvent};
+use super::terminal::Terminal;
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::render;
+use crate::tool::{
+    Answer, Approver, Call, Decision, Outcome, Prompt, PromptOrigin, Question, UserInterface,
+};
+
+const APPLY: &str = "Apply";
+const DISCARD: &str = "Discard";
+
+/// Asks about each pending action, the newest first. An action is discarded unless the user applies
+/// it.
+pub(super) async fn resolve(host: &Host, session: &mut CommandContext<'_>) -> Result<(), Failure> {
+    // The call's spinner is gone, and an applied action may prompt the user as well.
+    let terminal = Terminal::new(None, session.err, session.host.config(), true);
+    let host = &host.with_ui(Arc::new(terminal.clone()));
+    while let Some(label) = host.newest_pending() {
+        let question = Question {
+            from: PromptOrigin {
+                call_id: None,
+                tool: "resolve".to_owned(),
+            },
+            what: Prompt::Select {
+                title: format!("Pending: {label}"),
+                options: vec![APPLY.to_owned(), DISCARD.to_owned()],
+            },
+            timeout: None,
+            withdrawn: CancellationToken::new(),
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = UserInterface::ask(&terminal, question) => answer,
+            () = session.signals.next() => Answer::Dismissed,
+        };
+        terminal.settle().await;
+        let is_applied = answer == Answer::Text(APPLY.to_owned());
+        let action = if is_applied { "apply" } else { "discard" };
+        let outcome = run(host, action, session).await?;
+        if outcome.is_error && is_applied {
+            // The action is still pending. The user is asked again and may discard it.
+            say(&format!(
+                "{}: {}\n",
+                session.err.error("error"),
+                outcome.text()
+            ));
+            continue;
+        }
+        render::outcome::write_content(session.out, &outcome.content)?;
+        session.out.flush()?;
+    }
+    Ok(())
+}
+
+async fn run(
+    host: &Host,
+    action: &str,
+    session: &mut CommandContext<'_>,
+) -> Result<Outcome, Failure> {
+    let arguments = json!({ "action": action, "reason": "chosen at the terminal" });
+    let call = Call {
+        id: format!("resolve-{action}"),
+        tool: "resolve".to_owned(),
+        arguments: to_raw_value(&arguments)
+            .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?,
+    };
+    // The user has just chosen the action, so it needs no further approval.
+    let running = host.asking(Arc::new(Consent)).call(call, None);
+    let mut following = CallWaiter::new(running, "resolve");
+    loop {
+        match following.next(&mut session.signals).await {
+            WaitEvent::Event(_) => {}
+            WaitEvent::Cancelling(line) => say(&line),
+            WaitEvent::Ended(Ok(outcome)) => return Ok(outcome),
+            WaitEvent::Ended(Err(error)) if error.kind() == ErrorKind::Denied => {
+                return Ok(Outcome::failure(error.message(), Duration::ZERO));
+            }
+            WaitEvent::Ended(Err(error)) => return Err(error.into()),
+            WaitEvent::Killed(error) => return Err(Failure::Killed(error)),
+        }
+    }
+}
+
+struct Consent;
+
+#[async_trait::async_trait]
+impl Approver for Consent {
+    async fn ask(&self, _: crate::tool::ApprovalRequest) -> Decision {
+        Decision::Approved
+    }
+}

@@ -1,9 +1,0 @@
-//! Messages as lines on standard input and output.
-//!
-//! Both ends of a pipe may misbehave: a line may be invalid or endless, and the peer may stop
-//! reading or disconnect. None of this blocks haft. The callers interpret the lines.
-
-mod assembly;
-pub(crate) mod input;
-mod now;
-pub(crate) mod writer;

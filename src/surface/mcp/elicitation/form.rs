@@ -1,0 +1,125 @@
+//! Converts questions to forms (`elicitation/create`), and the results of forms to answers.
+//!
+//! Each form has one field. A form that is declined or closed is not an approval.
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Value, json};
+
+use crate::render::text::clean;
+use crate::tool::consent::FRAME;
+use crate::tool::{Answer, ApprovalRequest, Decision, Prompt, Question, visible};
+
+const APPROVE: &str = "Approve";
+
+/// Builds the form that asks whether a call may run. `None`: the form cannot be built.
+pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
+    let message = format!(
+        "{}\n\nMay the tool `{}` run?",
+        request.to_text(),
+        visible::name(&request.tool)
+    );
+    let field = json!({
+        "type": "string",
+        "title": "Decision",
+        "enum": [APPROVE, "Deny"],
+    });
+    form(&message, "decision", field)
+}
+
+/// Converts the result of the approval form to a decision.
+pub(super) fn decision(result: &ElicitResult) -> Decision {
+    match field(result, "decision") {
+        Some(Value::String(word)) if word == APPROVE => Decision::Approved,
+        _ => Decision::Denied,
+    }
+}
+
+/// Builds the form of a tool's question. The tool's name comes first, so that the question cannot
+/// be taken for one of haft's. `None`: the form cannot be built.
+pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
+    let form = |text: &str, name: &str, field: Value| form(&from(question, text), name, field);
+    match &question.what {
+        Prompt::Select { title, options } => {
+            let field = json!({"type": "string", "title": "Choice", "enum": options});
+            form(title, "choice", field)
+        }
+        Prompt::Confirm { title, message } => {
+            let text = if message.is_empty() {
+                title.clone()
+            } else {
+                format!("{title}\n\n{message}")
+            };
+            let field = json!({"type": "boolean", "title": "Confirm", "default": true});
+            form(&text, "confirmed", field)
+        }
+        Prompt::Input { title, placeholder } => {
+            let mut field = json!({"type": "string", "title": "Answer"});
+            if let Some(placeholder) = placeholder {
+                field["description"] = format!("For example: {}", clean(placeholder)).into();
+            }
+            form(title, "answer", field)
+        }
+        Prompt::Editor { title, prefill } => {
+            let mut field = json!({"type": "string", "title": "Text"});
+            if let Some(prefill) = prefill {
+                field["default"] = prefill.as_str().into();
+            }
+            form(title, "text", field)
+        }
+    }
+}
+
+/// Prefixes `text` with the tool's name. Only the first line shows it, so the other lines are
+/// framed.
+fn from(question: &Question, text: &str) -> String {
+    let mut message = format!("[{}] ", visible::name(&question.from.tool));
+    for (index, line) in text.lines().enumerate() {
+        if index > 0 {
+            message.push('\n');
+            message.push_str(if line.is_empty() { "" } else { FRAME });
+        }
+        message.push_str(line);
+    }
+    message
+}
+
+/// Converts the result of a question's form to the answer.
+pub(super) fn answer(asked: &Prompt, result: &ElicitResult) -> Answer {
+    let name = match asked {
+        Prompt::Select { .. } => "choice",
+        Prompt::Confirm { .. } => "confirmed",
+        Prompt::Input { .. } => "answer",
+        Prompt::Editor { .. } => "text",
+    };
+    match (asked, field(result, name)) {
+        (Prompt::Confirm { .. }, Some(Value::Bool(true))) => Answer::Yes,
+        (Prompt::Confirm { .. }, Some(Value::Bool(false))) => Answer::No,
+        (Prompt::Confirm { .. }, _) if result.action == ElicitationAction::Decline => Answer::No,
+        (Prompt::Confirm { .. }, _) => Answer::Dismissed,
+        (_, Some(Value::String(text))) => Answer::Text(text.clone()),
+        (_, _) => Answer::Dismissed,
+    }
+}
+
+fn form(message: &str, name: &str, field: Value) -> Option<ElicitRequestParams> {
+    let form = json!({
+        "mode": "form",
+        "message": clean(message),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {name: field},
+            "required": [name],
+        },
+    });
+    let form = serde_json::from_value(form);
+    form.inspect_err(|error| tracing::warn!(%error, "a question cannot be put"))
+        .ok()
+}
+
+/// Returns a field of a form that the user accepted.
+fn field<'a>(result: &'a ElicitResult, name: &str) -> Option<&'a Value> {
+    match result.action {
+        ElicitationAction::Accept => result.content.as_ref()?.get(name),
+        _ => None,
+    }
+}

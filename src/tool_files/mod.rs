@@ -1,0 +1,24 @@
+//! Management of the users' own YAML shell tools: find, check, write and remove their files.
+//!
+//! The commands `haft tool …` are built on it. It runs no tool and prompts for nothing;
+//! `family::shell` interprets the files. It must never lose or overwrite concurrent changes, and
+//! never leave the folder of a scope.
+
+mod draft;
+mod edit;
+mod files;
+mod module;
+mod shelf;
+mod template;
+mod tool_file;
+
+pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
+pub(crate) use crate::family::shell::edit::{Opened, advice, open, pretty, renamed, yaml};
+pub(crate) use crate::files::{Replacing, put};
+pub(crate) use draft::{Draft, push, set};
+pub(crate) use edit::{Edited, EditorDraft};
+pub(crate) use files::ToolFileStore;
+pub(crate) use module::NewModule;
+pub(crate) use shelf::Merged;
+pub(crate) use template::template;
+pub(crate) use tool_file::{Summary, ToolFile};

@@ -1,0 +1,68 @@
+//! Scripted user of a test: replies to prompts with the answers of the test, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::tool::{Answer, Prompt, Question, UserInterface};
+
+/// User interface with a fixed list of answers.
+pub(super) struct Person(Mutex<State>);
+
+struct State {
+    answers: VecDeque<Answer>,
+    missed: Vec<String>,
+}
+
+impl Person {
+    pub(super) fn new(answers: &[Answer]) -> Person {
+        Person(Mutex::new(State {
+            answers: answers.iter().cloned().collect(),
+            missed: Vec::new(),
+        }))
+    }
+
+    /// Returns the titles of prompts that had no answer left.
+    pub(super) fn missed(&self) -> Vec<String> {
+        self.state().missed.clone()
+    }
+
+    /// Returns the number of unused answers.
+    pub(super) fn unused(&self) -> usize {
+        self.state().answers.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl UserInterface for Person {
+    async fn ask(&self, question: Question) -> Answer {
+        let mut state = self.state();
+        if let Some(answer) = state.answers.pop_front() {
+            return answer;
+        }
+        let (Prompt::Select { title, .. }
+        | Prompt::Confirm { title, .. }
+        | Prompt::Input { title, .. }
+        | Prompt::Editor { title, .. }) = question.what;
+        state.missed.push(title);
+        Answer::Dismissed
+    }
+}
+
+/// Parses one value of `ui`: a text (also the chosen option), yes or no, or `null` for a dismissed
+/// prompt.
+pub(super) fn read_answer(written: Value) -> Result<Answer, String> {
+    match written {
+        Value::String(text) => Ok(Answer::Text(text)),
+        Value::Bool(true) => Ok(Answer::Yes),
+        Value::Bool(false) => Ok(Answer::No),
+        Value::Null => Ok(Answer::Dismissed),
+        _ => Err("`ui` is a list of texts, true, false or null".to_owned()),
+    }
+}
