@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use haft::approval::{ApprovalMode, ApprovalRequest, Approver, Decision};
 use haft::{
-    ApprovalMode, ApprovalRequest, Approver, Call, CustomTool, Decision, Error, Event, Host,
-    HostBuilder, Invocation, Tier, ToolOutput, TrustPolicy,
+    Call, CustomTool, Error, Event, Host, HostBuilder, Invocation, Tier, ToolOutput, TrustPolicy,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -257,7 +257,7 @@ impl HostBuilder {
 impl LoadedCustomTools {
     /// Sets the user interface that `pi.ui` of these tools reaches from now on; `None` removes it.
     pub fn set_ui_context(&self, ui: Option<Arc<dyn UserInterface>>) {
-        self.host.set_ui_context(ui);
+        self.host.set_default_ui(ui);
     }
 
     /// Returns the host that runs the tools.

@@ -13,10 +13,12 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// Kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The request itself is invalid (flags, JSON, configuration).
     Usage,
@@ -45,12 +47,23 @@ impl Error {
             kind,
             message: message.into(),
             hint: None,
+            source: None,
         }
     }
 
     /// Adds a hint: an instruction that resolves the failure.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the error that caused this one, for [`std::error::Error::source`]. The message is
+    /// complete without it.
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
         self
     }
 
@@ -76,4 +89,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}

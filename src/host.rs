@@ -47,6 +47,7 @@ use handle::HandleOptions;
 pub use load_paths::Loaded;
 use load_state::LoadState;
 use refresh::Found;
+pub use sdk::HostExt;
 use spin_wait::CallSpin;
 pub use watcher::{Reload, WatchGuard};
 

@@ -28,7 +28,7 @@ pub mod process;
 /// Protects the embedding program from programs that tools start; see `docs/limits.md`.
 pub use process::harden as protect_process;
 
-mod config;
+pub mod config;
 #[doc(hidden)]
 pub mod discover;
 mod family;
@@ -39,7 +39,7 @@ pub mod shell_quote {
         Dialect, Outside, Piece, QuoteError, Quoted, bash, bash_with, cmd, pwsh,
     };
 }
-mod trust;
+pub mod trust;
 
 mod registry;
 
@@ -47,7 +47,7 @@ mod provider_schema;
 
 mod execute;
 
-mod audit;
+pub mod audit;
 
 mod watch;
 
@@ -63,58 +63,81 @@ mod tool_files;
 mod tool_registry;
 mod tool_test;
 
-mod render;
+pub mod render;
 mod surface;
 mod telemetry;
 
-// The log of calls.
-pub use audit::{
-    AuditLog, CallOutcome, Caller, Content as RecordedArguments, DecisionRecord, Digest,
-    Event as AuditEvent, RecordedCall,
-};
-pub use config::{
-    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
-    LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings, Permission, PermissionProfile,
-    Roots, Serve, ServeFlags, Sessions, Structured, Token, parse_duration,
-};
-pub use custom_tools::{
-    CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
-    discover_and_load_custom_tools, discover_custom_tool_paths, load_custom_tools,
-};
-pub use discover::{LookedAt, Verdict};
+pub use config::{Config, Flags};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use host::{
     CancelHandle, Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard,
 };
 pub use registry::{Catalog, Entry};
-// Rendering of calls and results for people.
-pub use render::sanitize::safe_lines;
-// The session (conversation) of a call.
-pub use transcript::SessionFile;
-// The user of a surface, and the questions that tools ask.
-pub use tool::{
-    Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification, NotificationFrom,
-    Prompt, PromptOrigin, Question, TooManyQuestions, User, UserInterface, Widget, WidgetSurface,
-};
-pub use tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-    ArgumentOrder, Block, Call, CallCtx, CatalogChange, ClientHints, Contents, Decision, Event,
-    Family, Gate, Level, Link, LogLevel, LogLine, LogListener, Outcome, Problem, Progress,
-    Rejection, Rule, Runner, ScanState, Severity, Source, Stopped, TaskMode, Test, Tier, Tool,
-    ToolPattern, ToolRef, Updates,
-};
-pub use tool::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
-pub use tool::{Models, SessionEvent, SessionProvider, SessionView, TrustDomain};
-pub use tool_registry::{
-    McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
-    ToolRegistrationResult, ToolRegistry, ToolSource,
-};
+pub use tool::{Block, Call, Event, Outcome, Problem, Severity, Tier, Tool};
 
-// Trust in the projects that tools come from.
-pub use trust::{
-    Change, ConfigKey, How, PackageUse, Project, Review, Reviewed, ReviewedSettings, State, Store,
-};
+/// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
+pub mod approval {
+    pub use crate::tool::{
+        Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
+        Decision, Rule, ToolPattern,
+    };
+}
+
+/// Parts of a call, for programs that run tools of a catalog by themselves.
+pub mod call {
+    pub use crate::tool::{
+        CallCtx, Contents, Gate, Link, Progress, Rejection, Runner, Stopped, Test, Updates,
+    };
+}
+
+/// Description of a tool in a catalog, and changes of the catalog.
+pub mod catalog {
+    pub use crate::discover::{LookedAt, Verdict};
+    pub use crate::tool::{
+        ArgumentOrder, CatalogChange, ClientHints, Family, Level, ScanState, Source, TaskMode,
+        ToolRef, TrustDomain,
+    };
+}
+
+/// APIs of other tool hosts over a [`Host`].
+pub mod compat {
+    /// oh-my-pi's loader of custom tools.
+    pub mod omp {
+        pub use crate::custom_tools::{
+            CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
+            discover_and_load_custom_tools, discover_custom_tool_paths, load_custom_tools,
+        };
+        pub use crate::host::HostExt;
+    }
+    /// aynd's registry of tools.
+    pub mod aynd {
+        pub use crate::tool_registry::{
+            McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
+            ToolRegistrationResult, ToolRegistry, ToolSource,
+        };
+    }
+}
+
+/// Lines that tools log.
+pub mod log {
+    pub use crate::tool::{LogLevel, LogLine, LogListener};
+}
+
+/// Session (conversation) that calls belong to.
+pub mod session {
+    pub use crate::tool::{Models, SessionEvent, SessionProvider, SessionView};
+    pub use crate::transcript::SessionFile;
+}
+
+/// User of a surface: the questions and notifications of tools, and their widgets.
+pub mod ui {
+    pub use crate::tool::{
+        Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification,
+        NotificationFrom, Prompt, PromptOrigin, Question, TooManyQuestions, User, UserInterface,
+        Widget, WidgetSurface,
+    };
+}
 
 /// Schemas and reference of the tool formats, for editors and the documentation.
 #[doc(hidden)]

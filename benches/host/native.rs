@@ -6,7 +6,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use haft::{Call, CustomTool, Env, Host, Tier};
+use haft::config::Env;
+use haft::{Call, CustomTool, Host, Tier};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;

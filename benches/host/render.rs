@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use haft::{Call, Colors, Flags, RenderOptions, Screen};
+use haft::render::{Colors, RenderOptions, Screen};
+use haft::{Call, Flags};
 use serde_json::value::RawValue;
 
 use crate::user;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use haft::{ApprovalMode, Call, Flags, Host};
+use haft::approval::ApprovalMode;
+use haft::{Call, Flags, Host};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use haft::{Config, Env, Flags, Host};
+use haft::config::Env;
+use haft::{Config, Flags, Host};
 
 /// A host that was started in `cwd`.
 pub fn host(home: &Path, cwd: &Path, flags: Flags) -> Host {

@@ -257,7 +257,7 @@ pub enum FileUse {
     /// The file exists, but is not used because it is not trusted.
     Ignored,
     /// The file is used.
-    ToolRef,
+    Used,
 }
 
 /// Limits of time and memory.
@@ -418,7 +418,7 @@ impl Config {
             None => (ConfigLayer::default(), FileUse::Absent),
             Some(Some(text)) if is_used(&text) => {
                 let written = file::project(&project_path, &text, &home)?;
-                (written, FileUse::ToolRef)
+                (written, FileUse::Used)
             }
             Some(_) => (ConfigLayer::default(), FileUse::Ignored),
         };

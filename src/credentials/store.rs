@@ -99,8 +99,9 @@ impl TokenStore {
                 format!("cannot write {}: {error}", path.display()),
             )
         };
-        let text = serde_json::to_vec_pretty(&stored)
-            .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        let text = serde_json::to_vec_pretty(&stored).map_err(|error| {
+            Error::new(ErrorKind::Internal, error.to_string()).with_source(error)
+        })?;
         private_files::make_folder(&self.folder).map_err(failed)?;
         check_folder(&self.folder).map_err(failed)?;
         private_files::replace(&path, &text, Lasting::Synced).map_err(failed)?;

@@ -218,7 +218,7 @@ fn look(
         let may_stay = |known: &KnownFiles| match why {
             Why::Files => true,
             Why::Late => is_given || !known.is_late(),
-            Why::First | Why::Prompt => is_given,
+            Why::First | Why::Requested => is_given,
         };
         let files = Files {
             is_known: known

@@ -193,7 +193,7 @@ impl KnownFiles {
                 }
                 // aynd: a requested reload returns what the files say now (spec aynd,
                 // `reloadPlugins`).
-                Family::Plugin => is_broken(loaded) && why != Why::Prompt,
+                Family::Plugin => is_broken(loaded) && why != Why::Requested,
                 Family::Shell => is_broken(loaded),
                 Family::Js | Family::Native => false,
             };

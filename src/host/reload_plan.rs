@@ -19,7 +19,7 @@ pub(super) enum Why {
     First,
     /// Request of the user or a caller: failed modules are tried again, executables are asked
     /// again.
-    Prompt,
+    Requested,
     /// Changed files: unchanged ones are left alone.
     Files,
     /// Executables that did not describe themselves in time: they are asked again.
@@ -91,7 +91,7 @@ fn compare(known: &mut LoadState, keys: BTreeSet<Key>, base: &Engine, why: Why) 
             continue;
         };
         module.look(&key, &grapher);
-        if module.is_stale(&mut checker) || (module.is_broken && why == Why::Prompt) {
+        if module.is_stale(&mut checker) || (module.is_broken && why == Why::Requested) {
             survey.load(key, module, &grapher);
         } else {
             survey.keep(key, module);

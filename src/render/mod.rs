@@ -15,3 +15,8 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod units;
 pub(crate) mod width;
+
+pub use crate::tool::{
+    Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen,
+};
+pub use sanitize::safe_lines;

@@ -1,73 +1,40 @@
 //! UTC timestamps as text, in the forms of ISO 8601 (spec cycod 51, 84; kodelet 56).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// A UTC timestamp.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timestamp {
-    year: i64,
-    month: u64,
-    day: u64,
-    /// Milliseconds since midnight.
-    millis: u64,
-}
+pub(crate) struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
+    /// Returns the timestamp of `time`; the beginning of 1970 for one that has no four-digit year.
     pub(crate) fn of(time: SystemTime) -> Timestamp {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let second = Timestamp::of_seconds(since.as_secs());
-        Timestamp {
-            millis: second.millis + u64::from(since.subsec_millis()),
-            ..second
-        }
+        Timestamp(jiff::Timestamp::try_from(time).unwrap_or_default())
     }
 
     /// Returns the timestamp `since` seconds after the beginning of 1970.
     pub(crate) fn of_seconds(since: u64) -> Timestamp {
-        let (days, seconds) = (since / 86_400, since % 86_400);
-        // Howard Hinnant's calendar algorithm: years begin in March, so that the leap day comes
-        // last.
-        let shifted = days + 719_468;
-        let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * of_year + 2) / 153;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
-        Timestamp {
-            year: (year_of_era + era * 400 + u64::from(month <= 2)) as i64,
-            month,
-            day: of_year - (153 * from_march + 2) / 5 + 1,
-            millis: seconds * 1000,
-        }
+        let second = i64::try_from(since).unwrap_or(i64::MAX);
+        Timestamp(jiff::Timestamp::from_second(second).unwrap_or(jiff::Timestamp::MAX))
     }
 
     /// `2026-11-21`
     pub(crate) fn date(self) -> String {
-        format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
+        self.0.strftime("%Y-%m-%d").to_string()
     }
 
     /// `09:41:07`
     pub(crate) fn time(self) -> String {
-        let seconds = self.millis / 1000;
-        format!(
-            "{:02}:{:02}:{:02}",
-            seconds / 3600,
-            seconds / 60 % 60,
-            seconds % 60
-        )
+        self.0.strftime("%H:%M:%S").to_string()
     }
 
     /// `2026-11-21T09:41:07Z`
     pub(crate) fn timestamp(self) -> String {
-        format!("{}T{}Z", self.date(), self.time())
+        self.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
     /// `2026-11-21T09:41:07.123Z`
     pub(crate) fn precise(self) -> String {
-        format!("{}T{}.{:03}Z", self.date(), self.time(), self.millis % 1000)
+        self.0.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
     }
 }

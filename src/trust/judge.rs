@@ -178,7 +178,7 @@ fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {
         (FileUse::Absent, true) => How::Removed,
         (FileUse::Ignored, true) => How::Modified,
         (FileUse::Ignored, false) => How::Added,
-        (FileUse::Absent, false) | (FileUse::ToolRef, _) => return None,
+        (FileUse::Absent, false) | (FileUse::Used, _) => return None,
     };
     Some(Change {
         path: PROJECT_FILE.to_owned(),

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use haft::{AuditLog, Call, Caller};
+use haft::Call;
+use haft::audit::{AuditLog, Caller};
 use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Server};

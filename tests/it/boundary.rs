@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft::{
-    Answer, ApprovalMode, ApprovalRequest, Approver, Call, Decision, Env, Host, InputEvent, Models,
-    NotificationFrom, Question, RenderOptions, Screen, SessionProvider, SessionView, UserInterface,
-    Widget, WidgetSurface, safe_lines,
+use haft::approval::{ApprovalMode, ApprovalRequest, Approver, Decision};
+use haft::config::Env;
+use haft::render::{RenderOptions, Screen, safe_lines};
+use haft::session::{Models, SessionProvider, SessionView};
+use haft::ui::{
+    Answer, InputEvent, NotificationFrom, Question, UserInterface, Widget, WidgetSurface,
 };
+use haft::{Call, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -337,7 +340,7 @@ async fn named_modules_are_loaded_with_the_source_that_is_given() {
     sandbox.write("bash.ts", &module("bash"));
     sandbox.write("notes.md", "# no tool");
     sandbox.write(".omp/tools/unasked.ts", &module("unasked"));
-    let given: Vec<haft::ToolPath> = serde_json::from_value(json!([
+    let given: Vec<haft::compat::omp::ToolPath> = serde_json::from_value(json!([
         {"path": "two.ts", "source": {"provider": "mine", "providerName": "Mine", "level": "user"}},
         {"path": "one.ts"},
         {"path": "bash.ts"},

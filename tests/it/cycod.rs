@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use haft::{Call, Config, Env, Flags, Host, Level, Tool};
+use haft::catalog::Level;
+use haft::config::Env;
+use haft::{Call, Config, Flags, Host, Tool};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -17,8 +17,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use haft::config::Env;
 use haft::discover::{Scan, Verdict, scan};
-use haft::{Config, Env, Error, Flags, Problem};
+use haft::{Config, Error, Flags, Problem};
 
 struct World {
     _dir: tempfile::TempDir,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, Stopped};
+use haft::call::Stopped;
+use haft::config::Env;
+use haft::{Call, Config, ErrorKind, Flags, Host, Outcome};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 

@@ -9,7 +9,8 @@ mod paths;
 mod session;
 mod user_interface;
 
-use haft::{Env, Host, HostBuilder};
+use haft::config::Env;
+use haft::{Host, HostBuilder};
 
 use crate::sandbox::Sandbox;
 

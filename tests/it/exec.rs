@@ -9,10 +9,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft::{
-    Call, Config, Env, ErrorKind, Flags, Host, Outcome, RunningCall, ScanState, Severity, Stopped,
-    Tier,
-};
+use haft::call::Stopped;
+use haft::catalog::ScanState;
+use haft::config::Env;
+use haft::{Call, Config, ErrorKind, Flags, Host, Outcome, RunningCall, Severity, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use haft::{Call, Config, Env, Event, Flags, Host, RunningCall};
+use haft::config::Env;
+use haft::{Call, Config, Event, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use haft::{
-    Call, Config, Env, Flags, Host, Outcome, RunningCall, Stopped, ToolRegistrationError,
-    ToolRegistry, ToolSource,
-};
+use haft::call::Stopped;
+use haft::compat::aynd::{ToolRegistrationError, ToolRegistry, ToolSource};
+use haft::config::Env;
+use haft::{Call, Config, Flags, Host, Outcome, RunningCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft::catalog::CatalogChange;
+use haft::config::Env;
 use haft::{
-    Call, CatalogChange, Config, Env, ErrorKind, Event, Flags, Host, Outcome, Reload, RunningCall,
-    Severity, WatchGuard,
+    Call, Config, ErrorKind, Event, Flags, Host, Outcome, Reload, RunningCall, Severity, WatchGuard,
 };
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};

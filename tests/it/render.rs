@@ -5,10 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use haft::{
-    Call, Colors, Config, Drawing, Env, ErrorKind, Flags, Host, ImageProtocol, RenderOptions,
-    Screen,
-};
+use haft::config::Env;
+use haft::render::{Colors, Drawing, ImageProtocol, RenderOptions, Screen};
+use haft::{Call, Config, ErrorKind, Flags, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;

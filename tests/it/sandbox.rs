@@ -6,7 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use haft::{Config, Env, Flags, Host};
+use haft::config::Env;
+use haft::{Config, Flags, Host};
 use tempfile::TempDir;
 
 /// Time limit of one command in seconds; after it the command counts as hanging.

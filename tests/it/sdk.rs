@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft::{
-    ApprovalMode, ApprovalRequest, Approver, Call, Config, Decision, Env, Error, ErrorKind, Event,
-    Flags, Host, Outcome, RunningCall, Stopped, Tier,
-};
+use haft::approval::{ApprovalMode, ApprovalRequest, Approver, Decision};
+use haft::call::Stopped;
+use haft::config::Env;
+use haft::{Call, Config, Error, ErrorKind, Event, Flags, Host, Outcome, RunningCall, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -8,10 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
+use haft::approval::{ApprovalMode, ApprovalRequirement};
+use haft::call::Stopped;
+use haft::catalog::{Family, Level};
+use haft::compat::omp::HostExt;
+use haft::config::{Env, Limits};
+use haft::ui::{Answer, Prompt, Question, UserInterface};
 use haft::{
-    Answer, ApprovalMode, ApprovalRequirement, Call, Config, CustomTool, Env, ErrorKind, Event,
-    Family, Flags, Host, HostBuilder, Invocation, Level, Limits, Outcome, Prompt, Question,
-    Stopped, Tier, ToolOutput, TrustPolicy, UserInterface,
+    Call, Config, CustomTool, ErrorKind, Event, Flags, Host, HostBuilder, Invocation, Outcome,
+    Tier, ToolOutput, TrustPolicy,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -898,7 +903,8 @@ async fn paths_are_those_that_the_loader_takes_and_nothing_of_them_runs() {
         assert_eq!(names.contains(&hidden), !is_trusted, "{names:?}");
         loaded.host().shutdown().await;
     }
-    let nowhere = haft::discover_custom_tool_paths(["named.ts"], root.join("gone")).await;
+    let nowhere =
+        haft::compat::omp::discover_custom_tool_paths(["named.ts"], root.join("gone")).await;
     assert_eq!(nowhere.expect_err("no directory").kind(), ErrorKind::Usage);
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use haft::{
-    ApprovalMode, ApprovalPolicy, Call, Config, Env, Flags, Host, SessionEvent, SessionFile,
-    SessionProvider, SessionView,
-};
+use haft::approval::{ApprovalMode, ApprovalPolicy};
+use haft::config::Env;
+use haft::session::{SessionEvent, SessionFile, SessionProvider, SessionView};
+use haft::{Call, Config, Flags, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use haft::{ApprovalMode, Call, Config, Env, ErrorKind, Flags, Host, Outcome};
+use haft::approval::ApprovalMode;
+use haft::config::Env;
+use haft::{Call, Config, ErrorKind, Flags, Host, Outcome};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use haft::{Answer, ErrorKind, Event, Prompt, Question, Stopped, UserInterface};
+use haft::call::Stopped;
+use haft::ui::{Answer, Prompt, Question, UserInterface};
+use haft::{ErrorKind, Event};
 use serde_json::json;
 use serde_json::value::RawValue;
 

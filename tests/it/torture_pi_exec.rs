@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::{Call, Config, Env, Flags, Host, Outcome};
+use haft::config::Env;
+use haft::{Call, Config, Flags, Host, Outcome};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::{Call, Config, Env, Flags, Host, Outcome, Stopped};
+use haft::call::Stopped;
+use haft::config::Env;
+use haft::{Call, Config, Flags, Host, Outcome};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft::{
-    Answer, ApprovalMode, Call, Config, Env, ErrorKind, Event, Flags, Host, MAX_QUESTIONS,
-    NotificationFrom, Prompt, Question, RunningCall, Stopped, UserInterface,
-};
+use haft::approval::ApprovalMode;
+use haft::call::Stopped;
+use haft::config::Env;
+use haft::ui::{Answer, MAX_QUESTIONS, NotificationFrom, Prompt, Question, UserInterface};
+use haft::{Call, Config, ErrorKind, Event, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};

@@ -21,7 +21,7 @@ static ANNOUNCED: Mutex<Option<HashMap<PathBuf, State>>> = Mutex::new(None);
 const MAX_SOURCE_BYTES: usize = 1 << 20;
 
 enum State {
-    LoadRequest,
+    Wanted,
     Ready(Prepared, Read),
 }
 
@@ -39,7 +39,7 @@ impl Prefetch {
         let mut announced = announced();
         let states = announced.get_or_insert_default();
         for (path, _) in &paths {
-            states.insert(path.clone(), State::LoadRequest);
+            states.insert(path.clone(), State::Wanted);
         }
         Prefetch(paths)
     }
@@ -59,7 +59,7 @@ impl Prefetch {
             let (tsconfigs, node) = verified.as_ref().unwrap_or(&own);
             // An error in the file occurs again, and is reported, when the isolate loads it.
             if let Some((prepared, read)) = compiled_file(path, tsconfigs, node)
-                && let Some(state @ State::LoadRequest) =
+                && let Some(state @ State::Wanted) =
                     announced().get_or_insert_default().get_mut(path)
             {
                 *state = State::Ready(prepared, read);
@@ -115,7 +115,7 @@ fn compiled_file(
 fn is_wanted(path: &Path) -> bool {
     matches!(
         announced().get_or_insert_default().get(path),
-        Some(State::LoadRequest)
+        Some(State::Wanted)
     )
 }
 

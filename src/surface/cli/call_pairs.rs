@@ -74,7 +74,8 @@ pub(super) fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Err
     }
     let mut text = String::new();
     write(&Node::Object(root), &mut text);
-    RawValue::from_string(text).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+    RawValue::from_string(text)
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()).with_source(error))
 }
 
 fn parse_one(pair: &str) -> Result<Pair, Error> {

@@ -74,8 +74,9 @@ async fn run(
     let call = Call {
         id: format!("resolve-{action}"),
         tool: "resolve".to_owned(),
-        arguments: to_raw_value(&arguments)
-            .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?,
+        arguments: to_raw_value(&arguments).map_err(|error| {
+            Error::new(ErrorKind::Internal, error.to_string()).with_source(error)
+        })?,
     };
     // The user has just chosen the action, so it needs no further approval.
     let running = host.asking(Arc::new(Consent)).call(call, None);

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft::{ErrorKind, Level, Permission};
+use haft::ErrorKind;
+use haft::catalog::Level;
+use haft::config::Permission;
 
 use super::{A, World};
 
@@ -304,7 +306,7 @@ fn too_little_memory_is_refused() {
 
 #[test]
 fn durations_as_people_write_them() {
-    use haft::parse_duration;
+    use haft::config::parse_duration;
     for (text, millis) in [
         ("30s", 30_000),
         ("500ms", 500),

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use haft::Severity;
+use haft::catalog::Level;
 use haft::discover::{Verdict, given};
-use haft::{Level, Severity};
 
 use super::{A, World};
 

@@ -1,6 +1,6 @@
 //! The extensions that settings files name (omp.md 1.1).
 
-use haft::Level;
+use haft::catalog::Level;
 use haft::discover::Verdict;
 
 use super::World;

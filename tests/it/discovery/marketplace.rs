@@ -1,6 +1,6 @@
 //! Plugins of Claude's marketplace (omp.md 2).
 
-use haft::Level;
+use haft::catalog::Level;
 use haft::discover::Verdict;
 
 use super::{World, registry};

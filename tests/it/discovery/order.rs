@@ -1,6 +1,6 @@
 //! Places of tools, their order, and the settings that move them (omp.md 1.1).
 
-use haft::Level;
+use haft::catalog::Level;
 use haft::discover::Verdict;
 
 use super::{A, World};

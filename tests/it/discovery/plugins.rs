@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use haft::Severity;
+use haft::catalog::Level;
 use haft::discover::Verdict;
-use haft::{Level, Severity};
 
 use super::{A, World, registry};
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use haft::{Call, CustomTool, Event, HostBuilder, Invocation, Stopped, Tier};
+use haft::call::Stopped;
+use haft::{Call, CustomTool, Event, HostBuilder, Invocation, Tier};
 use serde_json::json;
 
 /// `builder` is `Host::builder()`.

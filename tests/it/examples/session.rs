@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex};
 
-use haft::{HostBuilder, SessionEvent, SessionProvider, SessionView};
+use haft::HostBuilder;
+use haft::session::{SessionEvent, SessionProvider, SessionView};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 

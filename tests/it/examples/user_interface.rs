@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
-use haft::{
-    Answer, Call, CustomTool, HostBuilder, Invocation, Prompt, Question, Tier, UserInterface,
-};
+use haft::ui::{Answer, Prompt, Question, UserInterface};
+use haft::{Call, CustomTool, HostBuilder, Invocation, Tier};
 use serde_json::json;
 
 /// A user interface that agrees to everything.
