@@ -157,6 +157,7 @@ const ROOT: &[&str] = &[
     ".gitignore",
     ".npmrc",
     "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE-APACHE",

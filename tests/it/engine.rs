@@ -135,7 +135,7 @@ async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
 
 /// Ten thousand concurrent calls: each gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_calls_at_once() {
+async fn slow_ten_thousand_calls_at_once() {
     let room = Room::with(&[(
         "echo",
         "await new Promise((done) => setTimeout(done, n % 7)); return text(n)",

@@ -556,7 +556,7 @@ async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
 // ---- A reload leaves nothing behind.
 
 #[test]
-fn a_thousand_reloads_leave_nothing_behind() {
+fn slow_a_thousand_reloads_leave_nothing_behind() {
     arena::alone(
         "reload::a_thousand_reloads_leave_nothing_behind",
         reload_a_thousand_times,

@@ -70,7 +70,7 @@ struct Round {
 }
 
 #[test]
-fn hundreds_of_the_worst_programs_leave_nothing() {
+fn slow_hundreds_of_the_worst_programs_leave_nothing() {
     arena::alone(
         "torture::hundreds_of_the_worst_programs_leave_nothing",
         inside,

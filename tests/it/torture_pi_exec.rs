@@ -39,7 +39,7 @@ struct Round {
 }
 
 #[test]
-fn hundreds_of_calls_of_pi_exec_leave_nothing() {
+fn slow_hundreds_of_calls_of_pi_exec_leave_nothing() {
     arena::alone(
         "torture_pi_exec::hundreds_of_calls_of_pi_exec_leave_nothing",
         inside,

@@ -48,7 +48,7 @@ struct Hosts {
 }
 
 #[test]
-fn hundreds_of_calls_of_executable_tools_leave_nothing() {
+fn slow_hundreds_of_calls_of_executable_tools_leave_nothing() {
     arena::alone(
         "torture_tools::hundreds_of_calls_of_executable_tools_leave_nothing",
         inside,

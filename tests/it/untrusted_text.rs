@@ -217,7 +217,7 @@ fn is_exponential(name: &str) -> bool {
 
 /// In the process itself, where trusted code is parsed: the process goes on.
 #[test]
-fn every_construct_is_survived_in_the_process_that_loads_it() {
+fn slow_every_construct_is_survived_in_the_process_that_loads_it() {
     let sandbox = Sandbox::with_home();
     for construct in CONSTRUCTS.iter().filter(|it| !is_exponential(it.0)) {
         for count in COUNTS {

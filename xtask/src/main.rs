@@ -13,6 +13,7 @@ mod check;
 mod command;
 mod demo;
 mod error;
+mod fuzz;
 mod install;
 mod judge;
 mod layout;
@@ -49,6 +50,7 @@ enum Chore {
     Advisories(supply::advisories::Advisories),
     Notices(supply::notices::Notices),
     Bench(bench::Bench),
+    Fuzz(fuzz::Fuzz),
     Install(install::Install),
     Judge(judge::Judge),
     Layout(layout::Layout),
@@ -75,6 +77,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Advisories(advisories) => advisories.run(),
         Chore::Notices(notices) => notices.run(),
         Chore::Bench(bench) => bench.run(),
+        Chore::Fuzz(fuzz) => fuzz.run(),
         Chore::Install(install) => install.run(),
         Chore::Judge(judge) => judge.run(),
         Chore::Layout(layout) => layout.run(),

@@ -95,6 +95,7 @@ fn tracked(root: &Path) -> Result<Vec<String>> {
         "docs/*.md",
         "README.md",
         "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
     ]);
     let output = git
         .output()

@@ -11,7 +11,11 @@ use crate::{command, prerequisites, workspace};
 
 /// Run every test: `cargo test` for the workspace, then `npm test` for the JS half.
 #[derive(Args)]
-pub struct Test {}
+pub struct Test {
+    /// Leave out the tests that take more than ten seconds; their names begin with `slow_`
+    #[arg(long)]
+    fast: bool,
+}
 
 impl Test {
     pub fn run(self) -> Result<()> {
@@ -21,6 +25,9 @@ impl Test {
         npm.current_dir(&root).arg("test");
         let mut cargo = command::cargo(&root);
         cargo.args(["test", "--workspace", "--no-fail-fast"]);
+        if self.fast {
+            cargo.args(["--", "--skip", "slow_"]);
+        }
         let failed: Vec<Error> = [npm, cargo]
             .iter_mut()
             .filter_map(|command| command::run(command).err())
