@@ -15,7 +15,7 @@ use super::ask_user::Approvers;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver, Call,
-    CallTrace, Decision, Family, Gate, Level, Progress, Rule, Runner, Tier, Tool, Updates,
+    CallTrace, Decision, Gate, Progress, Rule, Runner, Tier, Tool, Updates,
 };
 
 /// Gate of one call.
@@ -229,22 +229,14 @@ impl Verdict {
     }
 }
 
-/// Returns the stance that the mode is applied to. Nothing enforces the tier of a program. So the
-/// tier that a project declares for its shell tools counts as `exec`.
+/// Returns the stance that the mode is applied to.
 fn believed(
     policy: &ApprovalPolicy,
     tool: &Tool,
     stance: &ApprovalRequirement,
 ) -> ApprovalRequirement {
-    let source = &tool.source;
-    let is_claim = source.family == Family::Shell && source.level == Level::Project;
-    let is_users = policy.tiers.contains_key(&tool.name);
     ApprovalRequirement {
-        tier: if is_claim && !is_users {
-            Tier::Exec
-        } else {
-            stance.tier
-        },
+        tier: policy.counted_tier(tool, stance.tier),
         ..stance.clone()
     }
 }

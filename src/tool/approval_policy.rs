@@ -5,7 +5,9 @@
 //! refers to names and tags of tools. A refusal of a tool also refuses the tools that use it. An
 //! approval does not need that: a tool is as harmful as the tools that it uses.
 
-use super::{ApprovalMode, ApprovalPolicy, ApprovalRequirement, Rule, Tier, Tool, ToolRef};
+use super::{
+    ApprovalMode, ApprovalPolicy, ApprovalRequirement, Family, Level, Rule, Tier, Tool, ToolRef,
+};
 
 /// Pattern that selects the tools of a standing answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +126,19 @@ impl ApprovalPolicy {
     /// Returns the tier of the call: the user's tier for the tool, otherwise the tool's own.
     pub(crate) fn tier(&self, tool: &Tool, stance: &ApprovalRequirement) -> Tier {
         self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)
+    }
+
+    /// Returns the tier that counts for a tool that declares `declared`: the user's, if there is one.
+    /// Nothing enforces the tier of a program, so the tier that a project declares for its shell
+    /// tools counts as `exec`.
+    pub(crate) fn counted_tier(&self, tool: &Tool, declared: Tier) -> Tier {
+        let source = &tool.source;
+        let is_claim = source.family == Family::Shell && source.level == Level::Project;
+        match self.tiers.get(&tool.name) {
+            Some(users) => *users,
+            None if is_claim => Tier::Exec,
+            None => declared,
+        }
     }
 
     /// Returns the highest tier of calls that run without a question. Code that runs before the

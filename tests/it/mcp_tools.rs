@@ -115,6 +115,29 @@ fn a_listed_tool_has_title_schema_and_hints() {
     );
 }
 
+/// Nothing enforces the tier of a shell tool, so what a project declares is no hint for clients.
+#[test]
+fn a_shell_tool_of_a_project_is_not_read_only_by_its_own_word() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("p/tools.ts", TOOLS);
+    let tool = |name: &str| format!("name: {name}\ndescription: d\nbash: echo hi\ntags: [read]\n");
+    sandbox.write("p/.cycod/tools/theirs.yaml", &tool("theirs"));
+    sandbox.write("p/.cycod/tools/allowed.yaml", &tool("allowed"));
+    sandbox.write("home/.cycod/tools/mine.yaml", &tool("mine"));
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "approval:\n  tiers:\n    allowed: read\n",
+    );
+    let command = ["--cwd", "p", "--trust-project", "serve", "mcp"];
+    let mut client = Client::of(sandbox, &command);
+    client.initialize(json!({}));
+    let list = client.ask("tools/list", json!({}));
+    let is_read_only = |name| named(&list, name)["annotations"]["readOnlyHint"].clone();
+    assert_eq!(is_read_only("theirs"), json!(false));
+    assert_eq!(is_read_only("allowed"), json!(true));
+    assert_eq!(is_read_only("mine"), json!(true));
+}
+
 /// Providers refuse a union at the root, and clients pass schemas on unchanged.
 #[test]
 fn a_union_at_the_root_is_one_object() {
