@@ -11,7 +11,9 @@ use std::sync::Arc;
 use crate::discover::{Candidate, LookedAt};
 use crate::error::Error;
 use crate::family::Loaded;
-use crate::tool::{ApprovalPolicy, Call, Family, Problem, Runner, Test, Tool};
+use crate::tool::{
+    ApprovalPolicy, Call, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, similarity,
+};
 
 /// The tools of a host, the problems of their files, and every file that was examined.
 #[derive(Clone, Default)]
@@ -73,10 +75,9 @@ impl Catalog {
                 let full = entry.tool.name.as_str();
                 // `find` accepts the name without the prefix too.
                 let bare = full.strip_prefix(PREFIX).unwrap_or(full);
-                let likeness = |known| strsim::jaro_winkler(name, known);
-                (likeness(full).max(likeness(bare)), full)
+                (similarity(name, full).max(similarity(name, bare)), full)
             })
-            .filter(|(score, _)| *score > ALIKE)
+            .filter(|(score, _)| *score > MIN_SIMILARITY)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         scored.into_iter().take(3).map(|(_, name)| name).collect()
@@ -126,9 +127,6 @@ impl Catalog {
 
 /// Prefix that Kodelet puts before the names of custom tools.
 const PREFIX: &str = "custom_tool_";
-
-/// The lowest similarity (0 to 1) of a suggested name.
-const ALIKE: f64 = 0.75;
 
 /// Builds a catalog from one source after another.
 pub(crate) struct Builder<'a> {

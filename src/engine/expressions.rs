@@ -18,15 +18,13 @@ use deno_core::v8;
 use tokio::sync::oneshot;
 
 use super::boot;
+use super::memory::TERMINATION_HEADROOM;
 
 /// Time limit of one evaluation.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// V8's heap for one evaluation.
 const HEAP: usize = 64 << 20;
-
-/// Upper bound of one allocation of V8; see `memory.rs`.
-const TERMINATION_HEADROOM: usize = 3 << 30;
 
 /// Stack for V8's own limit on recursion and for the Rust frames below it.
 const STACK_SIZE: usize = 4 << 20;

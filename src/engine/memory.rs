@@ -27,7 +27,7 @@ use super::requests::Termination;
 
 /// Upper bound of one allocation of V8: the longest two-byte string, the longest array. V8 aborts
 /// the process when a single allocation does not fit, even if the isolate is being terminated.
-const TERMINATION_HEADROOM: usize = 3 << 30;
+pub(super) const TERMINATION_HEADROOM: usize = 3 << 30;
 
 /// State of an isolate's memory limits. Must outlive the isolate, which may call back until its
 /// very end.

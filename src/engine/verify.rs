@@ -50,6 +50,11 @@ const MAX_NOTED_FILES: usize = 256;
 /// A shorter text can be a part of code by accident.
 const MIN_PART_BYTES: usize = 24;
 
+/// Extensions of files of npm packages whose text may become code.
+const CODE_EXTENSIONS: [&str; 12] = [
+    "", "cjs", "cts", "js", "json", "jsx", "mjs", "mts", "ts", "tsx", "txt", "wasm",
+];
+
 thread_local! {
     /// The last manifest that was read and differs from its trusted version. Resolvers treat a file
     /// that cannot be read as missing, so their results are not reliable then.
@@ -220,7 +225,8 @@ impl Verifier {
 
     fn note_unverified(&self, real: &Path, digest: Option<blake3::Hash>) {
         let files = self.files();
-        if files.is_of_project(real) || files.lists(real) {
+        let is_of_project = files.is_of_project(real) && !is_data_of_a_package(real);
+        if is_of_project || files.lists(real) {
             UNVERIFIED.with_borrow_mut(|all| {
                 if all.len() < MAX_NOTED_FILES {
                     all.insert(real.to_owned(), digest);
@@ -307,6 +313,15 @@ fn read_with(mut is_it: impl FnMut(&Data) -> bool) -> Option<PathBuf> {
         let found = all.iter().rev().find(|read| is_it(read));
         found.map(|read| read.path.clone())
     })
+}
+
+/// Returns true for a file of an npm package that a package reads as data, such as a style sheet or
+/// a dictionary. Packages read such files when they are loaded, and many compile functions as well.
+fn is_data_of_a_package(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let may_be_code = CODE_EXTENSIONS.contains(&extension.to_lowercase().as_str());
+    let mut folders = path.components();
+    !may_be_code && folders.any(|folder| folder.as_os_str() == "node_modules")
 }
 
 fn real_path(path: &Path) -> PathBuf {

@@ -57,7 +57,7 @@ pub use replay::{Replay, ReplayAnswer, ReplayChannel};
 pub use runner::{CallCtx, Gate, Progress, Rejection, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
-pub(crate) use suggest::suggest;
+pub(crate) use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub(crate) use timestamp::Timestamp;
 pub(crate) use trace::CallTrace;
 pub use ui::{

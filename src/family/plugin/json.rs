@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::tool::place_after;
+use crate::tool::{place_after, suggest};
 
 /// A line and a column, both 1-based.
 pub(super) type Place = (u32, u32);
@@ -109,7 +109,7 @@ impl<'a> Fields<'a> {
             .map(|name| {
                 let shown = name.escape_debug();
                 let fault = self.fault(name, format!("Unknown key \"{shown}\" is ignored"));
-                match suggest(name, known) {
+                match suggest(name, known.iter().copied()) {
                     Some(near) => fault.hint(format!("did you mean \"{near}\"?")),
                     None => fault.hint(format!("known here: {}", known.join(", "))),
                 }
@@ -126,17 +126,6 @@ impl<'a> Fields<'a> {
             Some(value) => super::text::of(&value),
         }
     }
-}
-
-/// Limit of similarity (0 to 1); below it another word is meant.
-const ALIKE: f64 = 0.8;
-
-fn suggest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let scored = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(word, known), *known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > ALIKE).then_some(best.1)
 }
 
 impl Fault {

@@ -9,9 +9,7 @@ use serde_json::value::RawValue;
 
 use super::schema_kind::{Kind, closed_names, other_properties, property};
 use crate::error::{Error, ErrorKind};
-
-/// Minimum similarity of a suggested name.
-const SIMILAR: f64 = 0.7;
+use crate::tool::suggest;
 
 /// One `key=value` or `key:=json` as typed.
 #[derive(Clone)]
@@ -143,20 +141,10 @@ fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result
         return Ok(());
     }
     let error = Error::new(ErrorKind::Usage, format!("there is no argument `{key}`"));
-    let scored = names.iter().map(|name| {
-        let score = strsim::damerau_levenshtein(name, step) as f64;
-        (
-            1.0 - score / name.chars().count().max(step.chars().count()).max(1) as f64,
-            name,
-        )
-    });
-    let suggest = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-    Err(match suggest {
-        Some((score, name)) if score >= SIMILAR => {
-            error.with_hint(format!("did you mean `{name}`?"))
-        }
-        Some(_) => error.with_hint(format!("there are `{}`", names.join("`, `"))),
-        None => error.with_hint("the tool takes none"),
+    Err(match suggest(step, names.iter().copied()) {
+        Some(name) => error.with_hint(format!("did you mean `{name}`?")),
+        None if names.is_empty() => error.with_hint("the tool takes none"),
+        None => error.with_hint(format!("there are `{}`", names.join("`, `"))),
     })
 }
 

@@ -32,7 +32,7 @@ use super::{request, suspended};
 use crate::credentials::random_id;
 use crate::error::Error;
 use crate::host::Host;
-use crate::tool::{Call, LogListener, Outcome, TaskMode};
+use crate::tool::{Call, LogListener, Outcome, TaskMode, suggest};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);
@@ -301,13 +301,9 @@ fn taken_back() -> ErrorData {
 
 /// Returns the error for an unknown tool name, with the most similar known name.
 pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorData {
-    let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-    let text = match best {
-        Some((score, known)) if score > 0.75 => {
-            format!("Unknown tool: {name}. Did you mean {known}?")
-        }
-        _ => format!("Unknown tool: {name}"),
+    let text = match suggest(name, known) {
+        Some(known) => format!("Unknown tool: {name}. Did you mean {known}?"),
+        None => format!("Unknown tool: {name}"),
     };
     ErrorData::invalid_params(text, None)
 }

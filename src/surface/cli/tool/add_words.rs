@@ -10,6 +10,7 @@ use super::add_draft::Building;
 use super::scope::ScopeArgs;
 use super::usage;
 use crate::error::Error;
+use crate::tool::suggest;
 
 /// Parsed command line.
 #[derive(Default)]
@@ -112,10 +113,9 @@ impl Typed {
 fn unknown(option: &str) -> Error {
     let own = ["--from-file", "--editor", "--override", "--scope"];
     let known = own.iter().chain(super::add_draft::OPTIONS);
-    let scored = known.map(|known| (strsim::jaro_winkler(option, known), known));
     let error = usage(format!("there is no flag `{option}`"));
-    match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((score, near)) if score > 0.85 => error.with_hint(format!("did you mean `{near}`?")),
-        _ => error.with_hint("`haft help tool add` shows all of them"),
+    match suggest(option, known.copied()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint("`haft help tool add` shows all of them"),
     }
 }
