@@ -32,7 +32,7 @@ pub(super) struct Isolate {
     in_session: Mutex<HashMap<u32, bool>>,
 }
 
-/// State that the handle, the thread and the watchdog (`undertaker`) share.
+/// State that the handle, the thread and the watchdog (`termination`) share.
 pub(super) struct Shared {
     /// Reason for which the isolate must end now. Set before V8 is terminated, so that the thread
     /// does not take the termination for an error of a tool.

@@ -6,7 +6,7 @@
 //! Where one module keeps an isolate busy and a call of another waits, the other moves to a second
 //! isolate of the same key. `EngineOptions::isolates` limits their number. A module moves for good,
 //! as a whole, and only if that cannot be observed. It must never have been called, so that it has
-//! no state, and must share nothing with others (see `kinship`). All other modules wait.
+//! no state, and must share nothing with others (see `independence`). All other modules wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ pub(super) struct IsolatePool {
 #[derive(Default)]
 pub(super) struct Migrations {
     known: Mutex<HashMap<u32, (Url, IsolateKey)>>,
-    kinship: Arc<Mutex<ModuleIndependence>>,
+    independence: Arc<Mutex<ModuleIndependence>>,
     /// The modules that are moving and those that never can.
     settled: Mutex<HashSet<u32>>,
 }
@@ -153,9 +153,9 @@ impl Engine {
         known.retain(|_, (_, key)| *key == module.key);
         let known = known.into_iter().map(|(id, (url, _))| (id, url)).collect();
         let module = module.id;
-        let kinship = self.generation.moves.kinship.clone();
+        let independence = self.generation.moves.independence.clone();
         let asked =
-            tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
+            tokio::task::spawn_blocking(move || lock(&independence).is_independent(module, &known));
         asked.await.unwrap_or(false)
     }
 

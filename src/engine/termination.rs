@@ -22,7 +22,7 @@ const KILL_TIMEOUT: Duration = Duration::from_millis(900);
 pub(super) fn spawn_watchdog(shared: &Arc<Shared>, programs: &Arc<dyn Programs>) {
     let (buried, programs) = (shared.clone(), programs.clone());
     let started = std::thread::Builder::new()
-        .name("haft-undertaker".into())
+        .name("haft-termination".into())
         .spawn(move || escalate(&buried, &*programs));
     if let Err(error) = started {
         tracing::warn!(%error, "no thread to see an isolate to its end");

@@ -131,7 +131,7 @@ impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for LogFo
 
 impl<S> fmt::Debug for LogForwarder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Herald").finish_non_exhaustive()
+        f.debug_struct("LogForwarder").finish_non_exhaustive()
     }
 }
 
