@@ -13,7 +13,7 @@
 mod error;
 mod tool;
 
-mod files;
+mod atomic_file;
 mod owners;
 mod private_files;
 mod regular_files;

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::agents::{Agent, Scope, Server, own_file, program};
 use crate::config::{Config, paths};
 use crate::error::{Error, ErrorKind};
-use crate::private_files::{Lasting, make_folder, replace};
+use crate::private_files::{Durability, make_folder, replace};
 use crate::process::{Keep, Leftovers, Spawn, Stdin};
 use crate::provider_schema::Names;
 use crate::registry::Catalog;
@@ -227,7 +227,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
-    replace(path, text.as_bytes(), Lasting::Remade)
+    replace(path, text.as_bytes(), Durability::Unsynced)
 }
 
 /// Returns the agent's working directory. Access to the server must not give access to every
@@ -291,7 +291,7 @@ fn check_mode(mode: &str) -> Result<(), Error> {
     if is_word && mode.len() <= 64 {
         return Ok(());
     }
-    let text = format!("`{mode}` is no permission mode");
+    let text = format!("`{mode}` is not a permission mode");
     Err(Error::new(ErrorKind::Usage, text)
         .with_hint("for Claude Code: default, acceptEdits, plan, dontAsk, bypassPermissions"))
 }

@@ -79,7 +79,7 @@ impl Stream {
             Ok(value) => self.line_of_json(&value, events),
             Err(_) => {
                 let text: String = String::from_utf8_lossy(line).chars().take(TOLD).collect();
-                let text = format!("a line of the agent is no JSON: {text}");
+                let text = format!("a line of the agent is not JSON: {text}");
                 events.push(Happened::error(text, false));
             }
         }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::agent::{Agent, Format, Place};
 use super::entry::{Entry, STATIC_HEADERS};
 use super::{jsonc, toml};
+use crate::atomic_file::{self, Overwrite};
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
-use crate::files::{Replacing, put};
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 use crate::tool::place_after;
 
 /// Result for the entry.
@@ -149,9 +149,9 @@ fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     // A user who links the file to another place keeps the link.
     let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
     if is_secret {
-        private_files::replace(&real, text.as_bytes(), Lasting::Synced)
+        private_files::replace(&real, text.as_bytes(), Durability::Synced)
     } else {
-        put(&real, text, Replacing::Yes)
+        atomic_file::write(&real, text, Overwrite::Yes)
     }
     .map_err(failed)
 }

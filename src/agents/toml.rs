@@ -73,7 +73,7 @@ fn parse(text: &str) -> Result<DocumentMut, Refusal> {
 }
 
 fn no_table(key: &str) -> Refusal {
-    Refusal::at(None, &format!("`{key}` is no table there"))
+    Refusal::at(None, &format!("`{key}` is not a table there"))
 }
 
 /// Returns an empty table in the form of its parent. An implicit table has no header of its own.

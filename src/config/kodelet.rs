@@ -109,7 +109,7 @@ impl CustomToolsLayer {
         let mut reader = Reader { at, problems };
         let Some(block) = block.as_object() else {
             if !block.is_null() {
-                reader.warn("custom_tools", "it is no map of settings");
+                reader.warn("custom_tools", "it is not a map of settings");
             }
             return CustomToolsLayer::default();
         };
@@ -261,7 +261,7 @@ fn directory(value: &Value) -> Result<PathBuf, String> {
 }
 
 fn names(value: &Value) -> Result<Vec<String>, String> {
-    let refuse = || "it is no list of names".to_owned();
+    let refuse = || "it is not a list of names".to_owned();
     let list = value.as_array().ok_or_else(refuse)?;
     let texts = list.iter().map(|name| name.as_str().map(str::to_owned));
     texts.collect::<Option<_>>().ok_or_else(refuse)

@@ -309,7 +309,7 @@ pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
 pub(super) fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
     ApprovalMode::from_name(text).ok_or_else(|| {
         let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
-        format!("`{text}` is no approval mode: {names}")
+        format!("`{text}` is not an approval mode: {names}")
     })
 }
 

@@ -228,7 +228,7 @@ impl FromStr for ListenAddress {
         }
         let wrong = || {
             format!(
-                "`{text}` is no address like 127.0.0.1:4238, [::1]:4238, 4238 or unix:/path/of/socket"
+                "`{text}` is not an address like 127.0.0.1:4238, [::1]:4238, 4238 or unix:/path/of/socket"
             )
         };
         let (host, port) = match text.rsplit_once(':') {

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::secret::random_id;
 use crate::error::{Error, ErrorKind};
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 
 /// Suffix of the files' names.
 const SUFFIX: &str = ".token";
@@ -41,7 +41,7 @@ pub(crate) struct Running {
 impl Running {
     /// Writes a page that leads to the server and that only the user can read. Returns its path.
     pub(crate) fn write_page(&self, html: &str) -> io::Result<&Path> {
-        private_files::replace(&self.page, html.as_bytes(), Lasting::Remade)?;
+        private_files::replace(&self.page, html.as_bytes(), Durability::Unsynced)?;
         Ok(&self.page)
     }
 }

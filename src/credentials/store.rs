@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::capability::{Capability, ToolNames, now};
 use super::secret::{hex, random, random_token};
 use crate::error::{Error, ErrorKind};
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 use crate::tool::Tier;
 
 /// Prefix of every token that the user made.
@@ -104,7 +104,7 @@ impl TokenStore {
         })?;
         private_files::make_folder(&self.folder).map_err(failed)?;
         check_folder(&self.folder).map_err(failed)?;
-        private_files::replace(&path, &text, Lasting::Synced).map_err(failed)?;
+        private_files::replace(&path, &text, Durability::Synced).map_err(failed)?;
         Ok((token, capability))
     }
 

@@ -93,14 +93,15 @@ fn check_switches(config: &Config, collector: &mut Collector<'_>) {
     for off in &config.disabled_providers {
         if !PROVIDERS.iter().any(|provider| provider.id == off) {
             let ids: Vec<&str> = PROVIDERS.iter().map(|provider| provider.id).collect();
-            let message = format!("`disabled_providers` names `{off}`, which is no provider");
+            let message = format!("`disabled_providers` names `{off}`, which is not a provider");
             collector
                 .problem(Problem::warning(message).hint(format!("there are: {}", ids.join(", "))));
         }
     }
     for off in &config.disabled_extensions {
         if !off.starts_with("tool:") {
-            let message = format!("`disabled_extensions` names `{off}`, which is no extension id");
+            let message =
+                format!("`disabled_extensions` names `{off}`, which is not an extension id");
             collector.problem(Problem::warning(message).hint(format!("write `tool:{off}`")));
         }
     }

@@ -132,7 +132,7 @@ fn tools(
             "`{place}` of plugin `{}` is neither a path nor a list of paths",
             plugin.name
         );
-        let hint = "write it like `\"tools\": [\"tools/x.ts\"]`; what is no text is left out";
+        let hint = "write it like `\"tools\": [\"tools/x.ts\"]`; what is not text is left out";
         collector.problem(
             Problem::warning(message)
                 .at(plugin.root.join("package.json"))

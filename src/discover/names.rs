@@ -79,7 +79,7 @@ pub(super) fn judge(name: &str) -> Name<'_> {
              write the tool as a .ts module"
         }
         "sh" | "bash" | "py" => {
-            "a script is no tool module: call it from a .ts module, for example with pi.exec"
+            "a script is not a tool module: call it from a .ts module, for example with pi.exec"
         }
         "jsx" => "not a module extension here: rename it to .tsx",
         _ if is_module_in_capitals(extension) => {

@@ -145,7 +145,7 @@ fn at_root(
         let folder = paths::join(&modules, name);
         if has_package && !dependencies.contains_key(name) && !folder.is_symlink() {
             let message = format!(
-                "plugin `{name}` is not loaded: package.json does not name it, and it is no link"
+                "plugin `{name}` is not loaded: package.json does not name it, and it is not a link"
             );
             let hint = format!(
                 "install it again with `omp plugin install {name}`, or remove it from this file"

@@ -70,7 +70,7 @@ pub enum ExpressionError {
     #[error("it ran out of memory (the limit is {} MB)", HEAP >> 20)]
     TooMuchMemory,
     /// Its value cannot be written as text.
-    #[error("it gave {0}, which is no value that can be used")]
+    #[error("it gave {0}, which is not a usable value")]
     NoValue(&'static str),
     /// The machine has no thread or no memory left.
     #[error("JavaScript cannot be started: {0}")]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Once};
 use std::time::SystemTime;
 
 use super::{EngineOptions, snapshot};
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 
 /// A text shorter than this is compiled faster than it is looked up.
 pub(super) const LEAST: usize = 16 << 10;
@@ -85,7 +85,7 @@ impl Compiled {
         bytes.extend_from_slice(blake3::hash(body).as_bytes());
         bytes.extend_from_slice(body);
         let written = private_files::make_folder(&self.folder)
-            .and_then(|()| private_files::replace(&self.path(key), &bytes, Lasting::Remade));
+            .and_then(|()| private_files::replace(&self.path(key), &bytes, Durability::Unsynced));
         match written {
             Ok(()) => self.tidied.call_once(|| tidy(&self.folder)),
             Err(error) => {

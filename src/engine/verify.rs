@@ -298,7 +298,9 @@ impl CodeFrom {
         match self {
             CodeFrom::Text => "Text was not run as code",
             CodeFrom::DataUrl => "A `data:` URL was not imported",
-            CodeFrom::Bytes => "Bytes that are no trusted file were not run as WebAssembly",
+            CodeFrom::Bytes => {
+                "Bytes that are not those of a trusted file were not run as WebAssembly"
+            }
         }
     }
 }

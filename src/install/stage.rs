@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::manifest::{self, Manifest};
 use super::survey::Site;
+use crate::atomic_file::{Overwrite, write};
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
-use crate::files::{Replacing, put};
 
 const FOLDER: &str = ".haft-install";
 const MODULES: &str = "node_modules";
@@ -179,7 +179,7 @@ impl Stage {
             };
             let place = self.directory.join(name);
             if fs::read_to_string(&place).ok().as_ref() != Some(&text) {
-                put(&place, &text, Replacing::Yes)?;
+                write(&place, &text, Overwrite::Yes)?;
             }
         }
         Ok(())

@@ -3,6 +3,9 @@
 /// The lowest similarity for a suggestion.
 pub(crate) const MIN_SIMILARITY: f64 = 0.82;
 
+/// Similarity of words that differ by one letter, or by two neighbours that are swapped.
+const ONE_SLIP: f64 = 0.9;
+
 /// Returns the entry of `known` that is most similar to `word`, if it is similar enough.
 pub(crate) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known = known.into_iter();
@@ -15,5 +18,13 @@ pub(crate) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 /// because people confuse these first.
 pub(crate) fn similarity(word: &str, known: &str) -> f64 {
     let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
-    strsim::jaro_winkler(&plain(word), &plain(known))
+    let (word, known) = (plain(word), plain(known));
+    let similarity = strsim::jaro_winkler(&word, &known);
+    // In a short word one letter too many, or two that are swapped, weigh too much.
+    let is_one_slip = known.chars().count() >= 3 && strsim::damerau_levenshtein(&word, &known) == 1;
+    if is_one_slip {
+        similarity.max(ONE_SLIP)
+    } else {
+        similarity
+    }
 }

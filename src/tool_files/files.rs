@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::tool_file::ToolFile;
+use crate::atomic_file::{Overwrite, write};
 use crate::config::{Config, paths};
 use crate::error::{Error, ErrorKind};
 use crate::family::shell::definition::Scope;
 use crate::family::shell::edit::{open_file, renamed};
 use crate::family::shell::json_schema;
-use crate::files::{Replacing, put};
 
 /// Store of YAML tool files, with a folder for each scope.
 pub(crate) struct ToolFileStore {
@@ -108,7 +108,7 @@ impl ToolFileStore {
         name: &str,
         text: &str,
         scope: Scope,
-        replacing: Replacing,
+        overwrite: Overwrite,
     ) -> Result<PathBuf, Error> {
         let folder = self.folder(scope);
         self.prepare(folder, scope)?;
@@ -119,7 +119,7 @@ impl ToolFileStore {
             Error::new(ErrorKind::Load, text).with_hint("`--override` replaces it")
         };
         let path = match existing {
-            Some(_) if replacing == Replacing::No => return Err(taken()),
+            Some(_) if overwrite == Overwrite::No => return Err(taken()),
             Some(file) => file.path,
             None => folder.join(format!("{name}.yaml")),
         };
@@ -131,7 +131,7 @@ impl ToolFileStore {
         } else {
             renamed(&path, text, name)
         };
-        match put(&path, named.as_deref().unwrap_or(text), replacing) {
+        match write(&path, named.as_deref().unwrap_or(text), overwrite) {
             Ok(()) => Ok(path),
             // Another process created the file meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
@@ -149,13 +149,13 @@ impl ToolFileStore {
         if fs::read_to_string(&path).is_ok_and(|old| old == schema) {
             return Ok(());
         }
-        put(&path, &schema, Replacing::Yes).map_err(|error| refused("written", &path, &error))
+        write(&path, &schema, Overwrite::Yes).map_err(|error| refused("written", &path, &error))
     }
 
     /// Replaces the text of an existing file.
     pub(crate) fn rewrite(&self, file: &ToolFile, text: &str) -> Result<(), Error> {
         self.prepare(self.folder(file.scope), file.scope)?;
-        put(&file.path, text, Replacing::Yes)
+        write(&file.path, text, Overwrite::Yes)
             .map_err(|error| refused("written", &file.path, &error))
     }
 

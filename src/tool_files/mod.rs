@@ -12,9 +12,9 @@ mod shelf;
 mod template;
 mod tool_file;
 
+pub(crate) use crate::atomic_file::{Overwrite, write};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::family::shell::edit::{Opened, advice, open, pretty, renamed, yaml};
-pub(crate) use crate::files::{Replacing, put};
 pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Edited, EditorDraft};
 pub(crate) use files::ToolFileStore;

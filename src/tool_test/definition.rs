@@ -136,7 +136,7 @@ struct WrittenCall {
 /// Parses a test file. Only scripts may have `check`, which has been replaced by a flag before.
 pub(super) fn read(text: &str, is_script: bool) -> Result<FileDefinition, String> {
     let written: Value =
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let file: WrittenFile = match written {
         Value::Array(tests) => WrittenFile {
             _schema: None,

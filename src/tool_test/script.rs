@@ -102,7 +102,7 @@ const tool = (name, execute) => ({{ name, description: name, parameters: {{ type
 const described = (test) => typeof test?.check === "function" ? {{ ...test, check: true }} : test;
 export default () => [
   tool("{LIST}", () => {{
-    if (!Array.isArray(tests)) return says("its default export is no list of tests", true);
+    if (!Array.isArray(tests)) return says("its default export is not a list of tests", true);
     const list = tests.map(described);
     return says(JSON.stringify(Array.isArray(written) ? list : {{ ...written, tests: list }}), false);
   }}),

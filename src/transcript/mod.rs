@@ -263,7 +263,7 @@ fn read(text: &str, path: &Path) -> Result<State, Error> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let header = lines.next().and_then(entry::header);
     let Some(id) = header else {
-        let text = format!("{} is no session", path.display());
+        let text = format!("{} is not a session", path.display());
         return Err(Error::new(ErrorKind::Usage, text)
             .with_hint("its first line must be {\"type\":\"session\",\"id\":…}"));
     };

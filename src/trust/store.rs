@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::grant::{Grant, VERSION, real, text_of};
 use crate::error::{Error, ErrorKind};
 use crate::owners::{self, Exposed};
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 use crate::tool::Problem;
 
 /// Store of one user's grants.
@@ -123,7 +123,7 @@ impl Store {
         }
         private_files::make_folder(&self.folder).map_err(failed)?;
         let text = serde_json::to_vec(grant).map_err(|error| failed(error.into()))?;
-        private_files::replace(&path, &text, Lasting::Synced).map_err(failed)
+        private_files::replace(&path, &text, Durability::Synced).map_err(failed)
     }
 
     /// Removes the grants of a project and its tests; returns false if there were none.

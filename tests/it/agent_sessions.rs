@@ -181,6 +181,7 @@ fn child_told(events: &mut Heard) -> String {
     pid.expect("it says so")
 }
 
+/// aynd 75: the events of the agent under their names.
 #[test]
 fn an_agent_calls_our_tools_and_everything_is_told() {
     let site = Site::open();
@@ -231,6 +232,7 @@ fn an_agent_calls_our_tools_and_everything_is_told() {
     assert_eq!(end["agentSessionId"], "fake-1");
 }
 
+/// aynd 74: the servers, the allowed tools, the folder and the permission mode.
 #[test]
 fn the_agent_is_told_what_aynd_tells_it() {
     let site = Site::serving("  permission_mode: bypassPermissions\n", &[]);
@@ -302,6 +304,7 @@ fn a_session_gets_the_tools_the_mode_and_the_place_that_it_asks_for() {
     );
 }
 
+/// aynd 75: a session can be aborted.
 #[test]
 fn a_cancelled_session_ends_with_its_whole_tree() {
     let site = Site::with("limits:\n  grace: 200ms\n");
@@ -365,7 +368,7 @@ fn what_an_agent_says_wrong_is_told_and_ends_nothing() {
     assert_eq!(errors.len(), 1);
     assert_eq!(
         errors[0]["message"],
-        "a line of the agent is no JSON: {\"type\": \"assistant\""
+        "a line of the agent is not JSON: {\"type\": \"assistant\""
     );
     assert_eq!(errors[0]["fatal"], false);
     assert_eq!(last(&events)["state"], "completed");
@@ -546,7 +549,7 @@ fn a_wrong_wish_starts_nothing() {
         (
             json!({"prompt": "say x", "permissionMode": "--dangerous"}),
             400,
-            "no permission mode",
+            "is not a permission mode",
         ),
         (
             json!({"prompt": "say x", "allowedTools": ["nope"]}),

@@ -11,10 +11,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("process", &["owners", "regular_files"]),
     // A separate program: it uses nothing of the library, so that V8 is not linked.
     ("system", &[]),
-    ("files", &[]),
+    ("atomic_file", &[]),
     ("regular_files", &[]),
     ("owners", &[]),
-    ("private_files", &[]),
+    ("private_files", &["atomic_file"]),
     ("transcript", &["tool", "error"]),
     (
         "engine",
@@ -78,14 +78,21 @@ const EDGES: &[(&str, &[&str])] = &[
     // only the family knows the file format.
     (
         "tool_files",
-        &["config", "family", "files", "process", "tool", "error"],
+        &[
+            "config",
+            "family",
+            "atomic_file",
+            "process",
+            "tool",
+            "error",
+        ],
     ),
     (
         "agents",
         &[
             "config",
             "error",
-            "files",
+            "atomic_file",
             "private_files",
             "process",
             "tool",
@@ -95,7 +102,13 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "install",
         &[
-            "config", "discover", "engine", "error", "files", "process", "tool",
+            "config",
+            "discover",
+            "engine",
+            "error",
+            "atomic_file",
+            "process",
+            "tool",
         ],
     ),
     // Tests of tools without a model, each with a host of its own.

@@ -332,7 +332,7 @@ async fn a_tool_may_want_a_newer_host() {
     }
     reports(
         "bash: echo\nmin-cycod-version: soon\n",
-        "t (exec)\nt.yaml warning: `min-cycod-version` is no version: soon",
+        "t (exec)\nt.yaml warning: `min-cycod-version` is not a version: soon",
     )
     .await;
 }

@@ -350,7 +350,7 @@ const cases = {
     await card.locator(".tool_result").getByText("Hello, Ada!").waitFor();
     await card.getByText("the tool reports an error").waitFor();
     await card.locator(".tool_result").getByText("not today").waitFor();
-    await card.locator(".error").getByText("a line of the agent is no JSON").waitFor();
+    await card.locator(".error").getByText("a line of the agent is not JSON").waitFor();
     await card.locator(".completed").getByText("all done").waitFor();
 
     // One that goes on: cancelled with Escape.

@@ -558,7 +558,7 @@ async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
 #[test]
 fn slow_a_thousand_reloads_leave_nothing_behind() {
     arena::alone(
-        "reload::a_thousand_reloads_leave_nothing_behind",
+        "reload::slow_a_thousand_reloads_leave_nothing_behind",
         reload_a_thousand_times,
     );
 }

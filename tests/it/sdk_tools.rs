@@ -594,7 +594,7 @@ fn what_cannot_be_a_host_says_why() {
     let list = CustomTool::new("list", "", async |_: Vec<u8>, _| Ok::<_, String>(()));
     assert_eq!(
         error(new().tool(list)),
-        "the parameters of the custom tool `list` are no object"
+        "the parameters of the custom tool `list` are not an object"
     );
     let odd = greet().parameters(json!({"type": "object", "properties": {"a": {"type": "text"}}}));
     assert!(

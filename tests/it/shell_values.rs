@@ -189,7 +189,7 @@ async fn what_cannot_be_transformed_is_an_error_of_its_parameter() {
         );
     }
     // 63, c5
-    let no_value = |kind: &str| format!("it gave {kind}, which is no value that can be used");
+    let no_value = |kind: &str| format!("it gave {kind}, which is not a usable value");
     let unread = "TypeError: Cannot read properties of undefined (reading 'more')";
     let late = "it did not end within 1 s".to_owned();
     for (source, why) in [

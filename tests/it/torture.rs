@@ -72,7 +72,7 @@ struct Round {
 #[test]
 fn slow_hundreds_of_the_worst_programs_leave_nothing() {
     arena::alone(
-        "torture::hundreds_of_the_worst_programs_leave_nothing",
+        "torture::slow_hundreds_of_the_worst_programs_leave_nothing",
         inside,
     );
 }

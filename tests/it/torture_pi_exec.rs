@@ -41,7 +41,7 @@ struct Round {
 #[test]
 fn slow_hundreds_of_calls_of_pi_exec_leave_nothing() {
     arena::alone(
-        "torture_pi_exec::hundreds_of_calls_of_pi_exec_leave_nothing",
+        "torture_pi_exec::slow_hundreds_of_calls_of_pi_exec_leave_nothing",
         inside,
     );
 }

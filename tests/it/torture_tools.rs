@@ -50,7 +50,7 @@ struct Hosts {
 #[test]
 fn slow_hundreds_of_calls_of_executable_tools_leave_nothing() {
     arena::alone(
-        "torture_tools::hundreds_of_calls_of_executable_tools_leave_nothing",
+        "torture_tools::slow_hundreds_of_calls_of_executable_tools_leave_nothing",
         inside,
     );
 }

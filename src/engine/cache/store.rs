@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use crate::private_files::{self, Lasting};
+use crate::private_files::{self, Durability};
 
 /// Limit of the file's bytes: a thousand modules need about 5 MB.
 const MAX_CACHE_BYTES: u64 = 32 << 20;
@@ -78,7 +78,7 @@ impl CacheStore {
         }
         private_files::make_folder(&self.folder)?;
         self.prune();
-        private_files::replace(&self.path, &sealed(&entries)?, Lasting::Remade)
+        private_files::replace(&self.path, &sealed(&entries)?, Durability::Unsynced)
     }
 
     /// Removes the oldest files to make room for one more.

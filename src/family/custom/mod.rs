@@ -220,7 +220,7 @@ impl CustomTool {
         let is_object = self.tool.input_schema["type"] == "object";
         if !is_object {
             return Err(format!(
-                "the parameters of the custom tool `{name}` are no object"
+                "the parameters of the custom tool `{name}` are not an object"
             ));
         }
         let schema = Schema::compile(&self.tool.input_schema).map_err(|error| {

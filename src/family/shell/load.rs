@@ -73,8 +73,10 @@ fn version_problem(brought: &LoadedFile) -> Option<Problem> {
             let unavailable = Unavailable::of(&brought.definition)?;
             Problem::warning(unavailable.message).hint(unavailable.hint)
         }
-        Wanted::Garbage => Problem::warning(format!("`min-cycod-version` is no version: {wanted}"))
-            .hint("write three numbers, for example `1.2.0`"),
+        Wanted::Garbage => {
+            Problem::warning(format!("`min-cycod-version` is not a version: {wanted}"))
+                .hint("write three numbers, for example `1.2.0`")
+        }
     };
     Some(problem.at(&brought.path).about(&brought.definition.name))
 }

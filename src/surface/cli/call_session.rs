@@ -86,7 +86,7 @@ pub(super) fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
         return Ok(config.cwd.join(name));
     }
     if name.is_empty() || name.starts_with('.') {
-        let text = format!("`{name}` is no name of a session");
+        let text = format!("`{name}` is not a name of a session");
         return Err(Error::new(ErrorKind::Usage, text)
             .with_hint("a name is a word; a file has a `/` in it, or ends with `.jsonl`"));
     }

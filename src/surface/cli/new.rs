@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::render::text;
 use crate::surface::stdout::Out;
-use crate::tool_files::{NewModule, Replacing, Scope, ToolFileStore, open, template};
+use crate::tool_files::{NewModule, Overwrite, Scope, ToolFileStore, open, template};
 
 /// Start a new tool
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ fn new_shell_tool(config: &Config, name: &str, user: bool, out: &mut Out) -> Res
         let hint = format!("`haft tool edit {name}` opens it");
         return Err(Error::new(ErrorKind::Load, text).with_hint(hint).into());
     }
-    let path = tool_files.write(name, &text, scope, Replacing::No)?;
+    let path = tool_files.write(name, &text, scope, Overwrite::No)?;
     tool_files.lay_schema(scope)?;
     writeln!(
         out,

@@ -79,7 +79,7 @@ impl Access {
         } else {
             Err(ProblemResponse::forbidden(format!(
                 "this server is not known as `{}`",
-                first.unwrap_or("something that is no text")
+                first.unwrap_or("something that is not text")
             ))
             .hint("start it with --allow-host NAME if it should be"))
         }

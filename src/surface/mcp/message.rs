@@ -86,7 +86,7 @@ fn one(text: &str) -> Result<Said, JsonRpcError> {
     let envelope: Envelope<'_> = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
-            return Err(no_message(None, "it is no object of JSON-RPC"));
+            return Err(no_message(None, "it is not a JSON-RPC object"));
         }
         Err(error) => return Err(not_json(&error)),
     };
@@ -130,7 +130,7 @@ fn not_json(error: &serde_json::Error) -> JsonRpcError {
 }
 
 fn no_message(id: Option<RequestId>, why: &str) -> JsonRpcError {
-    let text = format!("this is no message: {why}");
+    let text = format!("invalid JSON-RPC message: {why}");
     JsonRpcError::new(id, ErrorData::invalid_request(text, None))
 }
 

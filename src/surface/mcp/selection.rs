@@ -87,7 +87,7 @@ fn compiled(globs: &[&str]) -> Result<GlobSet, Error> {
 }
 
 fn bad_glob(glob: &str, error: &globset::Error) -> Error {
-    let text = format!("`{glob}` is no pattern of tool names: {}", error.kind());
+    let text = format!("`{glob}` is not a pattern of tool names: {}", error.kind());
     Error::new(ErrorKind::Usage, text)
         .with_hint("a pattern is a name with `*`, `?`, `[abc]` or `{one,two}` in it")
 }

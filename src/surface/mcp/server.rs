@@ -497,5 +497,7 @@ fn read_cursor(cursor: &str) -> Result<String, ErrorData> {
     let name = URL_SAFE_NO_PAD.decode(cursor).ok();
     let name = name.and_then(|bytes| String::from_utf8(bytes).ok());
     let name = name.filter(|name| !name.is_empty());
-    name.ok_or_else(|| ErrorData::invalid_params(format!("`{cursor}` is no cursor of ours"), None))
+    name.ok_or_else(|| {
+        ErrorData::invalid_params(format!("`{cursor}` is not a cursor of this server"), None)
+    })
 }

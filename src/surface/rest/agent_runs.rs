@@ -122,7 +122,7 @@ pub(super) async fn start(
 ) -> Result<Response, ProblemResponse> {
     check_scope(&client)?;
     let request: SessionRequest = serde_json::from_str(&text).map_err(|error| {
-        let text = format!("the body is no session: {error}");
+        let text = format!("the body is not a session: {error}");
         if error.is_data() {
             ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
                 .hint("like {\"prompt\": \"…\", \"projectPath\": \"…\", \"permissionMode\": \"…\"}")

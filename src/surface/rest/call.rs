@@ -238,7 +238,7 @@ impl<'a> CallRequest<'a> {
             return Err(unprocessable("a call is an object"));
         }
         let request: CallRequest<'a> = serde_json::from_str(text).map_err(|error| {
-            let text = format!("the body is no call: {error}");
+            let text = format!("the body is not a call: {error}");
             if error.is_data() {
                 ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
                     .hint("like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}")

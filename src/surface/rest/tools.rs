@@ -148,7 +148,7 @@ pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, ProblemResponse> {
     match serde_json::to_vec(value) {
         Ok(bytes) => Ok(bytes.into()),
         Err(error) => Err(ProblemResponse::internal(format!(
-            "an answer is no JSON: {error}"
+            "a reply is not JSON: {error}"
         ))),
     }
 }

@@ -134,7 +134,7 @@ pub(super) fn parse(line: &str) -> Message {
     let json: &RawValue = match serde_json::from_str(line) {
         Ok(json) => json,
         Err(error) => {
-            return Message::Bad(RpcError::parse(format!("the message is no JSON: {error}")));
+            return Message::Bad(RpcError::parse(format!("the message is not JSON: {error}")));
         }
     };
     if !json.get().starts_with('[') {

@@ -301,7 +301,7 @@ impl Search<'_> {
             one => is_type(one),
         };
         if !fits {
-            self.fault(at, format!("{value} is no type of JSON Schema"));
+            self.fault(at, format!("{value} is not a type of JSON Schema"));
         }
     }
 

@@ -1,10 +1,7 @@
 //! `run-condition`: a JavaScript expression in which references are values (spec cycod 85–88).
 //!
 //! A reference becomes a name that stands for the value; inside of quotes it becomes escaped text.
-//! So the output of a step cannot change the condition. Common comparisons are decided by `simple`,
-//! without JavaScript.
-
-mod simple;
+//! So the output of a step cannot change the condition.
 
 use super::super::definition::Datum;
 use super::template::{Part, Template};
@@ -45,9 +42,6 @@ pub(crate) async fn holds(
                 }
             }
         }
-    }
-    if let Some(answer) = simple::decide(&source, &names) {
-        return Ok(answer);
     }
     let names = names
         .into_iter()

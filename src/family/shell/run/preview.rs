@@ -53,7 +53,7 @@ pub(crate) async fn preview(
                     session.show_step(step, &mut page).await?;
                 }
             }
-            Work::Alias(_) => unreachable!("what is on the shelf is no alias"),
+            Work::Alias(_) => unreachable!("aliases are resolved when files are loaded"),
         }
         Ok(page)
     };

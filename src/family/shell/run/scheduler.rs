@@ -33,7 +33,7 @@ pub(crate) async fn walk(session: &Session<'_>, plan: &[Vec<usize>]) -> Vec<Step
             let unit = session.single(command);
             return vec![single(session, &unit).await];
         }
-        Work::Alias(_) => unreachable!("what is on the shelf is no alias"),
+        Work::Alias(_) => unreachable!("aliases are resolved when files are loaded"),
     };
     let course = Course {
         session,

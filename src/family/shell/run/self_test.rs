@@ -232,7 +232,7 @@ impl Filled {
             match Pattern::compile(text) {
                 Ok(pattern) if pattern.search(output) == super::super::pattern::Matched::Yes => {}
                 Ok(_) => problems.push(format!("the output does not match `{text}`")),
-                Err(why) => problems.push(format!("`{text}` is no valid pattern: {why}")),
+                Err(why) => problems.push(format!("`{text}` is not a valid pattern: {why}")),
             }
         }
         problems

@@ -242,7 +242,7 @@ fn choice(body: &str) -> Option<(String, String)> {
 }
 
 /// Returns the text of a literal like `'it\'s'`, if `text` is only that.
-pub(super) fn quoted(text: &str) -> Option<String> {
+fn quoted(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
     let mut plain = String::new();

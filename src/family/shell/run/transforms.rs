@@ -73,7 +73,7 @@ impl Values {
         })?;
         Datum::from_json(&json).ok_or_else(|| FillError::Transform {
             name: name.to_owned(),
-            why: "cannot be transformed: what came out is no valid text".to_owned(),
+            why: "cannot be transformed: what came out is not valid text".to_owned(),
         })
     }
 }

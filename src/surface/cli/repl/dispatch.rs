@@ -144,7 +144,7 @@ impl Shell<'_, '_> {
         let count = match words.first() {
             None => LINES,
             Some(word) => word.parse().map_err(|_| {
-                let text = format!("`{word}` is no number of lines");
+                let text = format!("`{word}` is not a number of lines");
                 Error::new(ErrorKind::Usage, text).with_hint("as in `/history 50`")
             })?,
         };

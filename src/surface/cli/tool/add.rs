@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::tool::Problem;
-use crate::tool_files::{Draft, Opened, Replacing, Scope, open, renamed, template};
+use crate::tool_files::{Draft, Opened, Overwrite, Scope, open, renamed, template};
 
 const HELP: &str = include_str!("help/add.txt");
 
@@ -41,18 +41,18 @@ impl Args {
                 .with_hint("`haft tool add NAME --description … --bash …`")
                 .into());
         };
-        let replacing = if typed.is_override {
-            Replacing::Yes
+        let overwrite = if typed.is_override {
+            Overwrite::Yes
         } else {
-            Replacing::No
+            Overwrite::No
         };
-        if replacing == Replacing::No && bench.tool_files.find(&name, Some(scope)).is_ok() {
+        if overwrite == Overwrite::No && bench.tool_files.find(&name, Some(scope)).is_ok() {
             // Checked before an editor opens in vain. The write checks again.
             let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
             return Err(failed(text).with_hint("`--override` replaces it").into());
         }
         if typed.is_edited {
-            return edit(bench, &name, text.text, scope, replacing).await;
+            return edit(bench, &name, text.text, scope, overwrite).await;
         }
         let target = bench.tool_files.folder(scope).join(format!("{name}.yaml"));
         let opened = open(&target, text.text);
@@ -65,7 +65,7 @@ impl Args {
             });
             return Ok(FAILURE);
         }
-        created(bench, &opened, scope, replacing)?;
+        created(bench, &opened, scope, overwrite)?;
         Ok(SUCCESS)
     }
 }
@@ -143,7 +143,7 @@ async fn edit(
     name: &str,
     text: String,
     scope: Scope,
-    replacing: Replacing,
+    overwrite: Overwrite,
 ) -> Result<u8, Failure> {
     let target = bench.tool_files.folder(scope).join(format!("{name}.yaml"));
     let check = |opened: &Opened| bench.tool_files.beside_others(&target, scope, opened).1;
@@ -157,7 +157,7 @@ async fn edit(
     }
     match edited(&bench.config, None, name, text, &target, check).await? {
         Session::Good(draft) => {
-            created(bench, &draft.opened, scope, replacing)?;
+            created(bench, &draft.opened, scope, overwrite)?;
             draft.done();
             Ok(SUCCESS)
         }
@@ -173,12 +173,12 @@ fn created(
     bench: Bench<'_>,
     opened: &Opened,
     scope: Scope,
-    replacing: Replacing,
+    overwrite: Overwrite,
 ) -> Result<(), Failure> {
     let name = &opened.name;
     let path = bench
         .tool_files
-        .write(name, &opened.text, scope, replacing)?;
+        .write(name, &opened.text, scope, overwrite)?;
     let home = &bench.config.home;
     let words = pages::saved("Created", name, scope.as_str(), &path, home);
     bench.out.write_all(words.as_bytes())?;

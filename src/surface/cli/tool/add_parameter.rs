@@ -41,7 +41,7 @@ impl Parameter {
         let mut rules = Vec::new();
         while let Some(word) = words.plain() {
             let Some((key, value)) = word.split_once('=') else {
-                let text = format!("`{word}` after `--parameter {name}` is no KEY=VALUE");
+                let text = format!("`{word}` after `--parameter {name}` is not KEY=VALUE");
                 let hint = "a description with spaces needs quotes";
                 return Err(usage(text).with_hint(hint));
             };

@@ -10,7 +10,7 @@ use super::{Bench, failed};
 use crate::config::paths;
 use crate::error::Error;
 use crate::render::text;
-use crate::tool_files::{Replacing, put};
+use crate::tool_files::{Overwrite, write};
 
 /// Export a tool definition to a file
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ impl Args {
             return Ok(SUCCESS);
         };
         let path = bench.config.cwd.join(output);
-        put(&path, &page, Replacing::Yes).map_err(|error| {
+        write(&path, &page, Overwrite::Yes).map_err(|error| {
             let why = paths::plain(&error);
             failed(format!("{} cannot be written: {why}", path.display()))
         })?;

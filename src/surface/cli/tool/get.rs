@@ -82,7 +82,7 @@ pub(super) fn definition(
         Format::Json => file.opened.shown_data(),
     };
     let Some((mut data, left_out)) = left_out else {
-        let text = format!("'{}' is no valid YAML", file.name());
+        let text = format!("'{}' is not valid YAML", file.name());
         let hint = format!("`haft tool validate {}` says where", file.name());
         return Err(failed(text).with_hint(hint).into());
     };

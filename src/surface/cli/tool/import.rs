@@ -11,7 +11,7 @@ use super::{Bench, failed, pages};
 use crate::config::paths;
 use crate::error::Error;
 use crate::render::style::Ink;
-use crate::tool_files::{Datum, Draft, Opened, Replacing, advice, open};
+use crate::tool_files::{Datum, Draft, Opened, Overwrite, advice, open};
 
 /// Import a tool definition from a file
 #[derive(clap::Args)]
@@ -50,15 +50,15 @@ impl Args {
             say("nothing was imported\n");
             return Ok(FAILURE);
         }
-        let replacing = if self.r#override {
-            Replacing::Yes
+        let overwrite = if self.r#override {
+            Overwrite::Yes
         } else {
-            Replacing::No
+            Overwrite::No
         };
         let name = opened.name;
         let path = bench
             .tool_files
-            .write(&name, &opened.text, scope, replacing)?;
+            .write(&name, &opened.text, scope, overwrite)?;
         let home = &bench.config.home;
         let words = pages::saved("Imported", &name, scope.as_str(), &path, home);
         bench.out.write_all(words.as_bytes())?;
