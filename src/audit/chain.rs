@@ -459,23 +459,27 @@ fn end_of(file: &File) -> io::Result<End> {
 /// Returns the problem with the log, if there is one: it cannot be written, or its end was changed.
 /// Appends nothing.
 pub(crate) fn check(folder: &Path) -> Option<Problem> {
-    let attempt = || -> io::Result<()> {
+    let attempt = || -> io::Result<Option<String>> {
         let held = Held::open(folder)?;
         let disk = statvfs(folder)?;
         if disk.f_bavail == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let (_, notes, _) = held.continue_from(folder)?;
-        let damage = notes.into_iter().find_map(|note| match note {
+        Ok(notes.into_iter().find_map(|note| match note {
             Event::LogDamaged { why } => Some(why),
             _ => None,
-        });
-        match damage {
-            Some(why) => Err(io::Error::other(format!("it was changed: {why}"))),
-            None => Ok(()),
-        }
+        }))
     };
-    attempt().err().map(|error| problem(folder, &error))
+    match attempt() {
+        Err(error) => Some(problem(folder, &error)),
+        // Calls are recorded all the same, in a chain that begins anew.
+        Ok(damage) => damage.map(|why| {
+            Problem::warning(format!("the log of calls was changed: {why}"))
+                .at(folder)
+                .hint("`haft log --verify` shows where")
+        }),
+    }
 }
 
 /// Returns the problem of a log that cannot be written.

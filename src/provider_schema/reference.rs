@@ -20,8 +20,8 @@ pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> 
 fn with_anchor<'a>(schema: &'a Value, anchor: &str) -> Option<&'a Value> {
     match schema {
         Value::Object(fields) => {
-            let is_it = fields.get("$anchor").and_then(Value::as_str) == Some(anchor);
-            if is_it {
+            let names = ["$anchor", "$dynamicAnchor"].map(|key| fields.get(key));
+            if names.contains(&Some(&Value::from(anchor))) {
                 return Some(schema);
             }
             fields.values().find_map(|inner| with_anchor(inner, anchor))
