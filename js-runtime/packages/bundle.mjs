@@ -49,13 +49,15 @@ async function bundle(entry) {
     mainFields: ["module", "main"],
     conditions: ["import"],
     tsconfigRaw: {},
+    // Libraries ask for it while they are evaluated, to find a variable for debugging.
+    define: { process: "undefined" },
     // Identifiers stay readable: schemas and errors show the names of their classes.
     keepNames,
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
     logLevel: "silent",
-    plugins: [shareOthers(entry)],
+    plugins: [replaceModules(entry), shareOthers(entry)],
   });
   const text = script(result.outputFiles[0].text, lazy);
   return { name, text, inputs: Object.keys(result.metafile.inputs) };
@@ -72,7 +74,7 @@ function script(code, lazy) {
     ? "Object.defineProperty(exports, name, Object.getOwnPropertyDescriptor(namespace, name));"
     : "exports[name] = namespace[name];";
   return `(function () {
-${code.trim()}
+${ascii(code.trim())}
 const exports = {};
 for (const name of Object.keys(namespace)) if (!name.startsWith("__")) ${copy}
 for (const [name, get] of Object.entries(namespace.__getters ?? {})) Object.defineProperty(exports, name, { enumerable: true, get });
@@ -80,6 +82,12 @@ if (namespace.__parts) Object.defineProperty(exports, Symbol.for("haft.parts"), 
 return exports;
 })()
 `;
+}
+
+/** V8 gets scripts as one-byte text; esbuild escapes what is not ASCII except in regular expressions. */
+function ascii(code) {
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return code.replace(/[^\x00-\x7f]/g, escaped);
 }
 
 /** A subpath's script only points into the script that holds its code. */
@@ -91,6 +99,29 @@ for (const name of ${JSON.stringify(names)}) Object.defineProperty(exports, name
 return exports;
 })()
 `;
+}
+
+/** Puts modules of ours in place of a package's own, where the package imports them. */
+function replaceModules({ name, replace = {} }) {
+  return {
+    name: "replace-modules",
+    setup(builder) {
+      for (const [file, ours] of Object.entries(replace)) {
+        const theirs = join(ROOT, "node_modules", file);
+        builder.onResolve({ filter: /^\./ }, ({ path, resolveDir }) =>
+          join(resolveDir, path) === theirs ? { path: join(HERE, name, ours) } : undefined,
+        );
+      }
+      // A package may import one, but gets it when it is used: see `builtin.ts`.
+      builder.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "builtin" }));
+      builder.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
+        contents: `
+          const get = (_, name) => globalThis[Symbol.for("haft.builtin")](${JSON.stringify(path)})[name];
+          module.exports = Object.create(new Proxy({}, { get }), { __esModule: { value: true } });
+        `,
+      }));
+    },
+  };
 }
 
 /**

@@ -6,6 +6,7 @@
 //              load those before someone asks
 //   keepNames  its classes are recognised by their names, some of which esbuild would change
 //   partOf     the script that holds the code of this subpath, under the name `part`
+//   replace    modules of a bundled package, and the modules beside `index.ts` that take their place
 //   stateOf    the script with the registries and settings of this one; `state` says which modules
 //              of the package hold them, `names` what those export where `export *` passes it on
 
@@ -71,7 +72,11 @@ export const PACKAGES = [
     "value",
   ]),
   { name: "arktype", specifiers: ["arktype"] },
-  { name: "pi-tui", specifiers: pi("pi-tui") },
+  {
+    name: "pi-tui",
+    specifiers: pi("pi-tui"),
+    replace: { "@earendil-works/pi-tui/dist/utils.js": "measures.ts" },
+  },
   { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
