@@ -5,7 +5,8 @@
 // another is therefore looked up through `Symbol.for("haft.package")` whenever it is used, so that
 // there is one zod and one TypeBox in an isolate, however a tool came by it.
 
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
@@ -101,7 +102,10 @@ return exports;
 `;
 }
 
-/** Puts modules of ours in place of a package's own, where the package imports them. */
+/**
+ * Puts modules of ours in place of a package's own, where the package imports them. Of its other
+ * modules only what is used stays: constants that nothing uses are not made.
+ */
 function replaceModules({ name, replace = {} }) {
   return {
     name: "replace-modules",
@@ -112,8 +116,20 @@ function replaceModules({ name, replace = {} }) {
           join(resolveDir, path) === theirs ? { path: join(HERE, name, ours) } : undefined,
         );
       }
+      const folders = new Set(
+        Object.keys(replace).map((file) => dirname(join(ROOT, "node_modules", file))),
+      );
+      builder.onLoad({ filter: /\.js$/ }, async ({ path }) => {
+        if (![...folders].some((folder) => path.startsWith(folder))) return undefined;
+        const text = await readFile(path, "utf8");
+        return {
+          contents: text.replace(/^((?:const|let) \w+ = )new /gm, "$1/* @__PURE__ */ new "),
+        };
+      });
       // A package may import one, but gets it when it is used: see `builtin.ts`.
-      builder.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "builtin" }));
+      builder.onResolve({ filter: /^node:/ }, ({ path }) => {
+        return { path, namespace: "builtin", sideEffects: false };
+      });
       builder.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
         contents: `
           const get = (_, name) => globalThis[Symbol.for("haft.builtin")](${JSON.stringify(path)})[name];

@@ -75,7 +75,10 @@ export const PACKAGES = [
   {
     name: "pi-tui",
     specifiers: pi("pi-tui"),
-    replace: { "@earendil-works/pi-tui/dist/utils.js": "measures.ts" },
+    replace: {
+      "@earendil-works/pi-tui/dist/tui.js": "component.ts",
+      "@earendil-works/pi-tui/dist/utils.js": "measures.ts",
+    },
   },
   { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
