@@ -1,6 +1,7 @@
 // Makes `dist/`, what the package `@haft/tool-types` holds: `npm pack` and `npm publish` call it.
 //
-// The types of what haft provides are those of its own sources, so they cannot differ from them.
+// The types of what haft provides are those of its own sources and of the packages that are bundled with
+// them, so they cannot differ from what runs.
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -3,7 +3,7 @@
 // Ours counts columns as the host does, closes at the end of a line what is on, and takes a tenth of
 // the time. What only editing needs is theirs.
 
-import { getSegmenter } from "./width.ts";
+import { graphemes } from "./width.ts";
 
 export {
   autocompleteBoundaryRegex,
@@ -15,17 +15,27 @@ export {
 export { visibleWidth } from "./width.ts";
 export { sliceByColumn, truncateToWidth, wrapTextWithAnsi } from "./wrap.ts";
 
-type Segmenter = Pick<Intl.Segmenter, "segment">;
+type Segmenter = { segment(text: string): Iterable<Intl.SegmentData> };
 
-let words: Intl.Segmenter | undefined;
+/** Characters of a text, in a time that grows with its length only: see `graphemes`. */
+const characters: Segmenter = {
+  segment(text) {
+    let end = 0;
+    return graphemes(text).map((segment) => {
+      end += segment.length;
+      return { segment, index: end - segment.length, input: text };
+    });
+  },
+};
+
+let segmenter: Intl.Segmenter | undefined;
 
 // The components ask while they are evaluated. The first object of Intl in a process takes 20 ms,
 // and most tools edit nothing.
-const lazyGraphemes: Segmenter = { segment: (text) => getSegmenter().segment(text) };
-const lazyWords: Segmenter = {
+const words: Segmenter = {
   segment: (text) =>
-    (words ??= new Intl.Segmenter(undefined, { granularity: "word" })).segment(text),
+    (segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" })).segment(text),
 };
 
-export const getGraphemeSegmenter = (): Segmenter => lazyGraphemes;
-export const getWordSegmenter = (): Segmenter => lazyWords;
+export const getGraphemeSegmenter = (): Segmenter => characters;
+export const getWordSegmenter = (): Segmenter => words;
