@@ -50,8 +50,9 @@ async function bundle(entry) {
     mainFields: ["module", "main"],
     conditions: ["import"],
     tsconfigRaw: {},
-    // Libraries ask for it while they are evaluated, to find a variable for debugging.
-    define: { process: "undefined" },
+    // Libraries look into the environment for debugging, or for the terminal. They may not see it while
+    // they are evaluated, and a tool may not have the permission later.
+    define: { process: '{"env":{}}' },
     // Identifiers stay readable: schemas and errors show the names of their classes.
     keepNames,
     minifyWhitespace: true,

@@ -597,6 +597,7 @@ describe("keys", () => {
     ["\x03", "ctrl+c"],
     ["\x1bb", "alt+left"],
     ["\x1b\x7f", "alt+backspace"],
+    ["\b", "backspace"],
     ["\x1b[99;5u", "ctrl+c"],
     ["\x1b[13;2u", "shift+enter"],
     ["A", "A"],
