@@ -50,9 +50,7 @@ async function bundle(entry) {
     mainFields: ["module", "main"],
     conditions: ["import"],
     tsconfigRaw: {},
-    // Libraries look into the environment for debugging, or for the terminal. They may not see it while
-    // they are evaluated, and a tool may not have the permission later.
-    define: { process: '{"env":{}}' },
+    define: entry.define ?? {},
     // Identifiers stay readable: schemas and errors show the names of their classes.
     keepNames,
     minifyWhitespace: true,

@@ -8,6 +8,7 @@ export { semver } from "./semver.ts";
 
 /** Returns the test for the paths that a pattern of `Bun.Glob` matches. */
 export function matcher(pattern: string): (path: string) => boolean {
+  if (pattern === "") return (path) => path === "";
   // Bun has no patterns like `@(a|b)`, and names the opposite of a set with `!`.
   return picomatch(pattern.replace(/(?<!\\)\[!/g, "[^"), { dot: true, noextglob: true });
 }
