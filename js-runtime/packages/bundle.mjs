@@ -5,6 +5,7 @@
 // another is therefore looked up through `Symbol.for("haft.package")` whenever it is used, so that
 // there is one zod and one TypeBox in an isolate, however a tool came by it.
 
+import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,8 @@ import { PACKAGES } from "./table.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = join(HERE, "../..");
+/** esbuild names files by their real paths, and `node_modules` may be a link. */
+const MODULES = realpathSync(join(ROOT, "node_modules"));
 const PARTS = Symbol.for("haft.parts");
 
 /** Every script of the table with its text and export names, and the licences of what is inside. */
@@ -110,14 +113,12 @@ function replaceModules({ name, replace = {} }) {
     name: "replace-modules",
     setup(builder) {
       for (const [file, ours] of Object.entries(replace)) {
-        const theirs = join(ROOT, "node_modules", file);
+        const theirs = join(MODULES, file);
         builder.onResolve({ filter: /^\./ }, ({ path, resolveDir }) =>
           join(resolveDir, path) === theirs ? { path: join(HERE, name, ours) } : undefined,
         );
       }
-      const folders = new Set(
-        Object.keys(replace).map((file) => dirname(join(ROOT, "node_modules", file))),
-      );
+      const folders = new Set(Object.keys(replace).map((file) => dirname(join(MODULES, file))));
       builder.onLoad({ filter: /\.js$/ }, async ({ path }) => {
         if (![...folders].some((folder) => path.startsWith(folder))) return undefined;
         const text = await readFile(path, "utf8");
@@ -153,7 +154,7 @@ function shareOthers({ name: current, stateOf, state = {} }) {
   const places = new Map();
   for (const [file, { part, names }] of Object.entries(state)) {
     const place = `(${JSON.stringify(stateOf)})[Symbol.for("haft.parts")].${part}()`;
-    places.set(join(ROOT, "node_modules", file), { place, names });
+    places.set(join(MODULES, file), { place, names });
   }
   const shared = (place, names = []) =>
     place && { path: place, namespace: "shared", pluginData: { names } };
