@@ -332,10 +332,11 @@ fn used_modules(text: &str) -> Vec<String> {
         let code = line.split("//").next().unwrap_or_default();
         for start in ["crate::", "haft_"] {
             for part in code.split(start).skip(1) {
-                let name = part
-                    .split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .next();
-                modules.extend(name.filter(|name| !name.is_empty()).map(str::to_owned));
+                let end = part.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+                if !name.is_empty() && (start == "crate::" || rest.starts_with("::")) {
+                    modules.push(name.to_owned());
+                }
             }
         }
     }
