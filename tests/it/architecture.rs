@@ -151,6 +151,20 @@ fn packages_use_only_what_they_may() {
 }
 
 #[test]
+fn the_library_needs_no_crate_of_a_surface() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let needed: Vec<&str> = manifest
+        .lines()
+        .filter(|line| {
+            let name = line.split(" = ").next().unwrap_or_default();
+            ["axum", "clap", "reedline", "rmcp", "utoipa"].contains(&name)
+        })
+        .filter(|line| !line.contains("optional = true"))
+        .collect();
+    assert!(needed.is_empty(), "{needed:?}");
+}
+
+#[test]
 fn modules_use_only_what_they_may() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
