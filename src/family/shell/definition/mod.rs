@@ -63,7 +63,7 @@ pub(crate) struct Definition {
     /// Calls of the tool and their expected results
     pub(crate) tests: Vec<TestCase>,
     /// Time limit of a call, in milliseconds; 60000 if left out
-    timeout: Option<Millis>,
+    pub(crate) timeout: Option<Millis>,
     /// Folder that it runs in; the project's folder if left out
     pub(crate) working_directory: Option<String>,
     /// Platforms that it can run on; all if left out
@@ -76,9 +76,9 @@ pub(crate) struct Definition {
     /// Its standard input
     pub(crate) input: Option<String>,
     /// `true` if it asks its user
-    interactive: bool,
+    pub(crate) interactive: bool,
     /// Behaviour when nobody answers
-    interactive_options: Interaction,
+    pub(crate) interactive_options: Interaction,
     /// Bounds, and the cleanup afterwards
     pub(crate) resources: Resources,
     /// Behaviour when its single command fails

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::definition::Definition;
 
-pub(super) use check::{Checked, check};
+pub(super) use check::check;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
@@ -66,7 +66,7 @@ fn adapt(schema: &mut schemars::Schema) {
     if schema.contains_key("properties") {
         schema.insert("additionalProperties".into(), false.into());
     }
-    let types = match Schema(schema).shape() {
+    let types = match Schema(Some(schema)).shape() {
         Shape::Text => json!(["string", "number", "boolean"]),
         Shape::List(item) if item.is_scalar() => json!(["array", "string"]),
         _ => return,
@@ -76,7 +76,7 @@ fn adapt(schema: &mut schemars::Schema) {
 
 /// Schema of one value.
 #[derive(Clone, Copy)]
-pub(super) struct Schema<'a>(&'a Map<String, Value>);
+pub(super) struct Schema<'a>(Option<&'a Map<String, Value>>);
 
 /// Kinds of values.
 #[derive(Clone, Copy)]
@@ -117,25 +117,28 @@ impl Schema<'static> {
 impl<'a> Schema<'a> {
     /// Wraps the value of a keyword; a missing one allows anything.
     pub(super) fn of(value: Option<&'a Value>) -> Schema<'a> {
-        static ANYTHING: Map<String, Value> = Map::new();
-        Schema(value.and_then(Value::as_object).unwrap_or(&ANYTHING))
+        Schema(value.and_then(Value::as_object))
+    }
+
+    fn get(self, keyword: &str) -> Option<&'a Value> {
+        self.0?.get(keyword)
     }
 
     fn text(self, keyword: &str) -> Option<&'a str> {
-        self.0.get(keyword)?.as_str()
+        self.get(keyword)?.as_str()
     }
 
     pub(super) fn shape(self) -> Shape<'a> {
-        if self.0.contains_key("properties") {
+        if self.get("properties").is_some() {
             return Shape::Mapping;
         }
-        if let Some(Value::Array(words)) = self.0.get("enum") {
+        if let Some(Value::Array(words)) = self.get("enum") {
             return Shape::Word(words);
         }
-        let bound = |keyword: &str| self.0.get(keyword).and_then(Value::as_i64);
+        let bound = |keyword: &str| self.get(keyword).and_then(Value::as_i64);
         let least = bound("minimum").unwrap_or(i64::MIN);
         let most = bound("maximum").unwrap_or(i64::MAX);
-        let types = self.0.get("type");
+        let types = self.get("type");
         let kind = match types {
             Some(Value::Array(types)) => types.first(),
             kind => kind,
@@ -148,8 +151,8 @@ impl<'a> Schema<'a> {
             (_, Some("boolean")) => Shape::Flag,
             (_, Some("integer")) => Shape::Whole(least, most),
             (_, Some("number")) => Shape::Number,
-            (_, Some("array")) => Shape::List(Schema::of(self.0.get("items"))),
-            (_, Some("object")) => Shape::Named(Schema::of(self.0.get("additionalProperties"))),
+            (_, Some("array")) => Shape::List(Schema::of(self.get("items"))),
+            (_, Some("object")) => Shape::Named(Schema::of(self.get("additionalProperties"))),
             _ => Shape::Any,
         }
     }
@@ -161,7 +164,7 @@ impl<'a> Schema<'a> {
 
     /// Returns the known keys of a mapping with their schemas, in the order of the reference.
     pub(super) fn keys(self) -> impl Iterator<Item = (&'a str, Schema<'a>)> {
-        let keys = self.0.get("properties").and_then(Value::as_object);
+        let keys = self.get("properties").and_then(Value::as_object);
         let keys = keys.into_iter().flatten();
         keys.map(|(key, schema)| (key.as_str(), Schema::of(Some(schema))))
     }
@@ -184,7 +187,7 @@ impl<'a> Schema<'a> {
 
     /// Returns the schema of a known key.
     pub(super) fn key(self, key: &str) -> Option<Schema<'a>> {
-        let schema = self.0.get("properties")?.get(key)?;
+        let schema = self.get("properties")?.get(key)?;
         Some(Schema::of(Some(schema)))
     }
 }
@@ -201,7 +204,7 @@ fn rows(schema: Schema<'_>, prefix: &str, out: &mut String) {
     for (key, schema) in schema.keys() {
         let name = format!("{prefix}{key}");
         let mut help = schema.text("description").unwrap_or_default().to_owned();
-        if let Some(default) = schema.0.get("default") {
+        if let Some(default) = schema.get("default") {
             let _ = write!(help, "; `{}` if left out", text_of(default));
         }
         // Writing to a string cannot fail.

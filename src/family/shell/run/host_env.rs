@@ -72,10 +72,7 @@ pub(super) fn written_path(definition: &Definition, host_env: &HostEnv, text: &s
 
 /// Returns the values of everything that the tool marks as a secret.
 pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
-    let environments = definition
-        .steps()
-        .iter()
-        .filter_map(|step| step.environment.as_ref());
+    let environments = definition.steps().iter().map(|step| &step.environment);
     let environments: Vec<&Environment> = environments.chain([&definition.environment]).collect();
     let mut found = Vec::new();
     for name in environments
