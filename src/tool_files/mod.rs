@@ -10,11 +10,11 @@ mod files;
 mod module;
 mod tool_file;
 
-pub(crate) use crate::atomic_file::{Overwrite, write};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::family::shell::edit::{Key, Opened, advice, open, pretty, renamed, yaml};
 pub(crate) use draft::{Draft, template};
 pub(crate) use edit::{Edited, EditorDraft};
 pub(crate) use files::ToolFileStore;
+pub(crate) use haft_process::atomic_file::{Overwrite, write};
 pub(crate) use module::NewModule;
 pub(crate) use tool_file::{Merged, Summary, ToolFile};

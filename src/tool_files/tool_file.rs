@@ -9,7 +9,7 @@ use crate::family::shell::definition::{Definition, Scope, Work};
 use crate::family::shell::edit::{Fixed, Opened, advice, fix, open_file};
 use crate::family::shell::input_schema;
 use crate::family::shell::resolve::{LoadedFile, ResolvedTool, ToolSet};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// A file in the folder of a scope. It may be invalid as a tool.
 pub(crate) struct ToolFile {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tool::Tier;
+use haft_tool::Tier;
 
 pub(crate) use datum::{Datum, Number};
 pub(crate) use parameter::{Kind, Parameter, Pattern, Validation};

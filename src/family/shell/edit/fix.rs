@@ -7,7 +7,7 @@ use super::super::definition::Place;
 use super::super::format::{Schema, Shape};
 use super::super::yaml::{Node, Value};
 use super::{Opened, open, write};
-use crate::tool::Severity;
+use haft_tool::Severity;
 
 /// Text of a file after its repairs.
 pub(crate) struct Fixed {

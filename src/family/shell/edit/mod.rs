@@ -13,7 +13,7 @@ use super::definition::{Datum, Definition};
 use super::load;
 use super::read::{Read, read};
 use super::yaml::Node;
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 pub(crate) use advice::advice;
 pub(crate) use data::{Key, pretty};

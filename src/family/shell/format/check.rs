@@ -7,7 +7,7 @@ use super::{Schema, Shape, text_of};
 use crate::family::shell::definition::{Pattern, Size};
 use crate::family::shell::report::Report;
 use crate::family::shell::yaml::{Entry, Node, Value};
-use crate::tool::suggest;
+use haft_tool::suggest;
 
 /// A tree from which everything that its schema does not allow was removed.
 pub(crate) struct Checked {

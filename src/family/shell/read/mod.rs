@@ -15,7 +15,7 @@ use super::definition::{Definition, Place};
 use super::format;
 use super::report::Report;
 use super::yaml::{self, Broken, Node, Value};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// Result of reading a file.
 pub(crate) struct Read {

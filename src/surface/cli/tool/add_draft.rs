@@ -6,8 +6,8 @@
 
 use super::add_words::Words;
 use super::usage;
-use crate::error::Error;
 use crate::tool_files::{Datum, Draft, Key, Number};
+use haft_tool::Error;
 
 /// Part of the definition that an option belongs to: the tool, the last step or the last test.
 #[derive(Clone, Copy, PartialEq, Eq)]
