@@ -355,7 +355,7 @@ pub(crate) struct TestCase {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Expected {
-    /// 0 if left out
+    /// Exit code of the call
     pub(crate) exit_code: i64,
     /// All of these must be in the output
     pub(crate) output_contains: Vec<String>,

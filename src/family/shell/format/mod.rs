@@ -18,8 +18,20 @@ pub(super) use check::check;
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let settings = settings.with_transform(RecursiveTransform(adapt));
-    let generator = settings.into_generator();
-    generator.into_root_schema_for::<Definition>().into()
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<Definition>();
+    // People who open the file look for these two first.
+    let mut root = Map::new();
+    for keyword in ["$schema", "title"] {
+        root.extend(
+            schema
+                .get(keyword)
+                .map(|value| (keyword.into(), value.clone())),
+        );
+    }
+    root.extend(schema.as_object().cloned().unwrap_or_default());
+    root.into()
 });
 
 /// Returns the schema of a whole file, for editors. It does not say that exactly one command is
