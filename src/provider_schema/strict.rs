@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Effect;
 use super::node::Rewriter;
 use super::upgrade::make_nullable;
+use crate::tool::schema::walk::children;
 
 /// Limit for the properties of all objects together.
 const MAX_PROPERTIES: usize = 5000;
@@ -114,27 +115,8 @@ impl Size {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             self.properties += properties.len();
         }
-        for key in ["properties", "$defs", "definitions"] {
-            if let Some(Value::Object(inner)) = schema.get(key) {
-                inner
-                    .values()
-                    .filter_map(Value::as_object)
-                    .for_each(|it| self.add(it, depth));
-            }
-        }
-        for inner in schema
-            .get("anyOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            inner
-                .as_object()
-                .into_iter()
-                .for_each(|it| self.add(it, depth));
-        }
-        if let Some(Value::Object(items)) = schema.get("items") {
-            self.add(items, depth);
+        for inner in children(schema).filter_map(|child| child.schema.as_object()) {
+            self.add(inner, depth);
         }
     }
 }

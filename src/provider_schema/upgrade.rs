@@ -2,8 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-/// Rewrites forms of drafts before 2020-12 and of OpenAPI. No rule is lost.
+/// Rewrites forms of drafts before 2020-12 and of OpenAPI, and dynamic references. No rule is lost.
 pub(super) fn modernize(schema: &mut Map<String, Value>) {
+    if let Some(reference) = schema.remove("$dynamicRef")
+        && !schema.contains_key("$ref")
+    {
+        schema.insert("$ref".to_owned(), reference);
+    }
     for (flag, bound) in [
         ("exclusiveMinimum", "minimum"),
         ("exclusiveMaximum", "maximum"),

@@ -12,7 +12,7 @@ use crate::registry::Catalog;
 use crate::render::style::Ink;
 use crate::render::text;
 use crate::surface::mcp::{self, ListedTool};
-use crate::tool::schema::{below, inner_schemas};
+use crate::tool::schema::walk::{REFERENCES, UNIONS, children};
 
 /// An observed limit of a client.
 struct Fact {
@@ -446,38 +446,13 @@ fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec
     let Value::Object(fields) = schema else {
         return;
     };
-    let variants = ["$ref", "allOf", "anyOf", "oneOf"];
-    if depth > levels && variants.iter().any(|key| fields.contains_key(*key)) {
+    let mut variants = REFERENCES.iter().chain(&UNIONS);
+    if depth > levels && variants.any(|key| fields.contains_key(*key)) {
         found.push(at.to_owned());
         // Everything below is lost with it.
         return;
     }
-    for (key, value) in fields {
-        let at = below(at, key);
-        match value {
-            Value::Object(named) if SCHEMA_MAP_KEYWORDS.contains(&key.as_str()) => {
-                for (name, inner) in named {
-                    search(inner, &below(&at, name), depth + 1, levels, found);
-                }
-            }
-            value => {
-                for (index, inner) in inner_schemas(key, value).into_iter().enumerate() {
-                    let at = match value {
-                        Value::Array(_) => format!("{at}/{index}"),
-                        _ => at.clone(),
-                    };
-                    search(inner, &at, depth + 1, levels, found);
-                }
-            }
-        }
+    for child in children(fields) {
+        search(child.schema, &child.at(at), depth + 1, levels, found);
     }
 }
-
-/// Keywords that hold schemas by name.
-const SCHEMA_MAP_KEYWORDS: [&str; 5] = [
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
