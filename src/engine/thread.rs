@@ -19,6 +19,7 @@ use super::memory::HeapLimit;
 use super::op_host::OpHost;
 use super::panic_guard;
 use super::platform::ForegroundTasks;
+use super::requests::Termination;
 use super::spin_wait::RequestSpin;
 use super::{load_trace, stuck_threads};
 
@@ -85,7 +86,13 @@ fn live(
     let link = Rc::new(OpHost::new(shared.clone(), options));
     load_trace::belongs_to(shared);
     // Declared before the worker, so dropped after it: the worker calls it until its end.
-    let alarm = HeapLimit::new(shared, options.heap_mb);
+    let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
+    let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
+        of_isolate.terminate(Termination {
+            why: format!("it ran out of memory (the limit of {what} is {heap_mb} MB)"),
+            is_out_of_memory: true,
+        });
+    });
     runtime.block_on(async {
         let Booted {
             mut worker,
