@@ -210,13 +210,15 @@ impl<'a> Rewriter<'a> {
 
     fn children(&mut self, schema: &mut Map<String, Value>, at: &str) {
         for (key, value) in schema {
+            let Some(form) = walk::form(key) else {
+                continue;
+            };
             let is_taken = self
                 .rules
                 .keywords
                 .is_none_or(|taken| taken.contains(&key.as_str()));
             // `true` and `false` have a meaning of their own as the value of such a keyword.
-            let is_kept = walk::form(key) == Some(Form::One) && !(is_taken && value.is_object());
-            if !is_kept {
+            if form != Form::One || (is_taken && value.is_object()) {
                 *value = walk::replaced(key, value, at, |inner, at| self.schema(inner, at));
             }
         }

@@ -16,6 +16,12 @@ pub(crate) struct Column {
     pub(crate) fit: Fit,
 }
 
+impl Column {
+    pub(crate) const fn new(title: &'static str, fit: Fit) -> Column {
+        Column { title, fit }
+    }
+}
+
 /// Rule of a column for limited width.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {

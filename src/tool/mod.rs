@@ -21,6 +21,7 @@ mod permissions;
 mod place;
 mod problem;
 pub(crate) mod queue;
+pub(crate) mod quotes;
 mod render;
 mod replay;
 mod runner;

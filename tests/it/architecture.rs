@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const EDGES: &[(&str, &[&str])] = &[
     ("error", &["tool"]),
     ("tool", &["error"]),
-    ("process", &["owners", "regular_files"]),
+    ("process", &["owners", "private_files", "regular_files"]),
     // A separate program: it uses nothing of the library, so that V8 is not linked.
     ("system", &[]),
     ("atomic_file", &[]),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::Described;
 use super::drawing::Renderers;
 use super::instances::Instances;
-use crate::engine::{Ended, Lost, Module};
+use crate::engine::{Ended, Lost, Module, ModuleCall};
 use crate::error::{Error, ErrorKind};
 use crate::tool::json;
 use crate::tool::{
@@ -159,8 +159,13 @@ impl Runner for JsRunner {
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let started = Instant::now();
         let with_rights = |tier| self.module.of(self.bounded(tier)).clone();
-        let (index, id, arguments) = (self.index, &call.id, &call.arguments);
-        let ended = Module::invoke(index, id, arguments, &ctx, &with_rights).await;
+        let of_module = ModuleCall {
+            index: self.index,
+            call_id: &call.id,
+            arguments: &call.arguments,
+            ctx: &ctx,
+        };
+        let ended = Module::invoke(of_module, &with_rights).await;
         let duration = started.elapsed().saturating_sub(ctx.waited());
         match ended {
             Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),

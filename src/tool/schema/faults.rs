@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::walk::{self, Form, MAX_DEPTH};
+use super::walk::{self, Form, MAX_DEPTH, REFERENCES};
 use super::{below, unescaped};
 
 /// Keyword of haft's own: values that it applies to are refused, and its text is the reason.
@@ -314,21 +314,25 @@ fn not_a_pattern(pattern: &str) -> String {
     format!("`{pattern}` is not a regular expression that haft understands")
 }
 
-/// Returns the schema with its references percent-encoded where a URI requires it.
+/// Returns the schema with its references percent-encoded where a URI requires it. Also those below
+/// unknown keywords, which references may lead to (`#/components/schemas/Item`).
 pub(super) fn with_encoded_references(schema: &Value) -> Value {
-    let Value::Object(fields) = schema else {
-        return schema.clone();
-    };
-    let fields = fields.iter().map(|(key, value)| {
-        let value = match value {
-            Value::String(reference) if walk::REFERENCES.contains(&key.as_str()) => {
-                percent_encoded(reference).into()
-            }
-            value => walk::replaced(key, value, "", |inner, _| with_encoded_references(inner)),
-        };
-        (key.clone(), value)
-    });
-    Value::Object(fields.collect())
+    match schema {
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| {
+                let value = match value {
+                    Value::String(reference) if REFERENCES.contains(&key.as_str()) => {
+                        percent_encoded(reference).into()
+                    }
+                    other => with_encoded_references(other),
+                };
+                (key.clone(), value)
+            });
+            Value::Object(fields.collect())
+        }
+        Value::Array(items) => items.iter().map(with_encoded_references).collect(),
+        other => other.clone(),
+    }
 }
 
 fn percent_encoded(reference: &str) -> String {
