@@ -95,7 +95,7 @@ pub mod approval {
 /// Parts of a call, for programs that run tools of a catalog by themselves.
 pub mod call {
     pub use crate::tool::{
-        CallCtx, Contents, Gate, Link, Progress, Rejection, Runner, Stopped, Test, Updates,
+        CallCtx, Contents, Gate, Link, Progress, Runner, Stopped, Test, Updates,
     };
 }
 

@@ -58,7 +58,7 @@ pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
-pub use runner::{CallCtx, Gate, Progress, Rejection, Runner, Test, Updates};
+pub use runner::{CallCtx, Gate, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};

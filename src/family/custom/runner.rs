@@ -12,9 +12,7 @@ use super::{Invocation, ToolOutput};
 use crate::error::Error;
 use crate::tool::panic::{Caught, caught};
 use crate::tool::schema::{Schema, object_of, refused};
-use crate::tool::{
-    Approval, ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
-};
+use crate::tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier};
 
 /// Future of a running tool; its output is `None` if it had to end before it started.
 pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;
@@ -117,10 +115,8 @@ impl Runner for CustomRunner {
         let (arguments, start) = self.prepare(&call)?;
         let stance = self.stance(&arguments);
         drop(arguments);
-        match ctx.admit(stance).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => return Ok(Outcome::not_started(why)),
+        if let Some(why) = ctx.admit(stance).await? {
+            return Ok(Outcome::not_started(why));
         }
         let started = Instant::now();
         let invocation = Invocation::new(call.id, ctx.clone());

@@ -13,9 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
 use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use crate::tool::{
-    ApprovalRequirement, Block, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
-};
+use crate::tool::{ApprovalRequirement, Block, Call, CallCtx, Outcome, Runner, Stopped, Tier};
 
 /// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
@@ -162,16 +160,13 @@ impl Runner for IkigaiRunner {
                 return Ok(failed(Code::InvalidParams, &error));
             }
         };
-        match ctx.admit(ApprovalRequirement::of_tier(self.tier)).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => {
-                let error = format!("Tool '{}' was cancelled", self.name);
-                return Ok(Outcome {
-                    stopped: Some(why),
-                    ..failed(Code::Cancelled, &error)
-                });
-            }
+        let requirement = ApprovalRequirement::of_tier(self.tier);
+        if let Some(why) = ctx.admit(requirement).await? {
+            let error = format!("Tool '{}' was cancelled", self.name);
+            return Ok(Outcome {
+                stopped: Some(why),
+                ..failed(Code::Cancelled, &error)
+            });
         }
         let ran = match self.execute(parameters, &ctx).await {
             Ok(ran) => ran,

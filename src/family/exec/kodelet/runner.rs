@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, spawn_error};
 use crate::process::{End, Keep, Spawn, Stdin};
-use crate::tool::{ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier};
+use crate::tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier};
 
 /// Starts a fresh process for every call.
 pub(super) struct KodeletRunner {
@@ -80,10 +80,8 @@ impl Runner for KodeletRunner {
             // Kodelet's callers get the same form of a failure whatever failed (kodelet 57).
             Err(text) => return Ok(result::outcome(&self.name, Err(text), Duration::ZERO)),
         };
-        match ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => return Ok(self.not_started(why)),
+        if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await? {
+            return Ok(self.not_started(why));
         }
         let spawn = Spawn {
             stdin: Stdin::Bytes(arguments.into_bytes()),
