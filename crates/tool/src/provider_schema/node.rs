@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::all_of::both;
 use super::rules::Rules;
-use super::upgrade::{modernize, types_of};
+use super::upgrade::{has_type, modernize, types_of};
 use super::{Effect, Finding, strict};
 use crate::schema::walk::{self, Form};
 
@@ -198,7 +198,7 @@ impl<'a> Rewriter<'a> {
             };
             schema.insert("type".to_owned(), types);
         }
-        if self.rules.wants_items && is_array(schema) && !schema.contains_key("items") {
+        if self.rules.wants_items && has_type(schema, "array") && !schema.contains_key("items") {
             self.find(
                 at,
                 "an array that does not say what it holds",
@@ -234,14 +234,6 @@ impl<'a> Rewriter<'a> {
         } else {
             self.without_type_lists(schema, at)
         }
-    }
-}
-
-fn is_array(schema: &Map<String, Value>) -> bool {
-    match schema.get("type") {
-        Some(Value::String(name)) => name == "array",
-        Some(Value::Array(names)) => names.contains(&json!("array")),
-        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Effect;
 use super::node::Rewriter;
-use super::upgrade::make_nullable;
+use super::upgrade::{has_type, make_nullable};
 use crate::schema::walk::children;
 
 /// Limit for the properties of all objects together.
@@ -32,7 +32,7 @@ pub(super) fn closed(
             return schema;
         }
     }
-    if !is_object(&schema) {
+    if !has_type(&schema, "object") {
         return schema;
     }
     let rest = schema.insert("additionalProperties".to_owned(), json!(false));
@@ -72,14 +72,6 @@ pub(super) fn closed(
     schema
 }
 
-fn is_object(schema: &Map<String, Value>) -> bool {
-    match schema.get("type") {
-        Some(Value::String(name)) => name == "object",
-        Some(Value::Array(names)) => names.contains(&json!("object")),
-        _ => false,
-    }
-}
-
 /// Adds a finding for each exceeded limit.
 pub(super) fn check_limits(rewriter: &mut Rewriter<'_>, schema: &Map<String, Value>) {
     let mut size = Size::default();
@@ -106,7 +98,7 @@ struct Size {
 
 impl Size {
     fn add(&mut self, schema: &Map<String, Value>, depth: usize) {
-        let depth = depth + usize::from(is_object(schema));
+        let depth = depth + usize::from(has_type(schema, "object"));
         self.depth = self.depth.max(depth);
         self.values += schema
             .get("enum")

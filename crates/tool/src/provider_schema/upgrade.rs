@@ -68,10 +68,14 @@ fn nullable_without_type(schema: &mut Map<String, Value>) {
 }
 
 fn lets_null_through(schema: &Value) -> bool {
-    match &schema["type"] {
-        Value::String(name) => name == "null",
-        Value::Array(names) => names.contains(&json!("null")),
-        _ => false,
+    schema.as_object().is_some_and(|it| has_type(it, "null"))
+}
+
+/// Returns true if `type` is this type, or a list with it.
+pub(super) fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|it| it == name),
+        kind => kind.is_some_and(|it| it == name),
     }
 }
 
