@@ -217,8 +217,13 @@ impl<'a> Rewriter<'a> {
                 .rules
                 .keywords
                 .is_none_or(|taken| taken.contains(&key.as_str()));
-            // `true` and `false` have a meaning of their own as the value of such a keyword.
-            if form != Form::One || (is_taken && value.is_object()) {
+            let is_rewritten = match form {
+                // `true` and `false` have a meaning of their own as the value of such a keyword.
+                Form::One => is_taken && value.is_object(),
+                Form::List => true,
+                Form::Named => is_taken || key == "patternProperties",
+            };
+            if is_rewritten {
                 *value = walk::replaced(key, value, at, |inner, at| self.schema(inner, at));
             }
         }
@@ -264,7 +269,14 @@ fn cut_off(root: &Value, reference: &str) -> Map<String, Value> {
 }
 
 fn without_definitions(mut schema: Map<String, Value>) -> Map<String, Value> {
-    for key in ["$defs", "definitions", "$schema", "$id", "$anchor"] {
+    for key in [
+        "$defs",
+        "definitions",
+        "$schema",
+        "$id",
+        "$anchor",
+        "$dynamicAnchor",
+    ] {
         schema.remove(key);
     }
     schema

@@ -49,8 +49,8 @@ impl Rewriter<'_> {
             };
             match key.as_str() {
                 // These keywords do not restrict values.
-                "$schema" | "$id" | "id" | "$comment" | "$anchor" | "$defs" | "definitions"
-                | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
+                "$schema" | "$id" | "id" | "$comment" | "$anchor" | "$dynamicAnchor" | "$defs"
+                | "definitions" | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
                 | "contentMediaType" | "propertyOrdering" | "example" => {}
                 "exclusiveMinimum" | "exclusiveMaximum" => self.tell_bound(schema, at, &key, value),
                 "additionalProperties" if value == json!(true) || value == json!({}) => {}
@@ -101,7 +101,7 @@ impl Rewriter<'_> {
 }
 
 /// Adds a rule to the description.
-pub(super) fn describe(schema: &mut Map<String, Value>, what: &str) {
+fn describe(schema: &mut Map<String, Value>, what: &str) {
     let described = schema.get("description").and_then(Value::as_str);
     let described = match described {
         Some(text) if !text.is_empty() => format!("{text} ({what})"),

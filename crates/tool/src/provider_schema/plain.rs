@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::Effect;
 use super::all_of::both;
 use super::node::Rewriter;
-use super::notes::describe;
 
 impl Rewriter<'_> {
     /// Replaces lists of types by `nullable` and `anyOf`, and gives every schema a type.
@@ -44,8 +43,7 @@ impl Rewriter<'_> {
         }
         let mut schema = self.alone(schema, at);
         if !schema.contains_key("type") && !schema.contains_key("anyOf") {
-            self.find(at, "a value of any type", Effect::Told);
-            describe(&mut schema, "any JSON value");
+            self.find(at, "a value of any type", Effect::Rewritten);
             let any = ["string", "number", "boolean"].map(|one| json!({"type": one}));
             let described = schema.remove("description");
             schema = Map::from_iter([("anyOf".to_owned(), json!(any))]);
