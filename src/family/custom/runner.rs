@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Invocation, ToolOutput};
-use crate::error::Error;
-use crate::tool::panic::{Caught, caught};
-use crate::tool::schema::{Schema, object_of, refused};
-use crate::tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier};
+use haft_tool::Error;
+use haft_tool::panic::{Caught, caught};
+use haft_tool::schema::{Schema, object_of, refused};
+use haft_tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier};
 
 /// Future of a running tool; its output is `None` if it had to end before it started.
 pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;

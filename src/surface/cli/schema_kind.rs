@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::tool::schema::walk;
+use haft_tool::schema::walk;
 
 /// JSON types that a schema allows.
 #[derive(Default)]

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
 
 use super::stream::Stream;
-use crate::config::ListenAddress;
 use crate::credentials::random_id;
-use crate::error::{Error, ErrorKind};
-use crate::private_files::make_private_folder;
+use haft_config::ListenAddress;
+use haft_process::private_files::make_private_folder;
+use haft_tool::{Error, ErrorKind};
 
 /// File name of the socket in the runtime directory.
 const SOCKET: &str = "haft.sock";

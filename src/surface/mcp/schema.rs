@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::tool::json;
-use crate::tool::schema::faults;
+use haft_tool::json;
+use haft_tool::schema::faults;
 
 /// Depth limit: deeper schemas crash clients that parse them recursively.
 const MAX_DEPTH: usize = 64;

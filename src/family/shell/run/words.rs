@@ -3,7 +3,7 @@
 //! Only quotes and backslashes have their meaning in a shell: `$HOME`, `*` and `|` are text. A
 //! value stays in the word of its reference, whatever it contains.
 
-use crate::tool::quotes::unquote;
+use haft_tool::quotes::unquote;
 
 /// Returns the words, each as a text with its references.
 pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {

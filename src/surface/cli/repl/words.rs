@@ -6,7 +6,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::tool::quotes::unquote;
+use haft_tool::quotes::unquote;
 
 /// One word of a line.
 #[derive(Debug, PartialEq, Eq)]
