@@ -42,8 +42,8 @@ export function prepareCall(
   id: number,
   moduleId: number,
   toolIndex: number,
-  argumentsText: string,
   isApproved: number,
+  argumentsText: string,
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);

@@ -82,9 +82,7 @@ pub mod approval {
 
 /// Parts of a call, for programs that run tools of a catalog by themselves.
 pub mod call {
-    pub use haft_tool::{
-        CallCtx, Contents, Gate, Link, Progress, Rejection, Runner, Stopped, Test, Updates,
-    };
+    pub use haft_tool::{CallCtx, Contents, Gate, Link, Progress, Runner, Stopped, Test, Updates};
 }
 
 /// Description of a tool in a catalog, and changes of the catalog.

@@ -217,8 +217,7 @@ fn body(event: &Event) -> io::Result<Vec<u8>> {
 impl Held {
     /// Opens the files and waits for the lock.
     fn open(folder: &Path) -> io::Result<Held> {
-        private_files::make_folder(folder)?;
-        check_folder(folder)?;
+        private_files::make_private_folder(folder)?;
         let lock = lock(folder)?;
         Ok(Held {
             _lock: lock,
@@ -397,20 +396,6 @@ pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
             "{} is not a file",
             path.display()
         )))
-    }
-}
-
-fn check_folder(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        Ok(())
-    } else {
-        let text = format!(
-            "{} must be a folder of yours that only you can read and write (mode 0700)",
-            folder.display()
-        );
-        Err(io::Error::other(text))
     }
 }
 

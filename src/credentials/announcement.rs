@@ -3,9 +3,9 @@
 //! The file is named by the address and locked as long as the server runs. A file without a lock is
 //! left over: the process that listens at its address now is not the server that wrote it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -57,7 +57,7 @@ pub(crate) fn announce(
 ) -> Result<Announcement, Error> {
     let path = folder.join(format!("{address}{SUFFIX}"));
     let aside = folder.join(format!(".{}", random_id()));
-    let written = private_folder(folder).and_then(|()| {
+    let written = private_files::make_private_folder(folder).and_then(|()| {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -83,7 +83,7 @@ pub(crate) fn announce(
 
 /// Returns the running servers of this user.
 pub(crate) fn running(folder: &Path) -> Vec<Running> {
-    if check_private(folder).is_err() {
+    if private_files::check_folder(folder).is_err() {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -122,33 +122,6 @@ fn token_if_running(path: &Path) -> io::Result<Option<String>> {
     let mut text = String::new();
     file.take(MAX_FILE).read_to_string(&mut text)?;
     Ok(Some(text))
-}
-
-/// Creates a folder that only this user can enter, or checks an existing one.
-///
-/// # Errors
-/// If others could read it or put files there.
-pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
-    if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    check_private(folder)
-}
-
-fn check_private(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::other(
-            "the folder is not one that only its user can enter",
-        ))
-    }
 }
 
 fn page_of(path: &Path) -> PathBuf {

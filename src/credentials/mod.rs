@@ -8,7 +8,7 @@ mod capability;
 mod secret;
 mod store;
 
-pub(crate) use announcement::{Announcement, Running, announce, private_folder, running};
+pub(crate) use announcement::{Announcement, Running, announce, running};
 pub(crate) use capability::{Capability, ToolNames};
 pub(crate) use secret::{random, random_id, random_token};
 pub(crate) use store::{NewToken, TokenStore, id_of};

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::kept::Kept;
 use super::params::{Params, Wrong};
 use super::stop::{Stop, plain};
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 
 /// Time limit for remaining output after the end of the command. A program in `>(…)` may still be
 /// writing, while a server in the background holds the pipe for ever.
@@ -41,18 +41,15 @@ pub const TOOL: Tool = Tool {
     description: "Run a command with bash and get its output and exit code",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "description": "The command; standard input is empty"},
-            },
-            "required": ["command"],
+            "command": {"type": "string", "description": "The command; standard input is empty"},
         })
     },
+    required: &["command"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "Standard output and standard error in the order of writing, without the last line break"},
             "exit_code": {"type": "integer", "description": "The exit code; 128 + N after signal N"},
-        }))
+        })
     },
     run,
 };

@@ -14,7 +14,7 @@ use super::open::open;
 use super::params::Params;
 use super::replace::replace;
 use super::stop::{Failure, Stop};
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 
 /// Limit of the size of a file, which is in memory twice.
 const MAX_EDITED_BYTES: u64 = 64 << 20;
@@ -24,21 +24,18 @@ pub const TOOL: Tool = Tool {
     description: "Replace a text in a file; without replace_all it must occur exactly once",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
-                "old_string": {"type": "string", "description": "The text to replace, exactly as it is in the file"},
-                "new_string": {"type": "string", "description": "The text to put there"},
-                "replace_all": {"type": "boolean", "description": "Replace every occurrence (default: false)"},
-            },
-            "required": ["file_path", "old_string", "new_string"],
+            "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
+            "old_string": {"type": "string", "description": "The text to replace, exactly as it is in the file"},
+            "new_string": {"type": "string", "description": "The text to put there"},
+            "replace_all": {"type": "boolean", "description": "Replace every occurrence (default: false)"},
         })
     },
+    required: &["file_path", "old_string", "new_string"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "What was done"},
             "replacements": {"type": "integer", "description": "How many times the text was replaced"},
-        }))
+        })
     },
     run,
 };

@@ -12,7 +12,7 @@ use super::open::open;
 use super::params::Params;
 use super::stop::{Failure, Stop};
 use super::text::{self, MAX_TEXT_BYTES};
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 
 /// Size of a read, and of the part that is checked for binary content.
 const BLOCK: usize = 64 << 10;
@@ -22,19 +22,16 @@ pub const TOOL: Tool = Tool {
     description: "Read the text of a file, all of it or some of its lines",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
-                "offset": {"type": "integer", "minimum": 0, "description": "The first line to read, counted from 1 (default: 1)"},
-                "limit": {"type": "integer", "minimum": 0, "description": "The most lines to read (default: all)"},
-            },
-            "required": ["file_path"],
+            "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
+            "offset": {"type": "integer", "minimum": 0, "description": "The first line to read, counted from 1 (default: 1)"},
+            "limit": {"type": "integer", "minimum": 0, "description": "The most lines to read (default: all)"},
         })
     },
+    required: &["file_path"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "The text as it is; if it is too long, its last line says where to read on"},
-        }))
+        })
     },
     run,
 };

@@ -7,26 +7,23 @@ use serde_json::{Value, json};
 use super::params::Params;
 use super::replace::replace;
 use super::stop::Stop;
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 
 pub const TOOL: Tool = Tool {
     file: "file-write",
     description: "Write content to a file: creates it or replaces all that is in it",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
-                "content": {"type": "string", "description": "All of the file's new content"},
-            },
-            "required": ["file_path", "content"],
+            "file_path": {"type": "string", "description": "Absolute or relative path of the file"},
+            "content": {"type": "string", "description": "All of the file's new content"},
         })
     },
+    required: &["file_path", "content"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "What was done"},
             "bytes": {"type": "integer", "description": "How many bytes were written"},
-        }))
+        })
     },
     run,
 };

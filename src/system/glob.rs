@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::lines::Lines;
 use super::params::Params;
 use super::stop::{Failure, Stop};
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 use super::walk;
 
 pub const TOOL: Tool = Tool {
@@ -20,19 +20,16 @@ pub const TOOL: Tool = Tool {
     description: "Find files and folders by a pattern; hidden and git-ignored ones only if the pattern names them",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "description": "Glob pattern, for example `*.txt` or `src/**/*.rs`"},
-                "path": {"type": "string", "description": "Directory to search in (default: the current one)"},
-            },
-            "required": ["pattern"],
+            "pattern": {"type": "string", "description": "Glob pattern, for example `*.txt` or `src/**/*.rs`"},
+            "path": {"type": "string", "description": "Directory to search in (default: the current one)"},
         })
     },
+    required: &["pattern"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "The paths, one a line, sorted; folders end with `/`"},
             "count": {"type": "integer", "description": "How many paths match"},
-        }))
+        })
     },
     run,
 };

@@ -19,7 +19,7 @@ use super::open::open;
 use super::params::Params;
 use super::stop::{Failure, Stop};
 use super::text;
-use super::tool::{Tool, answer_of};
+use super::tool::Tool;
 use super::walk;
 
 /// Limit of a line that is searched. People do not write longer ones.
@@ -33,20 +33,17 @@ pub const TOOL: Tool = Tool {
     description: "Search files for a regular expression; hidden, git-ignored and binary files are passed over",
     parameters: || {
         json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
-                "glob": {"type": "string", "description": "Only files that match this, for example `*.rs` or `src/**/*.ts`; a leading `!` excludes"},
-                "path": {"type": "string", "description": "File or directory to search in (default: the current directory)"},
-            },
-            "required": ["pattern"],
+            "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
+            "glob": {"type": "string", "description": "Only files that match this, for example `*.rs` or `src/**/*.ts`; a leading `!` excludes"},
+            "path": {"type": "string", "description": "File or directory to search in (default: the current directory)"},
         })
     },
+    required: &["pattern"],
     returns: || {
-        answer_of(json!({
+        json!({
             "output": {"type": "string", "description": "The lines, each as `file:line: text`"},
             "count": {"type": "integer", "description": "How many lines match"},
-        }))
+        })
     },
     run,
 };

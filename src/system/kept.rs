@@ -3,6 +3,7 @@
 //! A failed build prints its steps first and the reason last. The bytes between are only counted.
 
 use std::collections::VecDeque;
+use std::str::Utf8Error;
 
 use super::text::{self, MAX_TEXT_BYTES};
 
@@ -31,7 +32,14 @@ impl Kept {
             head.extend(tail);
             return text::lossy(head);
         }
-        let end = text::boundary(&head, head.len() - 1);
+        let last = text::boundary(&head, head.len() - 1);
+        // The last character is left out if its other bytes are missing.
+        let is_incomplete = |error: Utf8Error| error.error_len().is_none();
+        let end = if str::from_utf8(&head[last..]).is_err_and(is_incomplete) {
+            last
+        } else {
+            head.len()
+        };
         let start = (0..3).find(|at| tail[*at] & 0xC0 != 0x80).unwrap_or(0);
         let left_out = self.left_out + (head.len() - end) + start;
         head.truncate(end);

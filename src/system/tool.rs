@@ -9,9 +9,10 @@ pub struct Tool {
     /// The name of its file, with hyphens.
     pub file: &'static str,
     pub description: &'static str,
-    /// The JSON Schema of its parameters.
+    /// The JSON Schemas of its parameters, by name.
     pub parameters: fn() -> Value,
-    /// The JSON Schema of its answer.
+    pub required: &'static [&'static str],
+    /// The JSON Schemas of the fields of its answer.
     pub returns: fn() -> Value,
     pub run: fn(&Params) -> Result<Value, Stop>,
 }
@@ -19,19 +20,20 @@ pub struct Tool {
 impl Tool {
     /// Returns the output of `--schema`. Models see names with underscores.
     pub fn advertised(&self) -> Value {
+        // A failed call has these fields instead.
+        let mut returns = (self.returns)();
+        returns["error"] =
+            json!({"type": "string", "description": "What went wrong; then nothing else is there"});
+        returns["error_code"] = json!({"type": "string", "description": "The same as a code"});
         json!({
             "name": self.file.replace('-', "_"),
             "description": self.description,
-            "parameters": (self.parameters)(),
-            "returns": (self.returns)(),
+            "parameters": {
+                "type": "object",
+                "properties": (self.parameters)(),
+                "required": self.required,
+            },
+            "returns": {"type": "object", "properties": returns},
         })
     }
-}
-
-/// Returns the schema of an answer that has these fields, or `error` and `error_code`.
-pub fn answer_of(mut fields: Value) -> Value {
-    fields["error"] =
-        json!({"type": "string", "description": "What went wrong; then nothing else is there"});
-    fields["error_code"] = json!({"type": "string", "description": "The same as a code"});
-    json!({"type": "object", "properties": fields})
 }

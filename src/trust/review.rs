@@ -463,16 +463,9 @@ fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {
 fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
     let mut all = Graph {
         entry: project.to_owned(),
-        files: BTreeMap::new(),
-        // Assets are not code, and tools may write them.
-        assets: BTreeMap::new(),
-        looked_at: BTreeMap::new(),
-        links: BTreeMap::new(),
-        modules: BTreeSet::new(),
-        missing: BTreeMap::new(),
-        builtins: BTreeSet::new(),
-        openings: BTreeSet::new(),
+        ..Graph::default()
     };
+    // Assets are left out: they are not code, and tools may write them.
     for graph in graphs {
         all.files.extend(graph.files);
         all.openings.extend(graph.openings);

@@ -540,6 +540,15 @@ fn open_shows_the_page_in_a_browser_and_the_token_to_nobody() {
     );
 }
 
+#[test]
+fn open_prints_the_address_if_the_browser_fails_at_once() {
+    let sandbox = project();
+    let served = serve(&sandbox, &[]);
+    let token = served.token.clone().expect("it made one");
+    let url = format!("http://{}/#token={token}\n", served.address);
+    assert_eq!(sandbox.sh("BROWSER=false haft open").output, url);
+}
+
 // ---- A Unix socket.
 
 /// A server on a socket.

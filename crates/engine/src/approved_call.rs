@@ -6,9 +6,7 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
-use super::call::{ended, unless_stopped};
+use super::call::{ModuleCall, ended, unless_stopped};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::{Ended, Module};
@@ -18,12 +16,10 @@ impl Module {
     pub(super) async fn invoke_with_approval(
         &self,
         gate: &dyn Gate,
-        index: u32,
-        call_id: &str,
-        arguments: &RawValue,
-        ctx: &CallCtx,
+        call: ModuleCall<'_>,
         with_rights: &(dyn Fn(Tier) -> Module + Sync),
     ) -> Ended {
+        let ctx = call.ctx;
         let mut module = self.clone();
         let mut approved: Option<(ApprovalRequirement, Tier)> = None;
         // Set if the call was approved in another isolate. Here only its arguments are checked
@@ -31,7 +27,7 @@ impl Module {
         let mut has_moved = false;
         // Two attempts more than elsewhere: the call may move to an isolate with other rights.
         for _ in 0..MAX_ISOLATES + 2 {
-            let ready = module.prepare(index, arguments, ctx, has_moved).await;
+            let ready = module.prepare(call, has_moved).await;
             let (isolate, prepared, stance) = match ready {
                 Ok(ready) => ready,
                 Err(ended) => return ended,
@@ -89,7 +85,7 @@ impl Module {
                 |id| Ask::Start {
                     id,
                     prepared,
-                    call_id: call_id.to_owned(),
+                    call_id: call.call_id.to_owned(),
                 },
                 Some(ctx.into()),
             );
@@ -126,11 +122,10 @@ impl Module {
     /// approval that the tool requires.
     async fn prepare(
         &self,
-        index: u32,
-        arguments: &RawValue,
-        ctx: &CallCtx,
+        call: ModuleCall<'_>,
         is_approved: bool,
     ) -> Result<(Arc<Isolate>, u32, ApprovalRequirement), Ended> {
+        let ModuleCall { index, ctx, .. } = call;
         for _ in 0..MAX_ISOLATES {
             let isolate = match self.place_now().filter(|at| at.has_module(self.id)) {
                 Some(isolate) => self.if_unchanged(index, isolate)?,
@@ -144,7 +139,7 @@ impl Module {
                     id,
                     module: self.id,
                     tool: index,
-                    arguments: arguments.get().to_owned(),
+                    arguments: call.arguments.get().to_owned(),
                     is_approved,
                 },
                 None,

@@ -36,41 +36,44 @@ pub enum Ended {
     Lost(Lost),
 }
 
+/// Call of one tool of a module.
+#[derive(Clone, Copy)]
+pub struct ModuleCall<'a> {
+    /// The index of the tool in its module.
+    pub index: u32,
+    /// The id that the tool gets.
+    pub call_id: &'a str,
+    /// The arguments, not checked yet.
+    pub arguments: &'a RawValue,
+    /// The context of the call.
+    pub ctx: &'a CallCtx,
+}
+
 impl Module {
-    /// Calls the tool at `index` of the module, in the instance that `with_rights` returns for the
+    /// Calls the tool in the instance of its module that `with_rights` returns for the
     /// tier whose rights the call has. Ends soon after `ctx.cancel()` fires, whatever the tool
     /// does: first the AbortSignal fires, then the grace period passes, then the isolate is ended.
     pub async fn invoke(
-        index: u32,
-        call_id: &str,
-        arguments: &RawValue,
-        ctx: &CallCtx,
+        call: ModuleCall<'_>,
         with_rights: &(dyn Fn(Tier) -> Module + Sync),
     ) -> Ended {
+        let ctx = call.ctx;
         if ctx.is_cancelled() {
             return Ended::NotStarted(ctx.stop_reason());
         }
         match &ctx.gate {
             Some(gate) => {
                 with_rights(gate.unasked())
-                    .invoke_with_approval(&**gate, index, call_id, arguments, ctx, with_rights)
+                    .invoke_with_approval(&**gate, call, with_rights)
                     .await
             }
-            None => {
-                let module = with_rights(Tier::Exec);
-                module.invoke_now(index, call_id, arguments, ctx).await
-            }
+            None => with_rights(Tier::Exec).invoke_now(call).await,
         }
     }
 
     /// Calls the tool without asking for approval.
-    pub(super) async fn invoke_now(
-        &self,
-        index: u32,
-        call_id: &str,
-        arguments: &RawValue,
-        ctx: &CallCtx,
-    ) -> Ended {
+    async fn invoke_now(&self, call: ModuleCall<'_>) -> Ended {
+        let ModuleCall { index, ctx, .. } = call;
         for _ in 0..MAX_ISOLATES {
             let isolate = match self.isolate_for_call(index, ctx).await {
                 Ok(isolate) => isolate,
@@ -81,8 +84,8 @@ impl Module {
                     id,
                     module: self.id,
                     tool: index,
-                    call_id: call_id.to_owned(),
-                    arguments: arguments.get().to_owned(),
+                    call_id: call.call_id.to_owned(),
+                    arguments: call.arguments.get().to_owned(),
                 },
                 Some(ctx.into()),
             );

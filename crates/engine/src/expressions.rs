@@ -6,11 +6,8 @@
 //! is terminated when it exceeds one second or a small heap. The isolate boots when the first
 //! expression is evaluated.
 
-#![expect(unsafe_code, reason = "V8 passes the state of a callback as a pointer")]
-
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +15,7 @@ use deno_core::v8;
 use tokio::sync::oneshot;
 
 use super::boot;
-use super::memory::TERMINATION_HEADROOM;
+use super::memory::HeapLimit;
 
 /// Time limit of one evaluation.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -195,23 +192,12 @@ fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
     }
 }
 
-/// One isolate with its alarm, which must outlive it: fields are dropped in their order.
+/// One isolate with the limit of its heap, which must outlive it: fields are dropped in their
+/// order.
 struct Room {
     isolate: v8::OwnedIsolate,
-    alarm: Box<HeapLimit>,
-}
-
-struct HeapLimit {
-    handle: v8::IsolateHandle,
-    is_full: AtomicBool,
-}
-
-extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
-    // SAFETY: `data` is the alarm that outlives its isolate; it is only read.
-    let alarm = unsafe { &*data.cast::<HeapLimit>() };
-    alarm.is_full.store(true, Ordering::Relaxed);
-    alarm.handle.terminate_execution();
-    current + TERMINATION_HEADROOM
+    _limit: Box<HeapLimit>,
+    is_full: Arc<AtomicBool>,
 }
 
 impl Room {
@@ -220,13 +206,18 @@ impl Room {
         let alone = boot::one_at_a_time();
         let mut isolate = v8::Isolate::new(params);
         drop(alone);
-        let alarm = Box::new(HeapLimit {
-            handle: isolate.thread_safe_handle(),
-            is_full: AtomicBool::new(false),
+        let (handle, is_full) = (isolate.thread_safe_handle(), Arc::<AtomicBool>::default());
+        let has_exceeded = is_full.clone();
+        let limit = HeapLimit::new(HEAP, move |_| {
+            has_exceeded.store(true, Ordering::Relaxed);
+            handle.terminate_execution();
         });
-        let data = std::ptr::from_ref(&*alarm).cast_mut().cast::<c_void>();
-        isolate.add_near_heap_limit_callback(heap_is_full, data);
-        Room { isolate, alarm }
+        limit.watch(&mut isolate);
+        Room {
+            isolate,
+            _limit: limit,
+            is_full,
+        }
     }
 
     fn evaluate(&mut self, job: &Job) -> Result<String, ExpressionError> {
@@ -243,7 +234,7 @@ impl Room {
         let is_late = watch.join().unwrap_or(false);
         self.isolate.cancel_terminate_execution();
         match result {
-            _ if self.alarm.is_full.load(Ordering::Relaxed) => Err(ExpressionError::TooMuchMemory),
+            _ if self.is_full.load(Ordering::Relaxed) => Err(ExpressionError::TooMuchMemory),
             Err(Ending::Terminated) if is_late => Err(ExpressionError::TooLong),
             Err(Ending::Terminated) => Err(ExpressionError::Threw("it was ended".into())),
             Err(Ending::Failed(error)) => Err(error),

@@ -62,7 +62,7 @@ use url::Url;
 use haft_tool::{Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
-pub use call::Ended;
+pub use call::{Ended, ModuleCall};
 use coarse_timer::CoarseTimer;
 pub use domain::IsolateKey;
 pub use expressions::{ExpressionError, Expressions};

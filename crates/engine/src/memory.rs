@@ -22,33 +22,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use deno_core::v8;
 
-use super::isolate::Shared;
-use super::requests::Termination;
-
 /// Upper bound of one allocation of V8: the longest two-byte string, the longest array. V8 aborts
 /// the process when a single allocation does not fit, even if the isolate is being terminated.
-pub(super) const TERMINATION_HEADROOM: usize = 3 << 30;
+const TERMINATION_HEADROOM: usize = 3 << 30;
 
 /// State of an isolate's memory limits. Must outlive the isolate, which may call back until its
 /// very end.
 pub(super) struct HeapLimit {
-    shared: Arc<Shared>,
+    /// Called with the kind of memory whose limit is exceeded. It must terminate the execution.
+    on_exceeded: Box<dyn Fn(&str)>,
     buffers: Arc<Buffers>,
-    limit_mb: u32,
     /// Set while the heap limit is extended, which lasts until the end of the turn.
     has_lent: AtomicBool,
 }
 
 impl HeapLimit {
-    pub(super) fn new(shared: &Arc<Shared>, limit_mb: u32) -> Box<HeapLimit> {
+    pub(super) fn new(limit: usize, on_exceeded: impl Fn(&str) + 'static) -> Box<HeapLimit> {
         Box::new(HeapLimit {
-            shared: shared.clone(),
+            on_exceeded: Box::new(on_exceeded),
             buffers: Arc::new(Buffers {
                 used: AtomicUsize::new(0),
-                limit: (limit_mb as usize) << 20,
+                limit,
                 has_refused: AtomicBool::new(false),
             }),
-            limit_mb,
             has_lent: AtomicBool::new(false),
         })
     }
@@ -80,16 +76,6 @@ impl HeapLimit {
             isolate.add_near_heap_limit_callback(heap_is_full, data);
         }
     }
-
-    fn ring(&self, what: &str) {
-        self.shared.terminate(Termination {
-            why: format!(
-                "it ran out of memory (the limit of {what} is {} MB)",
-                self.limit_mb
-            ),
-            is_out_of_memory: true,
-        });
-    }
 }
 
 extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
@@ -103,7 +89,7 @@ extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -
             current + TERMINATION_HEADROOM
         };
     }
-    alarm.ring("its heap");
+    (alarm.on_exceeded)("its heap");
     // The room is used only if the allocation that caused the callback needs it.
     current + TERMINATION_HEADROOM
 }
@@ -120,11 +106,11 @@ unsafe extern "C" fn heap_was_collected(
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
     let heap = isolate.get_heap_statistics();
     if alarm.has_lent.load(Ordering::Relaxed) && heap.used_heap_size() > alarm.buffers.limit {
-        alarm.ring("its heap");
+        (alarm.on_exceeded)("its heap");
     }
     // Twice the limit, because the allocator alone keeps the buffers below it.
     if heap.external_memory() > alarm.buffers.limit.saturating_mul(2) {
-        alarm.ring("its buffers");
+        (alarm.on_exceeded)("its buffers");
     }
 }
 

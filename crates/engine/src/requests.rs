@@ -179,19 +179,12 @@ impl Requests {
 
     /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
     pub(super) fn take(&self, id: u32) -> bool {
-        let mut table = self.table();
-        let Some(slot) = table.slots.get_mut(&id) else {
-            return false;
-        };
-        if slot.has_to_end() {
-            answer_withdrawn(table, id);
-            return false;
-        }
-        slot.is_taken = true;
-        if let Some(Purpose::Call(module)) = slot.purpose {
-            table.used.insert(module);
-        }
-        true
+        self.unless_cancelled(id, |slot, used| {
+            slot.is_taken = true;
+            if let Some(Purpose::Call(module)) = slot.purpose {
+                used.insert(module);
+            }
+        })
     }
 
     /// Returns true if nothing of the module was ever called, and nothing of it runs.
@@ -226,16 +219,28 @@ impl Requests {
     /// cancelled. The start is reported together with the next message, because a message wakes
     /// another thread, and most tools end a moment later.
     pub(super) fn start(&self, id: u32) -> bool {
-        let mut table = self.table();
+        self.unless_cancelled(id, |slot, _| {
+            slot.is_started = true;
+            slot.is_start_untold = true;
+        })
+    }
+
+    /// Changes a request, or answers it if it was cancelled. Returns false if it does not go on.
+    fn unless_cancelled(
+        &self,
+        id: u32,
+        change: impl FnOnce(&mut Slot, &mut FxHashSet<u32>),
+    ) -> bool {
+        let mut guard = self.table();
+        let table = &mut *guard;
         let Some(slot) = table.slots.get_mut(&id) else {
             return false;
         };
         if slot.has_to_end() {
-            answer_withdrawn(table, id);
+            answer_withdrawn(guard, id);
             return false;
         }
-        slot.is_started = true;
-        slot.is_start_untold = true;
+        change(slot, &mut table.used);
         true
     }
 

@@ -19,6 +19,7 @@ use super::memory::HeapLimit;
 use super::op_host::OpHost;
 use super::panic_guard;
 use super::platform::ForegroundTasks;
+use super::requests::Termination;
 use super::spin_wait::RequestSpin;
 use super::{load_trace, stuck_threads};
 
@@ -85,7 +86,13 @@ fn live(
     let link = Rc::new(OpHost::new(shared.clone(), options));
     load_trace::belongs_to(shared);
     // Declared before the worker, so dropped after it: the worker calls it until its end.
-    let alarm = HeapLimit::new(shared, options.heap_mb);
+    let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
+    let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
+        of_isolate.terminate(Termination {
+            why: format!("it ran out of memory (the limit of {what} is {heap_mb} MB)"),
+            is_out_of_memory: true,
+        });
+    });
     runtime.block_on(async {
         let Booted {
             mut worker,
@@ -237,10 +244,7 @@ impl Life<'_> {
             Ask::Load { id, module, url } => {
                 self.link.loading(*id, url);
                 let function = functions.load.clone();
-                self.call(
-                    &function,
-                    &[Arg::Number(*id), Arg::Number(*module), Arg::Text(url)],
-                );
+                self.call(&function, &[*id, *module], &[url]);
             }
             Ask::Invoke {
                 id,
@@ -250,13 +254,8 @@ impl Life<'_> {
                 arguments,
             } => self.call(
                 &functions.invoke.clone(),
-                &[
-                    Arg::Number(*id),
-                    Arg::Number(*module),
-                    Arg::Number(*tool),
-                    Arg::Text(call_id),
-                    Arg::Text(arguments),
-                ],
+                &[*id, *module, *tool],
+                &[call_id, arguments],
             ),
             Ask::Prepare {
                 id,
@@ -266,13 +265,8 @@ impl Life<'_> {
                 is_approved,
             } => self.call(
                 &functions.prepare.clone(),
-                &[
-                    Arg::Number(*id),
-                    Arg::Number(*module),
-                    Arg::Number(*tool),
-                    Arg::Text(arguments),
-                    Arg::Number(u32::from(*is_approved)),
-                ],
+                &[*id, *module, *tool, u32::from(*is_approved)],
+                &[arguments],
             ),
             Ask::Start {
                 id,
@@ -280,10 +274,11 @@ impl Life<'_> {
                 call_id,
             } => self.call(
                 &functions.start_prepared.clone(),
-                &[Arg::Number(*id), Arg::Number(*prepared), Arg::Text(call_id)],
+                &[*id, *prepared],
+                &[call_id],
             ),
             Ask::Forget { prepared } => {
-                self.call(&functions.forget.clone(), &[Arg::Number(*prepared)]);
+                self.call(&functions.forget.clone(), &[*prepared], &[]);
             }
             Ask::Check {
                 id,
@@ -292,17 +287,12 @@ impl Life<'_> {
                 arguments,
             } => self.call(
                 &functions.check.clone(),
-                &[
-                    Arg::Number(*id),
-                    Arg::Number(*module),
-                    Arg::Number(*tool),
-                    Arg::Text(arguments),
-                ],
+                &[*id, *module, *tool],
+                &[arguments],
             ),
-            Ask::Describe { id, module, tool } => self.call(
-                &functions.describe.clone(),
-                &[Arg::Number(*id), Arg::Number(*module), Arg::Number(*tool)],
-            ),
+            Ask::Describe { id, module, tool } => {
+                self.call(&functions.describe.clone(), &[*id, *module, *tool], &[])
+            }
             Ask::Render {
                 id,
                 module,
@@ -312,12 +302,8 @@ impl Life<'_> {
                 self.shared.brush.begin(*id);
                 self.call(
                     &functions.render.clone(),
-                    &[
-                        Arg::Number(*id),
-                        Arg::Number(*module),
-                        Arg::Number(*tool),
-                        Arg::Text(request),
-                    ],
+                    &[*id, *module, *tool],
+                    &[request],
                 );
                 let v8 = self.worker.js_runtime.v8_isolate().thread_safe_handle();
                 if self.shared.brush.end(&v8) {
@@ -325,23 +311,17 @@ impl Life<'_> {
                 }
             }
             Ask::Cancel { id, reason } => {
-                self.call(
-                    &functions.cancel.clone(),
-                    &[Arg::Number(*id), Arg::Text(reason)],
-                );
+                self.call(&functions.cancel.clone(), &[*id], &[reason]);
             }
             Ask::Leave { module } => {
-                self.call(&functions.leave.clone(), &[Arg::Number(*module)]);
+                self.call(&functions.leave.clone(), &[*module], &[]);
             }
             Ask::Session { id, event, modules } => {
                 let modules = modules.as_ref().map(|modules| format!("{modules:?}"));
                 self.call(
                     &functions.session.clone(),
-                    &[
-                        Arg::Number(*id),
-                        Arg::Text(event),
-                        Arg::Text(modules.as_deref().unwrap_or_default()),
-                    ],
+                    &[*id],
+                    &[event, modules.as_deref().unwrap_or_default()],
                 );
             }
             Ask::Exit { id } => {
@@ -355,13 +335,18 @@ impl Life<'_> {
         }
     }
 
-    fn call(&mut self, function: &v8::Global<v8::Function>, args: &[Arg<'_>]) {
+    /// Calls a function of the runtime: first the numbers, then the texts.
+    fn call(&mut self, function: &v8::Global<v8::Function>, numbers: &[u32], texts: &[&str]) {
         deno_core::scope!(scope, &mut self.worker.js_runtime);
         v8::tc_scope!(scope, scope);
-        let mut values = Vec::with_capacity(args.len());
-        for arg in args {
-            match arg.value(scope) {
-                Some(value) => values.push(value),
+        let mut values: Vec<v8::Local<'_, v8::Value>> =
+            Vec::with_capacity(numbers.len() + texts.len());
+        for number in numbers {
+            values.push(v8::Integer::new_from_unsigned(scope, *number).into());
+        }
+        for text in texts {
+            match v8::String::new(scope, text) {
+                Some(text) => values.push(text.into()),
                 None => return self.link.report("a request is too large for V8"),
             }
         }
@@ -374,20 +359,6 @@ impl Life<'_> {
         {
             let text = exception.to_rust_string_lossy(scope);
             self.link.report(&format!("haft's runtime threw: {text}"));
-        }
-    }
-}
-
-enum Arg<'a> {
-    Number(u32),
-    Text(&'a str),
-}
-
-impl Arg<'_> {
-    fn value<'s>(&self, scope: &v8::PinScope<'s, '_>) -> Option<v8::Local<'s, v8::Value>> {
-        match self {
-            Arg::Number(number) => Some(v8::Integer::new_from_unsigned(scope, *number).into()),
-            Arg::Text(text) => v8::String::new(scope, text).map(Into::into),
         }
     }
 }

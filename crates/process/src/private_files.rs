@@ -19,6 +19,28 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Creates a folder that only its user can enter, or checks an existing one.
+///
+/// # Errors
+/// If others could read it or put files there.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    make_folder(folder)?;
+    check_folder(folder)
+}
+
+/// Checks that only its user can enter a folder. A link is refused.
+pub fn check_folder(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "`{}` is not a folder that only its user can enter (mode 0700)",
+        folder.display()
+    )))
+}
+
 /// Restricts a folder of the current user to that user. Earlier versions of haft created folders that
 /// others can read.
 pub fn restrict(folder: &Path) -> io::Result<()> {

@@ -26,8 +26,12 @@ use crate::verified::Verified;
 /// Number of chunks that a slow reader may be behind before its child has to wait.
 const CHUNKS_IN_FLIGHT: usize = 16;
 
-/// Interval of the checks whether a program with a place in `turns` still computes.
+/// Interval of the checks whether a program with a permit of `turns` still computes.
 const TURN: Duration = Duration::from_millis(50);
+
+/// Interval of the checks whether a program without a permit computes again. It is longer, because
+/// any number of programs may sleep.
+const IDLE_TURN: Duration = Duration::from_millis(500);
 
 /// Program to start. Use [`Spawn::new`] and change the fields that differ: `Spawn { deadline:
 /// Some(limit), ..Spawn::new("git", ["status"]) }`.
@@ -174,7 +178,8 @@ impl Spawn {
     }
 
     /// Runs like [`Spawn::run`], but waits for a permit of `turns` first. The program returns the
-    /// permit as soon as it stops computing, so any number of sleeping programs may run.
+    /// permit as soon as it stops computing, so any number of sleeping programs may run. When it
+    /// computes again, it takes the next free permit, so that fewer other programs start.
     ///
     /// # Errors
     /// Only if the program could not be started.
@@ -198,8 +203,12 @@ impl Spawn {
         loop {
             tokio::select! {
                 finished = &mut finished => return Ok(finished),
-                () = sleep(TURN), if turn.is_some() => {
-                    turn = turn.take_if(|_| Starvation::of(leader).is_at_work());
+                () = sleep(if turn.is_some() { TURN } else { IDLE_TURN }) => {
+                    turn = if Starvation::of(leader).is_at_work() {
+                        turn.or_else(|| turns.try_acquire().ok())
+                    } else {
+                        None
+                    };
                 }
             }
         }

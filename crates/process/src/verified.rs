@@ -22,7 +22,7 @@ use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ use nix::errno::Errno;
 use rustix::fs::{Access, MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::owners;
+use crate::private_files;
 use crate::regular_files::{self, Refused};
 use crate::{Spawn, SpawnError, lookup};
 
@@ -361,16 +362,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let found = fs::symlink_metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!(
-            "`{}` is not a private folder of this user",
-            folder.display()
-        )))
-    }
+    private_files::check_folder(folder)
 }
 
 /// Links the content of `original` into `image`, except `own`.

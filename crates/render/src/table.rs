@@ -16,6 +16,13 @@ pub struct Column {
     pub fit: Fit,
 }
 
+impl Column {
+    /// Returns a column with this heading.
+    pub const fn new(title: &'static str, fit: Fit) -> Column {
+        Column { title, fit }
+    }
+}
+
 /// Rule of a column for limited width.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fit {

@@ -205,6 +205,19 @@ impl Outcome {
         }
     }
 
+    /// Returns the outcome of a call of `tool` that was killed for the reason `how`.
+    pub fn killed(tool: &str, why: Stopped, how: &str, duration: Duration) -> Self {
+        let after = duration.as_secs_f64();
+        let text = format!("Tool `{tool}` was killed after {after:.1} s: {how}");
+        Outcome::stopped(why, text, duration)
+    }
+
+    /// Returns the outcome of a call of `tool` that did not end by itself after it was stopped.
+    pub fn left_behind(tool: &str, why: Stopped, duration: Duration) -> Self {
+        let how = format!("{}, and it did not end by itself", why.reason());
+        Outcome::killed(tool, why, &how, duration)
+    }
+
     /// Returns the outcome of a call that had to end before its tool started. The text is
     /// oh-my-pi's (spec omp 8).
     pub fn not_started(why: Stopped) -> Self {
@@ -242,6 +255,16 @@ impl Stopped {
             Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
             Stopped::Deadline => "The call timed out",
             Stopped::HostShutdown => "The host is shutting down",
+        }
+    }
+
+    /// Returns the reason for people, as a clause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Stopped::Deadline => "its time was up",
+            Stopped::Cancelled => "it was cancelled",
+            Stopped::Discarded => "it ran away",
+            Stopped::HostShutdown => "the host is shutting down",
         }
     }
 

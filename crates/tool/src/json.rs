@@ -67,7 +67,8 @@ pub fn with_stack_for<T>(value: &Value, work: impl FnOnce() -> T) -> T {
     }
 }
 
-fn is_deeper_than(value: &Value, levels: usize) -> bool {
+/// Returns true if the value has more than `levels` levels.
+pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let is_deeper = |inner: &Value| levels == 0 || is_deeper_than(inner, levels - 1);
     match value {
         Value::Array(items) => items.iter().any(is_deeper),

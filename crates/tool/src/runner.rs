@@ -161,23 +161,23 @@ impl CallCtx {
     }
 
     /// Waits for the approval of the call and reports its start. For runners that have validated
-    /// the arguments.
+    /// the arguments. Returns the reason if the call was cancelled before its start.
     ///
     /// # Errors
-    /// Returns the reason for which the call may not start.
-    pub async fn admit(&self, stance: ApprovalRequirement) -> Result<(), Rejection> {
+    /// If the call was not approved.
+    pub async fn admit(&self, stance: ApprovalRequirement) -> Result<Option<Stopped>, Error> {
         if let Some(gate) = &self.gate {
             tokio::select! {
                 biased;
-                passed = gate.pass(stance) => passed.map(drop).map_err(Rejection::Denied)?,
+                passed = gate.pass(stance) => passed.map(drop)?,
                 () = self.cancel().cancelled() => {}
             }
         }
         if self.is_cancelled() {
-            return Err(Rejection::Stopped(self.stop_reason()));
+            return Ok(Some(self.stop_reason()));
         }
         self.updates.send(Progress::Started);
-        Ok(())
+        Ok(None)
     }
 
     /// Returns the time that the call waited at its gate.
@@ -241,15 +241,6 @@ impl CallCtx {
             () = tokio::time::sleep(grace) => {}
         }
     }
-}
-
-/// Reason for which a call may not start.
-#[derive(Debug)]
-pub enum Rejection {
-    /// A policy or the user refused the call.
-    Denied(Error),
-    /// The call was cancelled before it started.
-    Stopped(Stopped),
 }
 
 /// Sender of a call's progress, to the listener for its events and to its deadline. Sending never

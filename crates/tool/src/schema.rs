@@ -6,6 +6,7 @@
 //! that a model sees one form for all tools.
 
 mod faults;
+pub mod walk;
 mod words;
 
 use jsonschema::paths::Location;
@@ -15,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::json;
 use crate::error::{Error, ErrorKind};
-pub use faults::{FaultKind, faults, inner_schemas, is_pattern, percent_decoded};
+pub use faults::{FaultKind, faults, is_pattern, percent_decoded};
 
 /// Limit of strings in the received arguments that a refusal shows, in characters. Longer ones are
 /// cut.

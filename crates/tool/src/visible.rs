@@ -63,30 +63,22 @@ fn looks_like_space(c: char) -> bool {
 /// Returns `text` on one line, with every invisible character as an escape. For names, paths and
 /// other texts that a decision depends on.
 pub fn name(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| is_harmful(c) || looks_like_space(c);
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_hidden(c) {
-            escape(c, &mut shown)
-        } else {
-            shown.push(c)
-        }
-    }
-    Cow::Owned(shown)
+    escaped(text, |c| is_harmful(c) || looks_like_space(c))
 }
 
 /// Returns `text` on one line with harmful characters as escapes, including joiners of emoji.
 /// Spaces of all kinds stay.
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    escaped(text, is_harmful)
+}
+
+fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_harmful(c) {
+        if is_hidden(c) {
             escape(c, &mut shown)
         } else {
             shown.push(c)

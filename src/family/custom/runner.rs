@@ -12,9 +12,7 @@ use super::{Invocation, ToolOutput};
 use haft_tool::Error;
 use haft_tool::panic::{Caught, caught};
 use haft_tool::schema::{Schema, object_of, refused};
-use haft_tool::{
-    Approval, ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
-};
+use haft_tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier};
 
 /// Future of a running tool; its output is `None` if it had to end before it started.
 pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;
@@ -83,21 +81,6 @@ impl CustomRunner {
     fn failed(&self, panicked: &str, duration: Duration) -> Outcome {
         Outcome::failure(format!("Tool `{}` failed: {panicked}", self.name), duration)
     }
-
-    fn left_behind(&self, why: Stopped, duration: Duration) -> Outcome {
-        let reason = match why {
-            Stopped::Deadline => "its time was up",
-            Stopped::Cancelled => "it was cancelled",
-            Stopped::Discarded => "it ran away",
-            Stopped::HostShutdown => "the host is shutting down",
-        };
-        let text = format!(
-            "Tool `{}` was killed after {:.1} s: {reason}, and it did not end by itself",
-            self.name,
-            duration.as_secs_f64()
-        );
-        Outcome::stopped(why, text, duration)
-    }
 }
 
 #[async_trait]
@@ -117,10 +100,8 @@ impl Runner for CustomRunner {
         let (arguments, start) = self.prepare(&call)?;
         let stance = self.stance(&arguments);
         drop(arguments);
-        match ctx.admit(stance).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => return Ok(Outcome::not_started(why)),
+        if let Some(why) = ctx.admit(stance).await? {
+            return Ok(Outcome::not_started(why));
         }
         let started = Instant::now();
         let invocation = Invocation::new(call.id, ctx.clone());
@@ -149,7 +130,7 @@ impl Runner for CustomRunner {
             Some(Ok(Some(output))) => output.into_outcome(duration),
             Some(Ok(None)) => return Ok(Outcome::not_started(ctx.stop_reason())),
             Some(Err(panicked)) => self.failed(&panicked, duration),
-            None => self.left_behind(ctx.stop_reason(), duration),
+            None => Outcome::left_behind(&self.name, ctx.stop_reason(), duration),
         };
         Ok(Outcome { stopped, ..outcome })
     }

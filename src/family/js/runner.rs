@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::Described;
 use super::drawing::Renderers;
 use super::instances::Instances;
-use haft_engine::{Ended, Lost, Module};
+use haft_engine::{Ended, Lost, Module, ModuleCall};
 use haft_tool::json;
 use haft_tool::{
     Approval, ApprovalRequirement, Block, Call, CallCtx, Outcome, Problem, RawRender,
@@ -84,30 +84,6 @@ impl JsRunner {
         );
         Error::new(ErrorKind::Load, text).with_hint("start haft again to see what it offers now")
     }
-
-    fn killed(&self, why: Stopped, duration: Duration) -> Outcome {
-        let reason = match why {
-            Stopped::Deadline => "its time was up",
-            Stopped::Cancelled => "it was cancelled",
-            Stopped::Discarded => "it ran away",
-            Stopped::HostShutdown => "the host is shutting down",
-        };
-        self.stopped(
-            why,
-            &format!("{reason}, and it did not end by itself"),
-            duration,
-        )
-    }
-
-    fn stopped(&self, why: Stopped, text: &str, duration: Duration) -> Outcome {
-        let after = duration.as_secs_f64();
-        let name = &self.name;
-        let text = format!("Tool `{name}` was killed after {after:.1} s: {text}");
-        Outcome {
-            stopped: Some(why),
-            ..Outcome::failure(text, duration)
-        }
-    }
 }
 
 #[async_trait]
@@ -159,16 +135,24 @@ impl Runner for JsRunner {
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let started = Instant::now();
         let with_rights = |tier| self.module.of(self.bounded(tier)).clone();
-        let (index, id, arguments) = (self.index, &call.id, &call.arguments);
-        let ended = Module::invoke(index, id, arguments, &ctx, &with_rights).await;
+        let of_module = ModuleCall {
+            index: self.index,
+            call_id: &call.id,
+            arguments: &call.arguments,
+            ctx: &ctx,
+        };
+        let ended = Module::invoke(of_module, &with_rights).await;
         let duration = started.elapsed().saturating_sub(ctx.waited());
         match ended {
             Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) => Ok(Outcome::not_started(why)),
-            Ended::Killed(why) => Ok(self.killed(why, duration)),
-            Ended::OutOfMemory(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
+            Ended::Killed(why) => Ok(Outcome::left_behind(&self.name, why, duration)),
+            Ended::OutOfMemory(Lost(how)) => {
+                let why = Stopped::Discarded;
+                Ok(Outcome::killed(&self.name, why, &how, duration))
+            }
             Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }

@@ -22,8 +22,8 @@ use haft_process::{Spawn, SpawnError};
 use haft_tool::Error;
 use haft_tool::schema::{Schema, object_of};
 use haft_tool::{
-    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Problem, Rejection, Runner,
-    Source, Tier, Tool,
+    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Problem, Runner, Source, Tier,
+    Tool,
 };
 
 /// Names of the tools, in the order of the list.
@@ -210,12 +210,8 @@ impl Runner for NativeRunner {
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let args = self.arguments(&call)?;
-        match ctx.admit(ApprovalRequirement::of_tier(Tier::Read)).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => {
-                return Ok(Outcome::not_started(why));
-            }
+        if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(Tier::Read)).await? {
+            return Ok(Outcome::not_started(why));
         }
         let started = Instant::now();
         let ask = Ask {

@@ -17,9 +17,7 @@ use super::http::HttpPlan;
 use super::shell::ShellPlan;
 use crate::family::rights::{denied, rights};
 use haft_process::Rights;
-use haft_tool::{
-    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Rejection, Runner,
-};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Runner};
 use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool of one definition.
@@ -75,15 +73,11 @@ impl Runner for PluginRunner {
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let plan = self.plan(&call)?;
-        match ctx
+        if let Some(why) = ctx
             .admit(ApprovalRequirement::of_tier(self.definition.handler.tier()))
-            .await
+            .await?
         {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => {
-                return Ok(Outcome::not_started(why));
-            }
+            return Ok(Outcome::not_started(why));
         }
         let started = Instant::now();
         let ended = match plan {

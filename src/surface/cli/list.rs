@@ -14,26 +14,11 @@ use haft_tool::Tool;
 const DESCRIPTION: usize = 60;
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "NAME",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "DESCRIPTION",
-        fit: Fit::KeepStart(24),
-    },
-    Column {
-        title: "FAMILY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "LEVEL",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "PATH",
-        fit: Fit::KeepEnd(16),
-    },
+    Column::new("NAME", Fit::Whole),
+    Column::new("DESCRIPTION", Fit::KeepStart(24)),
+    Column::new("FAMILY", Fit::Whole),
+    Column::new("LEVEL", Fit::Whole),
+    Column::new("PATH", Fit::KeepEnd(16)),
 ];
 
 /// List the tools, and what is wrong with the others

@@ -93,30 +93,12 @@ enum Ending {
 }
 
 const COLUMNS: [Column; 6] = [
-    Column {
-        title: "TIME",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "OUTCOME",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TOOK",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TOOL",
-        fit: Fit::KeepStart(16),
-    },
-    Column {
-        title: "CALLER",
-        fit: Fit::KeepStart(12),
-    },
-    Column {
-        title: "CALL",
-        fit: Fit::Whole,
-    },
+    Column::new("TIME", Fit::Whole),
+    Column::new("OUTCOME", Fit::Whole),
+    Column::new("TOOK", Fit::Whole),
+    Column::new("TOOL", Fit::KeepStart(16)),
+    Column::new("CALLER", Fit::KeepStart(12)),
+    Column::new("CALL", Fit::Whole),
 ];
 
 impl Args {

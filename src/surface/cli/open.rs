@@ -13,7 +13,7 @@ use super::flags::Globals;
 use crate::credentials::{Running, running};
 use crate::surface::stdout::Out;
 use haft_config::{Config, ListenAddress};
-use haft_process::{Spawn, find_installed};
+use haft_process::{End, Spawn, find_installed};
 use haft_tool::{Error, ErrorKind};
 
 /// Open the page of a running `haft serve` in the browser
@@ -120,7 +120,17 @@ fn is_there(words: &[String]) -> bool {
     }
 }
 
-/// Opens a file that redirects to `url`. Returns false if the shell that starts the program fails.
+/// Shell script that starts its arguments in the background, since a browser may stay open for long.
+/// It fails if the program fails within a second.
+const START: &str = r#"
+"$@" >/dev/null 2>&1 &
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    sleep 0.1
+    kill -0 $! 2>/dev/null || { wait $!; exit; }
+done
+"#;
+
+/// Opens a file that redirects to `url`. Returns false if the browser fails at once.
 async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Failure> {
     let html = format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
@@ -135,10 +145,10 @@ async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Fai
     } else {
         placed.chain([file.clone()]).collect()
     };
-    // Run in the background, since a browser may stay open for long.
-    let shell = ["-c", "\"$@\" >/dev/null 2>&1 &", "sh"].map(str::to_owned);
+    let shell = ["-c", START, "sh"].map(str::to_owned);
     let spawn = Spawn::new("sh", shell.into_iter().chain(words));
-    Ok(spawn.run(&CancellationToken::new()).await.is_ok())
+    let finished = spawn.run(&CancellationToken::new()).await;
+    Ok(finished.is_ok_and(|finished| finished.end == End::Exited(0)))
 }
 
 /// Percent-encodes the text for a URL, except letters, digits, `-._~` and the bytes of `plain`.

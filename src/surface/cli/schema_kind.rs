@@ -1,12 +1,11 @@
 //! Types and properties that a JSON Schema allows, as far as the command line needs them.
 //!
 //! This is enough to type `--arg` values and to describe parameters. It is not a validator: only
-//! the tool decides if arguments are valid. References are followed to a depth that real schemas do
-//! not reach.
+//! the tool decides if arguments are valid.
 
 use serde_json::{Map, Value};
 
-const DEPTH: u8 = 16;
+use haft_tool::schema::walk;
 
 /// JSON types that a schema allows.
 #[derive(Default)]
@@ -153,26 +152,5 @@ pub(super) fn names<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
 
 /// Returns `schema` and all its parts that apply to the same value.
 fn branches<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Map<String, Value>> {
-    let mut found = Vec::new();
-    collect(schema, root, DEPTH, &mut found);
-    found
-}
-
-fn collect<'a>(
-    schema: &'a Value,
-    root: &'a Value,
-    depth: u8,
-    found: &mut Vec<&'a Map<String, Value>>,
-) {
-    let (Some(map), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else {
-        return;
-    };
-    found.push(map);
-    let reference = map.get("$ref").and_then(Value::as_str);
-    let target = reference.and_then(|r| root.pointer(r.strip_prefix('#')?));
-    let parts = ["allOf", "anyOf", "oneOf"];
-    let parts = parts.iter().filter_map(|key| map.get(*key)?.as_array());
-    for part in target.into_iter().chain(parts.flatten()) {
-        collect(part, root, depth, found);
-    }
+    walk::parts(schema, root, &walk::UNIONS)
 }

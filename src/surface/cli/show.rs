@@ -15,22 +15,10 @@ use haft_render::text;
 use haft_tool::{ArgumentOrder, Tool};
 
 const PARAMETERS: [Column; 4] = [
-    Column {
-        title: "ARGUMENT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TYPE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "DESCRIPTION",
-        fit: Fit::KeepStart(16),
-    },
+    Column::new("ARGUMENT", Fit::Whole),
+    Column::new("TYPE", Fit::Whole),
+    Column::new("", Fit::Whole),
+    Column::new("DESCRIPTION", Fit::KeepStart(16)),
 ];
 
 /// Show everything about one tool

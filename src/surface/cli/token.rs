@@ -98,20 +98,13 @@ struct Revoke {
 struct Lifetime(Option<u64>);
 
 const COLUMNS: [Column; 6] = [
-    column("ID"),
-    column("NAME"),
-    column("TOOLS"),
-    column("TIER"),
-    column("SESSIONS"),
-    column("EXPIRES"),
+    Column::new("ID", Fit::Whole),
+    Column::new("NAME", Fit::Whole),
+    Column::new("TOOLS", Fit::Whole),
+    Column::new("TIER", Fit::Whole),
+    Column::new("SESSIONS", Fit::Whole),
+    Column::new("EXPIRES", Fit::Whole),
 ];
-
-const fn column(title: &'static str) -> Column {
-    Column {
-        title,
-        fit: Fit::Whole,
-    }
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -63,18 +63,9 @@ pub(super) struct Args {
 }
 
 const COLUMNS: [Column; 3] = [
-    Column {
-        title: "PROJECT",
-        fit: Fit::KeepEnd(16),
-    },
-    Column {
-        title: "TOOLS",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TRUSTED",
-        fit: Fit::Whole,
-    },
+    Column::new("PROJECT", Fit::KeepEnd(16)),
+    Column::new("TOOLS", Fit::Whole),
+    Column::new("TRUSTED", Fit::Whole),
 ];
 
 #[derive(Serialize)]

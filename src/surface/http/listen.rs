@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
 
 use super::stream::Stream;
-use crate::credentials::{private_folder, random_id};
+use crate::credentials::random_id;
 use haft_config::ListenAddress;
+use haft_process::private_files::make_private_folder;
 use haft_tool::{Error, ErrorKind};
 
 /// File name of the socket in the runtime directory.
@@ -55,7 +56,7 @@ impl Listening {
             ListenAddress::Unix(path) => {
                 let default = runtime_dir.join(SOCKET);
                 if path.is_none() {
-                    private_folder(runtime_dir).map_err(refused)?;
+                    make_private_folder(runtime_dir).map_err(refused)?;
                 }
                 let path = path.as_ref().unwrap_or(&default);
                 let (socket, file) = bind(path).map_err(refused)?;

@@ -3,14 +3,13 @@
 //! A call is parsed here, in one pass and with its arguments unchanged. rmcp parses all other
 //! messages.
 
-use std::borrow::Cow;
-
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::surface::json_rpc::{self, Fault, Message, Messages, Reply, Request};
 use crate::surface::mcp::request::WrittenCall;
 
 /// Methods whose parameters rmcp parses. It reports parameters that it does not understand as an
@@ -39,18 +38,6 @@ struct Usual<'a> {
     params: WrittenCall,
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-}
-
 /// A message of a client.
 pub(super) enum Said {
     Call(RequestId, WrittenCall),
@@ -59,20 +46,11 @@ pub(super) enum Said {
 
 /// Parses a text. The protocol once allowed batches; each message of a batch is handled separately.
 pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Vec::new();
-    }
-    if !text.starts_with('[') {
-        return vec![one(text)];
-    }
-    match serde_json::from_str::<Vec<&RawValue>>(text) {
-        Ok(messages) if messages.is_empty() => {
-            let error = ErrorData::invalid_request("the batch is empty", None);
-            vec![Err(JsonRpcError::new(None, error))]
-        }
-        Ok(messages) => messages.into_iter().map(|raw| one(raw.get())).collect(),
-        Err(error) => vec![Err(not_json(&error))],
+    match json_rpc::split(text) {
+        Ok(Messages::Blank) => Vec::new(),
+        Ok(Messages::Single(text)) => vec![one(text)],
+        Ok(Messages::Batch(messages)) => messages.iter().map(|raw| one(raw.get())).collect(),
+        Err(fault) => vec![Err(refused(fault))],
     }
 }
 
@@ -83,31 +61,14 @@ fn one(text: &str) -> Result<Said, JsonRpcError> {
     {
         return Ok(Said::Call(usual.id, usual.params));
     }
-    let envelope: Envelope<'_> = match serde_json::from_str(text) {
-        Ok(envelope) => envelope,
-        Err(error) if error.is_data() => {
-            return Err(no_message(None, "it is not a JSON-RPC object"));
-        }
-        Err(error) => return Err(not_json(&error)),
-    };
-    let id = envelope
-        .id
-        .map(|raw| serde_json::from_str::<RequestId>(raw.get()));
-    let id = match id.transpose() {
-        Ok(id) => id,
-        Err(_) => {
-            return Err(no_message(
-                None,
-                "`id` is neither a text nor a whole number",
-            ));
-        }
-    };
-    if envelope.jsonrpc.as_deref() != Some("2.0") {
-        return Err(no_message(id, "`jsonrpc` is not \"2.0\""));
-    }
-    let method = envelope.method.as_deref();
-    if let (Some(CALL), Some(id)) = (method, &id) {
-        let params = envelope.params.map_or("{}", RawValue::get);
+    let message = json_rpc::parse(text).map_err(refused)?;
+    let (Message::Request(Request { id, .. }) | Message::Reply(Reply { id, .. })) = &message;
+    let id = request_id(id.as_deref())?;
+    if let (Message::Request(Request { method, params, .. }), Some(id)) = (&message, &id)
+        && method == CALL
+    {
+        let params = params.as_deref().map(RawValue::get);
+        let params = params.filter(|params| *params != "null").unwrap_or("{}");
         return serde_json::from_str(params)
             .map(|call| Said::Call(id.clone(), call))
             .map_err(|why| unfit(id.clone(), CALL, &why.to_string()));
@@ -124,9 +85,21 @@ fn one(text: &str) -> Result<Said, JsonRpcError> {
     Ok(Said::Other(Box::new(message)))
 }
 
-fn not_json(error: &serde_json::Error) -> JsonRpcError {
-    let text = format!("the message is not JSON: {error}");
-    JsonRpcError::new(None, ErrorData::parse_error(text, None))
+/// Returns the id as MCP allows it. `null` is the same as none.
+fn request_id(id: Option<&RawValue>) -> Result<Option<RequestId>, JsonRpcError> {
+    let id = id.map_or("null", RawValue::get);
+    serde_json::from_str(id)
+        .map_err(|_| no_message(None, "`id` is neither a text nor a whole number"))
+}
+
+fn refused(fault: Fault) -> JsonRpcError {
+    if fault.is_syntax {
+        return JsonRpcError::new(None, ErrorData::parse_error(fault.text, None));
+    }
+    match request_id(fault.id.as_deref()) {
+        Ok(id) => no_message(id, &fault.text),
+        Err(error) => error,
+    }
 }
 
 fn no_message(id: Option<RequestId>, why: &str) -> JsonRpcError {

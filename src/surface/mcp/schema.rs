@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use haft_tool::json;
 use haft_tool::schema::faults;
 
 /// Depth limit: deeper schemas crash clients that parse them recursively.
@@ -19,7 +20,8 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     let Value::Object(root) = schema else {
         return Err("the schema is not an object".to_owned());
     };
-    if is_deeper_than(schema, 2 * MAX_DEPTH) {
+    // A nested schema is mostly two levels below its parent.
+    if json::is_deeper_than(schema, 2 * MAX_DEPTH) {
         return Err("root: it nests too deeply".to_owned());
     }
     if let Some(fault) = faults(schema).first() {
@@ -45,15 +47,4 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
         }
     }
     Ok(root)
-}
-
-/// Returns true if the value has more than `most` levels. A nested schema is mostly two levels
-/// below its parent.
-fn is_deeper_than(value: &Value, most: usize) -> bool {
-    let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
-        Value::Array(items) => Box::new(items.iter()),
-        Value::Object(fields) => Box::new(fields.values()),
-        _ => return false,
-    };
-    inner.any(|inner| most == 0 || is_deeper_than(inner, most - 1))
 }

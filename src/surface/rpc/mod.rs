@@ -25,12 +25,13 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+use crate::surface::json_rpc::{self, Message, Messages};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
 use haft_config::Flags;
-use message::{Item, Message, Response};
+use message::Response;
 use rpc_error::RpcError;
 use service::{Service, Work};
 
@@ -89,18 +90,20 @@ pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<
 
 /// Starts the requests of one line.
 fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Writer) {
-    let message = match line {
-        Line::Text(text) => message::parse(&text),
-        Line::NotUtf8 => Message::Bad(RpcError::parse("the message is not UTF-8")),
-        Line::TooLong => Message::Bad(RpcError::invalid_request(format!(
-            "the message is longer than {} MB and was skipped",
-            MAX_LINE_BYTES >> 20
-        ))),
+    let refuse = |error| writer.send(&Response::new(None, Err(error)));
+    let text = match line {
+        Line::Text(text) => text,
+        Line::NotUtf8 => return refuse(RpcError::parse("the message is not UTF-8")),
+        Line::TooLong => {
+            return refuse(RpcError::invalid_request(format!(
+                "the message is longer than {} MB and was skipped",
+                MAX_LINE_BYTES >> 20
+            )));
+        }
     };
-    match message {
-        Message::Blank => {}
-        Message::Bad(rpc_error) => writer.send(&Response::new(None, Err(rpc_error))),
-        Message::Single(item) => match begin(item, service) {
+    match json_rpc::split(&text) {
+        Ok(Messages::Blank) => {}
+        Ok(Messages::Single(text)) => match begin(text, service) {
             Begun::Silent => {}
             Begun::Answered(response) => writer.send(&response),
             Begun::Running(running) => {
@@ -112,10 +115,12 @@ fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Wri
                 });
             }
         },
-        Message::Batch(items) => {
-            let begun: Vec<_> = items.into_iter().map(|item| begin(item, service)).collect();
+        Ok(Messages::Batch(items)) => {
+            let begun = items.into_iter().map(|item| begin(item.get(), service));
+            let begun: Vec<_> = begun.collect();
             tasks.spawn(answer_batch(begun, writer.clone()));
         }
+        Err(fault) => writer.send(&Response::to_fault(fault)),
     }
 }
 
@@ -128,7 +133,7 @@ enum Begun {
 }
 
 struct Running {
-    id: Option<message::Id>,
+    id: Option<json_rpc::Id>,
     work: service::Later,
 }
 
@@ -140,14 +145,14 @@ impl Running {
     }
 }
 
-fn begin(item: Item, service: &mut Service) -> Begun {
-    let request = match item {
-        Item::Request(request) => request,
-        Item::Reply(reply) => {
+fn begin(text: &str, service: &mut Service) -> Begun {
+    let request = match json_rpc::parse(text) {
+        Ok(Message::Request(request)) => request,
+        Ok(Message::Reply(reply)) => {
             service.take_reply(reply);
             return Begun::Silent;
         }
-        Item::Bad(id, rpc_error) => return Begun::Answered(Response::new(id, Err(rpc_error))),
+        Err(fault) => return Begun::Answered(Response::to_fault(fault)),
     };
     let id = request.id.clone();
     match (service.begin(request), id) {

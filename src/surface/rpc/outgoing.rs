@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::message::{Notification, Question, Reply};
+use super::message::{Notification, Question};
+use crate::surface::json_rpc::Reply;
 use crate::surface::stdio::writer::Writer;
 
 /// Registry of the requests to the peer without a reply.

@@ -45,7 +45,7 @@ pub(crate) const MAX_SOURCE_BYTES: u64 = 16 << 20;
 const MAX_FILES: usize = 50_000;
 
 /// The graph of one module.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     /// The module it starts from, as it was requested.
     pub entry: PathBuf,
@@ -143,14 +143,7 @@ impl Grapher {
             disk,
             graph: Graph {
                 entry: entry.to_owned(),
-                files: BTreeMap::new(),
-                assets: BTreeMap::new(),
-                looked_at: BTreeMap::new(),
-                links: BTreeMap::new(),
-                modules: BTreeSet::new(),
-                missing: BTreeMap::new(),
-                builtins: BTreeSet::new(),
-                openings: BTreeSet::new(),
+                ..Graph::default()
             },
             queue: Vec::new(),
             queued: BTreeSet::new(),

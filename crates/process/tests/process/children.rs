@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{WaitId, WaitIdOptions, waitid};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 async fn refusal(spawn: Spawn) -> SpawnError {
@@ -51,6 +52,35 @@ async fn invalid_utf8_is_kept_as_bytes() {
     let finished = run(sh(r"printf 'a\377\376b'", &[])).await;
     assert_eq!(finished.stdout.bytes, b"a\xFF\xFEb");
     assert_eq!(finished.stdout.text(), "a\u{FFFD}\u{FFFD}b");
+}
+
+// ---- Turns.
+
+#[tokio::test]
+async fn a_program_that_computes_again_takes_its_permit_again() {
+    let (turns, cancel) = (Semaphore::new(1), CancellationToken::new());
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let fifo = folder.path().join("fifo");
+    let script = "mkfifo \"$1\"; read -r line <\"$1\"; while :; do :; done";
+    let spawn = sh(script, &[fifo.to_str().expect("UTF-8")]);
+    let computes = async {
+        until_free(&turns, 1).await;
+        // It waits for this line, and computes from then on.
+        std::fs::write(&fifo, "go\n").expect("it reads");
+        until_free(&turns, 0).await;
+        cancel.cancel();
+    };
+    let (finished, ()) = tokio::join!(spawn.run_in_turn(&turns, &cancel), computes);
+    assert!(finished.expect("it starts").end.was_stopped());
+    assert_eq!(turns.available_permits(), 1);
+}
+
+async fn until_free(turns: &Semaphore, count: usize) {
+    let started = Instant::now();
+    while turns.available_permits() != count {
+        assert!(started.elapsed() < 30 * SECOND, "never {count} free");
+        tokio::task::yield_now().await;
+    }
 }
 
 // ---- Stopping.

@@ -10,7 +10,6 @@ mod node;
 mod notes;
 mod plain;
 mod properties;
-mod reference;
 mod root;
 mod rules;
 mod strict;

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::all_of::both;
 use super::rules::Rules;
-use super::upgrade::{modernize, types_of};
-use super::{Effect, Finding, reference, strict};
+use super::upgrade::{has_type, modernize, types_of};
+use super::{Effect, Finding, strict};
+use crate::schema::walk::{self, Form};
 
 /// Limit for the expansions of a reference within itself.
 const MAX_REFERENCE_EXPANSIONS: usize = 2;
@@ -100,7 +101,7 @@ impl<'a> Rewriter<'a> {
         schema: &mut Map<String, Value>,
         at: &str,
     ) -> Option<Map<String, Value>> {
-        let reference = reference::of(schema)?;
+        let reference = walk::reference(schema)?.to_owned();
         let is_alone = schema.keys().all(|key| key == "$ref");
         if self.rules.references && (is_alone || !self.rules.is_closed) {
             return None;
@@ -115,22 +116,22 @@ impl<'a> Rewriter<'a> {
         }
         self.find(
             at,
-            format!("a reference to `{}`", reference::name(&reference)),
+            format!("a reference to `{}`", name_of(&reference)),
             Effect::Rewritten,
         );
         if turns >= MAX_REFERENCE_EXPANSIONS {
-            let name = reference::name(&reference);
+            let name = name_of(&reference);
             let text = format!("it contains itself without an end (`{name}`)");
             self.find(at, text, Effect::Told);
             return Some(cut_off(self.root, &reference));
         }
         schema.remove("$ref");
-        let target = reference::target(self.root, &reference);
+        let target = walk::target(self.root, &reference);
         let target = target.and_then(Value::as_object).cloned();
         let target = without_definitions(target.unwrap_or_default());
         let beside = std::mem::take(schema);
-        let (merged, lost) = both(beside, target);
-        self.lose(at, &lost);
+        let (mut merged, lost) = both(beside, target);
+        self.tell_lost(&mut merged, at, &lost);
         self.following.push(reference);
         let written = self.fields(merged, at);
         self.following.pop();
@@ -152,7 +153,7 @@ impl<'a> Rewriter<'a> {
                 modernize(&mut part);
                 let (merged, lost) = both(std::mem::take(schema), part);
                 *schema = merged;
-                self.lose(at, &lost);
+                self.tell_lost(schema, at, &lost);
             }
             if left == 0 {
                 return self.find("", "`allOf` within `allOf` without an end", Effect::Refused);
@@ -175,7 +176,7 @@ impl<'a> Rewriter<'a> {
             let either = Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]);
             let (merged, lost) = both(std::mem::take(schema), either);
             *schema = merged;
-            self.lose(at, &lost);
+            self.tell_lost(schema, at, &lost);
         }
         if !self.rules.type_lists
             && let Some(Value::Array(branches)) = schema.get_mut("anyOf")
@@ -197,7 +198,7 @@ impl<'a> Rewriter<'a> {
             };
             schema.insert("type".to_owned(), types);
         }
-        if self.rules.wants_items && is_array(schema) && !schema.contains_key("items") {
+        if self.rules.wants_items && has_type(schema, "array") && !schema.contains_key("items") {
             self.find(
                 at,
                 "an array that does not say what it holds",
@@ -208,39 +209,22 @@ impl<'a> Rewriter<'a> {
     }
 
     fn children(&mut self, schema: &mut Map<String, Value>, at: &str) {
-        for key in ["properties", "patternProperties", "$defs", "definitions"] {
-            if let Some(Value::Object(inner)) = schema.get_mut(key) {
-                let mut inner = std::mem::take(inner);
-                for (name, one) in &mut inner {
-                    let at = format!("{at}/{key}/{}", name.replace('~', "~0").replace('/', "~1"));
-                    *one = self.schema(one, &at);
-                }
-                schema.insert(key.to_owned(), Value::Object(inner));
-            }
-        }
-        for key in ["anyOf", "oneOf", "allOf", "prefixItems"] {
-            if let Some(Value::Array(inner)) = schema.get_mut(key) {
-                let mut inner = std::mem::take(inner);
-                for (place, one) in inner.iter_mut().enumerate() {
-                    *one = self.schema(one, &format!("{at}/{key}/{place}"));
-                }
-                schema.insert(key.to_owned(), Value::Array(inner));
-            }
-        }
-        for key in [
-            "items",
-            "additionalProperties",
-            "not",
-            "contains",
-            "propertyNames",
-            "if",
-            "then",
-            "else",
-        ] {
-            let is_taken = self.rules.keywords.is_none_or(|taken| taken.contains(&key));
-            if is_taken && let Some(inner @ Value::Object(_)) = schema.get(key).cloned().as_ref() {
-                let inner = self.schema(inner, &format!("{at}/{key}"));
-                schema.insert(key.to_owned(), inner);
+        for (key, value) in schema {
+            let Some(form) = walk::form(key) else {
+                continue;
+            };
+            let is_taken = self
+                .rules
+                .keywords
+                .is_none_or(|taken| taken.contains(&key.as_str()));
+            let is_rewritten = match form {
+                // `true` and `false` have a meaning of their own as the value of such a keyword.
+                Form::One => is_taken && value.is_object(),
+                Form::List => true,
+                Form::Named => is_taken || key == "patternProperties",
+            };
+            if is_rewritten {
+                *value = walk::replaced(key, value, at, |inner, at| self.schema(inner, at));
             }
         }
     }
@@ -258,18 +242,18 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-fn is_array(schema: &Map<String, Value>) -> bool {
-    match schema.get("type") {
-        Some(Value::String(name)) => name == "array",
-        Some(Value::Array(names)) => names.contains(&json!("array")),
-        _ => false,
+/// Returns the last part of a reference, for people.
+fn name_of(reference: &str) -> &str {
+    match reference.rsplit('/').next() {
+        Some("#" | "") | None => "the whole",
+        Some(name) => name,
     }
 }
 
 /// Returns a placeholder for a recursive schema.
 fn cut_off(root: &Value, reference: &str) -> Map<String, Value> {
-    let name = reference::name(reference);
-    let kind = reference::target(root, reference).and_then(|target| target.get("type"));
+    let name = name_of(reference);
+    let kind = walk::target(root, reference).and_then(|target| target.get("type"));
     let mut schema = Map::new();
     if let Some(kind) = kind {
         schema.insert("type".to_owned(), kind.clone());
@@ -285,7 +269,14 @@ fn cut_off(root: &Value, reference: &str) -> Map<String, Value> {
 }
 
 fn without_definitions(mut schema: Map<String, Value>) -> Map<String, Value> {
-    for key in ["$defs", "definitions", "$schema", "$id", "$anchor"] {
+    for key in [
+        "$defs",
+        "definitions",
+        "$schema",
+        "$id",
+        "$anchor",
+        "$dynamicAnchor",
+    ] {
         schema.remove(key);
     }
     schema

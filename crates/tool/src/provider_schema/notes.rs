@@ -49,8 +49,8 @@ impl Rewriter<'_> {
             };
             match key.as_str() {
                 // These keywords do not restrict values.
-                "$schema" | "$id" | "id" | "$comment" | "$anchor" | "$defs" | "definitions"
-                | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
+                "$schema" | "$id" | "id" | "$comment" | "$anchor" | "$dynamicAnchor" | "$defs"
+                | "definitions" | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
                 | "contentMediaType" | "propertyOrdering" | "example" => {}
                 "exclusiveMinimum" | "exclusiveMaximum" => self.tell_bound(schema, at, &key, value),
                 "additionalProperties" if value == json!(true) || value == json!({}) => {}
@@ -87,20 +87,27 @@ impl Rewriter<'_> {
             format!("`{}`", what.split(':').next().unwrap_or(what)),
             Effect::Told,
         );
-        let described = schema.get("description").and_then(Value::as_str);
-        let described = match described {
-            Some(text) if !text.is_empty() => format!("{text} ({what})"),
-            _ => format!("({what})"),
-        };
-        schema.insert("description".to_owned(), json!(described));
+        describe(schema, what);
     }
 
-    pub(super) fn lose(&mut self, at: &str, lost: &[String]) {
+    /// Describes the rules that [`both`](super::all_of::both) could not merge into `schema`.
+    pub(super) fn tell_lost(&mut self, schema: &mut Map<String, Value>, at: &str, lost: &[String]) {
         for what in lost {
             let text = format!("a rule beside another one that it cannot be joined with ({what})");
             self.find(at, text, Effect::Told);
+            describe(schema, &format!("also {}", short(&what.as_str().into())));
         }
     }
+}
+
+/// Adds a rule to the description.
+fn describe(schema: &mut Map<String, Value>, what: &str) {
+    let described = schema.get("description").and_then(Value::as_str);
+    let described = match described {
+        Some(text) if !text.is_empty() => format!("{text} ({what})"),
+        _ => format!("({what})"),
+    };
+    schema.insert("description".to_owned(), json!(described));
 }
 
 /// Formats a value for a description. Long values are cut.

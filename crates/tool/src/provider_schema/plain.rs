@@ -41,9 +41,9 @@ impl Rewriter<'_> {
             schema.remove("type");
             is_nullable = true;
         }
-        let mut schema = self.alone(schema);
+        let mut schema = self.alone(schema, at);
         if !schema.contains_key("type") && !schema.contains_key("anyOf") {
-            self.find(at, "a value of any type", Effect::Told);
+            self.find(at, "a value of any type", Effect::Rewritten);
             let any = ["string", "number", "boolean"].map(|one| json!({"type": one}));
             let described = schema.remove("description");
             schema = Map::from_iter([("anyOf".to_owned(), json!(any))]);
@@ -92,17 +92,17 @@ impl Rewriter<'_> {
     }
 
     /// Moves the keywords beside `anyOf` into each branch, because none may stand beside it.
-    fn alone(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
+    fn alone(&mut self, mut schema: Map<String, Value>, at: &str) -> Map<String, Value> {
         let Some(Value::Array(branches)) = schema.remove("anyOf") else {
             return schema;
         };
         if branches.len() == 1
             && let Some(Value::Object(only)) = branches.first().cloned()
         {
-            return both(schema, only).0;
+            return self.merged(schema, only, at);
         }
         let merged = branches.into_iter().map(|branch| match branch {
-            Value::Object(branch) => Value::Object(both(branch, schema.clone()).0),
+            Value::Object(branch) => Value::Object(self.merged(branch, schema.clone(), at)),
             other => other,
         });
         let merged: Vec<Value> = merged.collect();
@@ -110,6 +110,17 @@ impl Rewriter<'_> {
             return schema;
         }
         Map::from_iter([("anyOf".to_owned(), Value::Array(merged))])
+    }
+
+    fn merged(
+        &mut self,
+        first: Map<String, Value>,
+        second: Map<String, Value>,
+        at: &str,
+    ) -> Map<String, Value> {
+        let (mut merged, lost) = both(first, second);
+        self.tell_lost(&mut merged, at, &lost);
+        merged
     }
 
     fn keep_known_required(&mut self, schema: &mut Map<String, Value>) {

@@ -16,15 +16,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::names::{MAX_NAME_CHARS, marked, plain};
-use super::reference;
-use crate::schema::{inner_schemas, unescaped};
+use crate::schema::walk::{self, IN_PLACE};
+use crate::schema::{percent_decoded, unescaped};
 
-/// Limit of the nesting. Deeper values keep their names.
+/// Limit of the nesting of values. Deeper ones keep their names.
 const MAX_DEPTH: usize = 256;
-
-/// Limit for the schemas that apply to one value, because references can be cyclic. Real schemas
-/// have a handful.
-const MAX_PARTS: usize = 256;
 
 /// Start of every refusal of arguments.
 const REFUSED: &str = "Validation failed for tool \"";
@@ -65,8 +61,8 @@ impl PropertyNames {
     /// Creates aliases for the properties of `schema`, at any depth, that some provider refuses.
     /// `None` if every property is accepted, which is nearly always the case.
     pub fn of(schema: &Value) -> Option<PropertyNames> {
-        let mut names = HashSet::new();
-        collect(schema, &mut names, 0);
+        let properties = walk::all(schema).filter_map(|node| node.get("properties")?.as_object());
+        let names: HashSet<&str> = properties.flat_map(Map::keys).map(String::as_str).collect();
         let mut refused: Vec<&str> = names.iter().copied().collect();
         refused.retain(|name| !is_legal_start(name));
         if refused.is_empty() {
@@ -229,10 +225,10 @@ impl PropertyNames {
         if depth > MAX_DEPTH || nodes.is_empty() {
             return None;
         }
-        let mut parts = Vec::new();
-        for node in nodes {
-            self.add_parts(node, &mut parts);
-        }
+        let parts = nodes
+            .iter()
+            .flat_map(|node| walk::parts(node, &self.schema, &IN_PLACE));
+        let parts: Vec<&Map<String, Value>> = parts.collect();
         match text.as_bytes().first()? {
             b'{' => self.converted_object(&parts, text, way, depth),
             b'[' => self.converted_list(&parts, text, way, depth),
@@ -298,74 +294,21 @@ impl PropertyNames {
         is_changed.then(|| format!("[{}]", written.join(",")))
     }
 
-    /// Adds `node` and every schema that may apply to the same value.
-    fn add_parts<'a>(&'a self, node: &'a Value, parts: &mut Vec<&'a Map<String, Value>>) {
-        let Value::Object(node) = node else {
-            return;
-        };
-        if parts.len() >= MAX_PARTS || parts.iter().any(|part| std::ptr::eq(*part, node)) {
-            return;
-        }
-        parts.push(node);
-        if let Some(target) =
-            reference::of(node).and_then(|reference| reference::target(&self.schema, &reference))
-        {
-            self.add_parts(target, parts);
-        }
-        for key in ["allOf", "anyOf", "oneOf"] {
-            let branches = node.get(key).and_then(Value::as_array);
-            for branch in branches.into_iter().flatten() {
-                self.add_parts(branch, parts);
-            }
-        }
-        for key in ["if", "then", "else", "not"] {
-            if let Some(branch) = node.get(key) {
-                self.add_parts(branch, parts);
-            }
-        }
-        for key in ["dependentSchemas", "dependencies"] {
-            let named = node.get(key).and_then(Value::as_object);
-            for branch in named.into_iter().flat_map(Map::values) {
-                self.add_parts(branch, parts);
-            }
-        }
-    }
-
     fn schema_with_aliases(&self, schema: &Value, depth: usize) -> Value {
         let Value::Object(node) = schema else {
             return schema.clone();
         };
-        if depth > MAX_DEPTH {
+        if depth > walk::MAX_DEPTH {
             return schema.clone();
         }
-        let inner = |schema: &Value| self.schema_with_aliases(schema, depth + 1);
         let mut written = Map::new();
         for (key, value) in node {
             let value = match (key.as_str(), value) {
-                ("properties" | "dependentSchemas", Value::Object(named)) => {
-                    let named = named.iter();
-                    named
-                        .map(|(name, one)| (self.alias(name), inner(one)))
-                        .collect()
-                }
-                ("dependentRequired" | "dependencies", Value::Object(named)) => {
-                    let named = named.iter().map(|(name, one)| {
-                        let one = match one {
-                            Value::Array(names) => self.list(names),
-                            one => inner(one),
-                        };
-                        (self.alias(name), one)
-                    });
-                    named.collect()
-                }
-                ("patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
-                    let named = named.iter();
-                    named
-                        .map(|(name, one)| (name.clone(), inner(one)))
-                        .collect()
-                }
                 ("required" | "propertyOrdering", Value::Array(names)) => self.list(names),
-                ("$ref", Value::String(reference)) => self.reference(reference).into(),
+                ("dependentRequired", Value::Object(lists)) => self.keyed_by_alias(lists.clone()),
+                ("$ref" | "$dynamicRef", Value::String(reference)) => {
+                    self.reference(reference).into()
+                }
                 ("propertyNames", names) => match self.property_names(node, names) {
                     Some(names) => names,
                     None => continue,
@@ -375,15 +318,32 @@ impl PropertyNames {
                     let values = values.iter();
                     values.map(|value| self.value(schema, value)).collect()
                 }
-                (key, Value::Array(items)) if !inner_schemas(key, value).is_empty() => {
-                    items.iter().map(inner).collect()
+                (key, value) => {
+                    let inner = |inner: &Value, _: &str| self.schema_with_aliases(inner, depth + 1);
+                    match (key, walk::replaced(key, value, "", inner)) {
+                        (
+                            "properties" | "dependentSchemas" | "dependencies",
+                            Value::Object(named),
+                        ) => self.keyed_by_alias(named),
+                        (_, replaced) => replaced,
+                    }
                 }
-                (key, one) if !inner_schemas(key, one).is_empty() => inner(one),
-                (_, other) => other.clone(),
             };
             written.insert(key.clone(), value);
         }
         Value::Object(written)
+    }
+
+    /// Returns the values by alias, and the aliases in values that are lists of names.
+    fn keyed_by_alias(&self, named: Map<String, Value>) -> Value {
+        let named = named.into_iter().map(|(name, value)| {
+            let value = match &value {
+                Value::Array(names) => self.list(names),
+                _ => value,
+            };
+            (self.alias(&name), value)
+        });
+        named.collect()
     }
 
     fn alias(&self, name: &str) -> String {
@@ -426,31 +386,13 @@ impl PropertyNames {
         let mut steps: Vec<String> = Vec::new();
         for step in reference.split('/') {
             let is_name = steps.last().is_some_and(|last| last == "properties");
-            let decoded = unescaped(&crate::schema::percent_decoded(step));
+            let decoded = unescaped(&percent_decoded(step));
             match self.aliases.get(&decoded).filter(|_| is_name) {
                 Some(alias) => steps.push(alias.clone()),
                 None => steps.push(step.to_owned()),
             }
         }
         steps.join("/")
-    }
-}
-
-/// Adds the names of the properties of `schema`, at any depth.
-fn collect<'a>(schema: &'a Value, names: &mut HashSet<&'a str>, depth: usize) {
-    let Value::Object(node) = schema else {
-        return;
-    };
-    if depth > MAX_DEPTH {
-        return;
-    }
-    if let Some(Value::Object(properties)) = node.get("properties") {
-        names.extend(properties.keys().map(String::as_str));
-    }
-    for (key, value) in node {
-        for inner in inner_schemas(key, value) {
-            collect(inner, names, depth + 1);
-        }
     }
 }
 

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::all_of::both;
 use super::node::Rewriter;
-use super::{Effect, Finding, reference, strict};
+use super::{Effect, Finding, strict};
+use crate::schema::walk;
 
 /// Limit for nested alternatives, and for references to references.
 const MAX_DEPTH: usize = 16;
@@ -19,11 +20,7 @@ pub(super) fn written(rewriter: &mut Rewriter<'_>) -> Result<Map<String, Value>,
         root = without_unions(rewriter, root, 0)?;
     }
     let mut root = rewriter.fields(root, "");
-    if !rewriter.rules.root_unions
-        && ["anyOf", "oneOf", "allOf"]
-            .iter()
-            .any(|key| root.contains_key(*key))
-    {
+    if !rewriter.rules.root_unions && walk::UNIONS.iter().any(|key| root.contains_key(*key)) {
         // The unions were in the target of a reference.
         root = without_unions(rewriter, root, 0)?;
     }
@@ -108,7 +105,7 @@ fn without_unions(
             let part = resolved(rewriter, part, 0);
             let (merged, lost) = both(root, part);
             root = merged;
-            rewriter.lose("", &lost);
+            rewriter.tell_lost(&mut root, "", &lost);
         }
     }
     for key in ["anyOf", "oneOf"] {
@@ -155,16 +152,16 @@ fn resolved(
     mut schema: Map<String, Value>,
     depth: usize,
 ) -> Map<String, Value> {
-    let Some(reference) = reference::of(&schema).filter(|_| depth < MAX_DEPTH) else {
+    let reference = walk::reference(&schema).filter(|_| depth < MAX_DEPTH);
+    let target = reference.and_then(|reference| walk::target(rewriter.root, reference));
+    let Some(Value::Object(target)) = target.cloned() else {
         return schema;
     };
-    let target = reference::target(rewriter.root, &reference).and_then(Value::as_object);
-    let Some(target) = target.cloned() else {
-        return schema;
-    };
-    schema.remove("$ref");
-    let (merged, lost) = both(schema, target);
-    rewriter.lose("", &lost);
+    for key in walk::REFERENCES {
+        schema.remove(key);
+    }
+    let (mut merged, lost) = both(schema, target);
+    rewriter.tell_lost(&mut merged, "", &lost);
     resolved(rewriter, merged, depth + 1)
 }
 

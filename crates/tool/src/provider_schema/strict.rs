@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::Effect;
 use super::node::Rewriter;
-use super::upgrade::make_nullable;
+use super::upgrade::{has_type, make_nullable};
+use crate::schema::walk::children;
 
 /// Limit for the properties of all objects together.
 const MAX_PROPERTIES: usize = 5000;
@@ -31,7 +32,7 @@ pub(super) fn closed(
             return schema;
         }
     }
-    if !is_object(&schema) {
+    if !has_type(&schema, "object") {
         return schema;
     }
     let rest = schema.insert("additionalProperties".to_owned(), json!(false));
@@ -71,14 +72,6 @@ pub(super) fn closed(
     schema
 }
 
-fn is_object(schema: &Map<String, Value>) -> bool {
-    match schema.get("type") {
-        Some(Value::String(name)) => name == "object",
-        Some(Value::Array(names)) => names.contains(&json!("object")),
-        _ => false,
-    }
-}
-
 /// Adds a finding for each exceeded limit.
 pub(super) fn check_limits(rewriter: &mut Rewriter<'_>, schema: &Map<String, Value>) {
     let mut size = Size::default();
@@ -105,7 +98,7 @@ struct Size {
 
 impl Size {
     fn add(&mut self, schema: &Map<String, Value>, depth: usize) {
-        let depth = depth + usize::from(is_object(schema));
+        let depth = depth + usize::from(has_type(schema, "object"));
         self.depth = self.depth.max(depth);
         self.values += schema
             .get("enum")
@@ -114,27 +107,8 @@ impl Size {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             self.properties += properties.len();
         }
-        for key in ["properties", "$defs", "definitions"] {
-            if let Some(Value::Object(inner)) = schema.get(key) {
-                inner
-                    .values()
-                    .filter_map(Value::as_object)
-                    .for_each(|it| self.add(it, depth));
-            }
-        }
-        for inner in schema
-            .get("anyOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            inner
-                .as_object()
-                .into_iter()
-                .for_each(|it| self.add(it, depth));
-        }
-        if let Some(Value::Object(items)) = schema.get("items") {
-            self.add(items, depth);
+        for inner in children(schema).filter_map(|child| child.schema.as_object()) {
+            self.add(inner, depth);
         }
     }
 }

@@ -2,8 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-/// Rewrites forms of drafts before 2020-12 and of OpenAPI. No rule is lost.
+/// Rewrites forms of drafts before 2020-12 and of OpenAPI, and dynamic references. No rule is lost.
 pub(super) fn modernize(schema: &mut Map<String, Value>) {
+    if let Some(reference) = schema.remove("$dynamicRef")
+        && !schema.contains_key("$ref")
+    {
+        schema.insert("$ref".to_owned(), reference);
+    }
     for (flag, bound) in [
         ("exclusiveMinimum", "minimum"),
         ("exclusiveMaximum", "maximum"),
@@ -63,10 +68,14 @@ fn nullable_without_type(schema: &mut Map<String, Value>) {
 }
 
 fn lets_null_through(schema: &Value) -> bool {
-    match &schema["type"] {
-        Value::String(name) => name == "null",
-        Value::Array(names) => names.contains(&json!("null")),
-        _ => false,
+    schema.as_object().is_some_and(|it| has_type(it, "null"))
+}
+
+/// Returns true if `type` is this type, or a list with it.
+pub(super) fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|it| it == name),
+        kind => kind.is_some_and(|it| it == name),
     }
 }
 

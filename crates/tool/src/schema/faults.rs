@@ -7,10 +7,8 @@
 
 use serde_json::{Map, Value};
 
+use super::walk::{self, Form, MAX_DEPTH, REFERENCES};
 use super::{below, unescaped};
-
-/// Limit of the nesting. Deeper schemas overflow the stack of recursive readers.
-const MAX_DEPTH: usize = 200;
 
 /// Keyword of haft's own: values that it applies to are refused, and its text is the reason.
 pub(super) const UNREADABLE: &str = "haft:unreadable";
@@ -21,19 +19,11 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// Kind of value that a keyword has.
+/// Kind of value that a keyword without schemas has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Type,
     Reference,
-    /// A schema.
-    One,
-    /// A list of schemas.
-    List,
-    /// Schemas by name.
-    Named,
-    /// Schemas by regular expression.
-    ByPattern,
     Text,
     Pattern,
     Names,
@@ -48,32 +38,22 @@ enum Holds {
     Flag,
 }
 
-const KEYWORDS: [(&str, Holds); 50] = [
+const KEYWORDS: [(&str, Holds); 31] = [
     ("$anchor", Holds::Text),
     ("$comment", Holds::Text),
-    ("$defs", Holds::Named),
+    ("$dynamicAnchor", Holds::Text),
+    ("$dynamicRef", Holds::Reference),
     ("$id", Holds::Text),
     ("$ref", Holds::Reference),
     ("$schema", Holds::Text),
-    ("additionalItems", Holds::One),
-    ("additionalProperties", Holds::One),
-    ("allOf", Holds::List),
-    ("anyOf", Holds::List),
-    ("contains", Holds::One),
-    ("contentSchema", Holds::One),
-    ("definitions", Holds::Named),
     ("dependentRequired", Holds::NamesByName),
-    ("dependentSchemas", Holds::Named),
     ("deprecated", Holds::Flag),
     ("description", Holds::Text),
-    ("else", Holds::One),
     ("enum", Holds::Values),
     ("examples", Holds::Values),
     ("exclusiveMaximum", Holds::Number),
     ("exclusiveMinimum", Holds::Number),
     ("format", Holds::Text),
-    ("if", Holds::One),
-    ("items", Holds::One),
     ("maxContains", Holds::Count),
     ("maxItems", Holds::Count),
     ("maxLength", Holds::Count),
@@ -85,20 +65,11 @@ const KEYWORDS: [(&str, Holds); 50] = [
     ("minProperties", Holds::Count),
     ("minimum", Holds::Number),
     ("multipleOf", Holds::Positive),
-    ("not", Holds::One),
-    ("oneOf", Holds::List),
     ("pattern", Holds::Pattern),
-    ("patternProperties", Holds::ByPattern),
-    ("prefixItems", Holds::List),
-    ("properties", Holds::Named),
-    ("propertyNames", Holds::One),
     ("readOnly", Holds::Flag),
     ("required", Holds::Names),
-    ("then", Holds::One),
     ("title", Holds::Text),
     ("type", Holds::Type),
-    ("unevaluatedItems", Holds::One),
-    ("unevaluatedProperties", Holds::One),
 ];
 
 /// A fault in a schema.
@@ -138,20 +109,6 @@ pub fn faults(schema: &Value) -> Vec<Fault> {
     };
     search.schema(schema, "", 0);
     search.found
-}
-
-/// Returns the schemas inside the value of the keyword `key`.
-pub fn inner_schemas<'a>(key: &str, value: &'a Value) -> Vec<&'a Value> {
-    let known = KEYWORDS.iter().find(|(name, _)| *name == key);
-    match (known.map(|(_, holds)| *holds), value) {
-        (Some(Holds::One), Value::Array(items)) if key == "items" => items.iter().collect(),
-        (Some(Holds::One), one @ Value::Object(_)) => vec![one],
-        (Some(Holds::List), Value::Array(items)) => items.iter().collect(),
-        (Some(Holds::Named | Holds::ByPattern), Value::Object(named)) => named.values().collect(),
-        // A keyword of drafts before 2020-12.
-        (None, Value::Object(named)) if key == "dependencies" => named.values().collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Returns the schema without its faulty keywords, so that the rest can be checked.
@@ -218,41 +175,51 @@ impl Search<'_> {
             return self.fault(at, "it nests too deeply");
         }
         for (key, value) in node {
-            if let Some((_, holds)) = KEYWORDS.iter().find(|(name, _)| name == key) {
-                self.keyword(key, *holds, value, &below(at, key), depth);
+            let at = below(at, key);
+            match walk::form(key) {
+                // The form of drafts before 2020-12. The validator does not know it.
+                Some(_) if key == "dependencies" => {}
+                Some(form) => self.inner(key, form, value, &at, depth),
+                None => {
+                    if let Some((_, holds)) = KEYWORDS.iter().find(|(name, _)| name == key) {
+                        self.keyword(*holds, value, &at);
+                    }
+                }
             }
         }
     }
 
-    fn keyword(&mut self, key: &str, holds: Holds, value: &Value, at: &str, depth: usize) {
-        match holds {
-            Holds::Type => self.types(value, at),
-            Holds::Reference => self.reference(value, at),
-            Holds::One => match value {
-                // The form of tuples before 2020-12.
-                Value::Array(items) if key == "items" => self.schemas(items, at, depth),
-                one => self.schema(one, at, depth + 1),
-            },
-            Holds::List => match value {
-                Value::Array(items) if !items.is_empty() || key == "prefixItems" => {
-                    self.schemas(items, at, depth);
+    /// Checks a keyword that holds schemas.
+    fn inner(&mut self, key: &str, form: Form, value: &Value, at: &str, depth: usize) {
+        match (form, value) {
+            (_, Value::Array(items)) if walk::is_list(key) => {
+                if items.is_empty() && form == Form::List && key != "prefixItems" {
+                    return self.fault(at, "it is an empty list");
                 }
-                Value::Array(_) => self.fault(at, "it is an empty list"),
-                _ => self.fault(at, "it is not a list of schemas"),
-            },
-            Holds::Named | Holds::ByPattern => {
-                let Value::Object(named) = value else {
-                    return self.fault(at, "it holds no schemas by name");
-                };
+                for (index, item) in items.iter().enumerate() {
+                    self.schema(item, &format!("{at}/{index}"), depth + 1);
+                }
+            }
+            (Form::One, one) => self.schema(one, at, depth + 1),
+            (Form::List, _) => self.fault(at, "it is not a list of schemas"),
+            (Form::Named, Value::Object(named)) => {
                 for (name, item) in named {
                     let at = below(at, name);
-                    if holds == Holds::ByPattern && !is_pattern(name) {
-                        self.fault(&at, not_a_pattern(name))
+                    if key == "patternProperties" && !is_pattern(name) {
+                        self.fault(&at, not_a_pattern(name));
                     } else {
-                        self.schema(item, &at, depth + 1)
+                        self.schema(item, &at, depth + 1);
                     }
                 }
             }
+            (Form::Named, _) => self.fault(at, "it holds no schemas by name"),
+        }
+    }
+
+    fn keyword(&mut self, holds: Holds, value: &Value, at: &str) {
+        match holds {
+            Holds::Type => self.types(value, at),
+            Holds::Reference => self.reference(value, at),
             Holds::Text if !value.is_string() => self.fault(at, "it is not a text"),
             Holds::Pattern => match value.as_str() {
                 None => self.fault(at, "it is not a text"),
@@ -286,12 +253,6 @@ impl Search<'_> {
         }
     }
 
-    fn schemas(&mut self, items: &[Value], at: &str, depth: usize) {
-        for (index, item) in items.iter().enumerate() {
-            self.schema(item, &format!("{at}/{index}"), depth + 1);
-        }
-    }
-
     fn types(&mut self, value: &Value, at: &str) {
         let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
         let fits = match value {
@@ -311,16 +272,11 @@ impl Search<'_> {
         let Some(reference) = value.as_str() else {
             return self.fault(at, "it is not a text");
         };
-        let Some(pointer) = reference.strip_prefix('#') else {
+        if !reference.starts_with('#') {
             let text = format!("`{reference}` is in another document");
             return self.note(at, text, FaultKind::Reference);
-        };
-        let leads = if pointer.is_empty() || pointer.starts_with('/') {
-            self.root.pointer(&percent_decoded(pointer)).is_some()
-        } else {
-            has_anchor(self.root, pointer)
-        };
-        if !leads {
+        }
+        if walk::target(self.root, reference).is_none() {
             let text = format!("`{reference}` leads nowhere");
             self.note(at, text, FaultKind::Reference);
         }
@@ -358,25 +314,16 @@ fn not_a_pattern(pattern: &str) -> String {
     format!("`{pattern}` is not a regular expression that haft understands")
 }
 
-fn has_anchor(schema: &Value, anchor: &str) -> bool {
-    match schema {
-        Value::Object(fields) => {
-            let names = ["$anchor", "$dynamicAnchor"].map(|key| fields.get(key));
-            names.contains(&Some(&Value::from(anchor)))
-                || fields.values().any(|inner| has_anchor(inner, anchor))
-        }
-        Value::Array(items) => items.iter().any(|inner| has_anchor(inner, anchor)),
-        _ => false,
-    }
-}
-
-/// Returns the schema with its references percent-encoded where a URI requires it.
+/// Returns the schema with its references percent-encoded where a URI requires it. Also those below
+/// unknown keywords, which references may lead to (`#/components/schemas/Item`).
 pub(super) fn with_encoded_references(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| {
                 let value = match value {
-                    Value::String(reference) if key == "$ref" => percent_encoded(reference).into(),
+                    Value::String(reference) if REFERENCES.contains(&key.as_str()) => {
+                        percent_encoded(reference).into()
+                    }
                     other => with_encoded_references(other),
                 };
                 (key.clone(), value)

@@ -12,9 +12,7 @@ use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
 use haft_config::{Config, format_duration};
 use haft_discover::Candidate;
 use haft_process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use haft_tool::{
-    ApprovalRequirement, Block, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
-};
+use haft_tool::{ApprovalRequirement, Block, Call, CallCtx, Outcome, Runner, Stopped, Tier};
 use haft_tool::{Error, ErrorKind};
 
 /// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
@@ -162,16 +160,13 @@ impl Runner for IkigaiRunner {
                 return Ok(failed(Code::InvalidParams, &error));
             }
         };
-        match ctx.admit(ApprovalRequirement::of_tier(self.tier)).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => {
-                let error = format!("Tool '{}' was cancelled", self.name);
-                return Ok(Outcome {
-                    stopped: Some(why),
-                    ..failed(Code::Cancelled, &error)
-                });
-            }
+        let requirement = ApprovalRequirement::of_tier(self.tier);
+        if let Some(why) = ctx.admit(requirement).await? {
+            let error = format!("Tool '{}' was cancelled", self.name);
+            return Ok(Outcome {
+                stopped: Some(why),
+                ..failed(Code::Cancelled, &error)
+            });
         }
         let ran = match self.execute(parameters, &ctx).await {
             Ok(ran) => ran,

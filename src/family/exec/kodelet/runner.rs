@@ -12,7 +12,7 @@ use crate::family::exec::{MAX_GRACE, spawn_error};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{End, Keep, Spawn, Stdin};
-use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier};
 use haft_tool::{Error, ErrorKind};
 
 /// Starts a fresh process for every call.
@@ -80,10 +80,8 @@ impl Runner for KodeletRunner {
             // Kodelet's callers get the same form of a failure whatever failed (kodelet 57).
             Err(text) => return Ok(result::outcome(&self.name, Err(text), Duration::ZERO)),
         };
-        match ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await {
-            Ok(()) => {}
-            Err(Rejection::Denied(error)) => return Err(error),
-            Err(Rejection::Stopped(why)) => return Ok(self.not_started(why)),
+        if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await? {
+            return Ok(self.not_started(why));
         }
         let spawn = Spawn {
             stdin: Stdin::Bytes(arguments.into_bytes()),

@@ -211,17 +211,12 @@ async fn never_started(
 }
 
 fn stopped(why: Stopped, text: String, duration: Duration) -> Outcome {
-    Outcome {
-        stopped: Some(why),
-        ..Outcome::failure(format!("The tool was stopped: {text}."), duration)
-    }
+    Outcome::stopped(why, format!("The tool was stopped: {text}."), duration)
 }
 
 fn reason(why: Stopped) -> &'static str {
     match why {
-        Stopped::Deadline => "its time was up",
         Stopped::Cancelled => "the call was cancelled",
-        Stopped::Discarded => "it ran away",
-        Stopped::HostShutdown => "the host is shutting down",
+        other => other.reason(),
     }
 }

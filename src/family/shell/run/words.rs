@@ -3,11 +3,13 @@
 //! Only quotes and backslashes have their meaning in a shell: `$HOME`, `*` and `|` are text. A
 //! value stays in the word of its reference, whatever it contains.
 
+use haft_tool::quotes::unquote;
+
 /// Returns the words, each as a text with its references.
 pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     // Inside of `{X ? 'a' : 'b'}` a space does not separate words and a quote does not quote.
     let mut braces = 0_usize;
     while let Some(c) = chars.next() {
@@ -24,23 +26,10 @@ pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {
             c if c.is_whitespace() => words.extend(word.take()),
             '\\' => word.get_or_insert_default().extend(chars.next()),
             '\'' | '"' => {
-                let word = word.get_or_insert_default();
-                let mut is_closed = false;
-                while let Some(inner) = chars.next() {
-                    match inner {
-                        inner if inner == c => {
-                            is_closed = true;
-                            break;
-                        }
-                        '\\' if c == '"' && matches!(chars.peek(), Some('"' | '\\')) => {
-                            word.extend(chars.next());
-                        }
-                        inner => word.push(inner),
-                    }
-                }
-                if !is_closed {
-                    return Err(format!("the quote {c} is not closed"));
-                }
+                let rest = chars.as_str();
+                let length = unquote(rest, c, word.get_or_insert_default())
+                    .ok_or_else(|| format!("the quote {c} is not closed"))?;
+                chars = rest[length..].chars();
             }
             c => word.get_or_insert_default().push(c),
         }

@@ -27,22 +27,10 @@ pub(super) struct Args {
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "AGENT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "SCOPE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "HAFT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "FILE",
-        fit: Fit::KeepEnd(16),
-    },
+    Column::new("AGENT", Fit::Whole),
+    Column::new("SCOPE", Fit::Whole),
+    Column::new("HAFT", Fit::Whole),
+    Column::new("FILE", Fit::KeepEnd(16)),
 ];
 
 #[derive(Serialize)]

@@ -12,20 +12,26 @@ use crate::surface::mcp::{self, ListedTool};
 use haft_config::Config;
 use haft_render::style::Ink;
 use haft_render::text;
-use haft_tool::schema::{below, inner_schemas};
+use haft_tool::schema::walk::{REFERENCES, UNIONS, children};
 
 /// An observed limit of a client.
 struct Fact {
-    client: &'static str,
-    /// Version of the client for which the fact holds.
-    version: &'static str,
-    /// Date of the check.
-    on: &'static str,
+    client: Client,
     basis: Basis,
     effect: Effect,
     limit: Limit,
     /// Consequence, in words for people.
     outcome: &'static str,
+}
+
+/// A version of a client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Client {
+    name: &'static str,
+    /// Versions for which the fact holds.
+    version: &'static str,
+    /// Date of the check.
+    checked: &'static str,
 }
 
 /// Evidence for a fact.
@@ -71,19 +77,28 @@ enum Limit {
     Always,
 }
 
-const CLAUDE: &str = "Claude Code";
-const CODEX: &str = "Codex";
-const GEMINI: &str = "Gemini CLI";
-const OPENCODE: &str = "opencode";
-const CURSOR: &str = "Cursor";
-const VS_CODE: &str = "VS Code";
+const CLAUDE: Client = client("Claude Code", "2.1.330", "2026-11-22");
+const CLAUDE_BEFORE: Client = client("Claude Code", "before 2.1.330", "2026-11-22");
+const CODEX: Client = client("Codex", "0.169.0", "2026-11-22");
+const GEMINI: Client = client("Gemini CLI", "0.61.0", "2026-11-23");
+const OPENCODE: Client = client("opencode", "1.18.33", "2026-11-23");
+const OPENCODE_EARLIER: Client = client("opencode", "1.18.33", "2026-11-22");
+const CURSOR: Client = client("Cursor", "1.6 and later", "2026-11-23");
+const VS_CODE: Client = client("VS Code", "2026", "2026-11-22");
+const ALL: Client = client("all", "", "2026-11-22");
+
+const fn client(name: &'static str, version: &'static str, checked: &'static str) -> Client {
+    Client {
+        name,
+        version,
+        checked,
+    }
+}
 
 /// All known facts, in the order of the page.
 const FACTS: &[Fact] = &[
     Fact {
         client: CLAUDE,
-        version: "2.1.330",
-        on: "2026-11-22",
         basis: Basis::Reported("anthropics/claude-code#19882"),
         effect: Effect::Drops,
         limit: Limit::Name {
@@ -94,26 +109,20 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CLAUDE,
-        version: "2.1.330",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Avoided,
         limit: Limit::PropertyName,
         outcome: "it leaves such a tool out, so haft offers",
     },
     Fact {
-        client: CLAUDE,
-        version: "before 2.1.330",
-        on: "2026-11-22",
+        client: CLAUDE_BEFORE,
         basis: Basis::Reported("anthropics/claude-code#95504"),
         effect: Effect::Avoided,
         limit: Limit::RootUnion,
         outcome: "it leaves a union at the root out without a word, so haft offers one object",
     },
     Fact {
-        client: CLAUDE,
-        version: "before 2.1.330",
-        on: "2026-11-22",
+        client: CLAUDE_BEFORE,
         basis: Basis::Measured,
         effect: Effect::Cuts,
         limit: Limit::Description(2048),
@@ -121,8 +130,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CLAUDE,
-        version: "2.1.330",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Hides,
         limit: Limit::OutputSchema,
@@ -130,8 +137,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CLAUDE,
-        version: "2.1.330",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Cuts,
         limit: Limit::Result(50_000),
@@ -139,8 +144,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CODEX,
-        version: "0.169.0",
-        on: "2026-11-22",
         basis: Basis::Reported("openai/codex#23904"),
         effect: Effect::Cuts,
         limit: Limit::Nested {
@@ -151,8 +154,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CODEX,
-        version: "0.169.0",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Avoided,
         limit: Limit::RootUnion,
@@ -160,8 +161,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CODEX,
-        version: "0.169.0",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Hides,
         limit: Limit::OutputSchema,
@@ -169,8 +168,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CODEX,
-        version: "0.169.0",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Cuts,
         limit: Limit::Result(12_000),
@@ -178,8 +175,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CODEX,
-        version: "0.169.0",
-        on: "2026-11-22",
         basis: Basis::Measured,
         effect: Effect::Hides,
         limit: Limit::Always,
@@ -187,8 +182,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: GEMINI,
-        version: "0.61.0",
-        on: "2026-11-23",
         basis: Basis::Reported("google-gemini/gemini-cli#28971"),
         effect: Effect::Cuts,
         limit: Limit::Name {
@@ -199,8 +192,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: OPENCODE,
-        version: "1.18.33",
-        on: "2026-11-23",
         basis: Basis::Reported("OpenAI's limit for names of functions"),
         effect: Effect::Drops,
         limit: Limit::Name {
@@ -210,9 +201,7 @@ const FACTS: &[Fact] = &[
         outcome: "OpenAI's models refuse the request",
     },
     Fact {
-        client: OPENCODE,
-        version: "1.18.33",
-        on: "2026-11-22",
+        client: OPENCODE_EARLIER,
         basis: Basis::Reported("anomalyco/opencode#32074"),
         effect: Effect::Hides,
         limit: Limit::OutputSchema,
@@ -220,8 +209,6 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: CURSOR,
-        version: "1.6 and later",
-        on: "2026-11-23",
         basis: Basis::Reported("ComposioHQ/composio#2788"),
         effect: Effect::Drops,
         limit: Limit::Name {
@@ -232,17 +219,13 @@ const FACTS: &[Fact] = &[
     },
     Fact {
         client: VS_CODE,
-        version: "2026",
-        on: "2026-11-22",
         basis: Basis::Reported("microsoft/vscode#290063"),
         effect: Effect::Hides,
         limit: Limit::OutputSchema,
         outcome: "the model sees the structured result and not the text",
     },
     Fact {
-        client: "all",
-        version: "",
-        on: "2026-11-22",
+        client: ALL,
         basis: Basis::Reported("its size alone"),
         effect: Effect::Cuts,
         limit: Limit::Schema(4096),
@@ -285,9 +268,9 @@ impl Fact {
             what => format!("{what}: {}", self.outcome),
         };
         Finding {
-            client: self.client,
-            version: self.version,
-            checked: self.on,
+            client: self.client.name,
+            version: self.client.version,
+            checked: self.client.checked,
             tool: tool.map(|tool| tool.real_name.clone()),
             effect: self.effect.as_str(),
             text,
@@ -446,38 +429,13 @@ fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec
     let Value::Object(fields) = schema else {
         return;
     };
-    let variants = ["$ref", "allOf", "anyOf", "oneOf"];
-    if depth > levels && variants.iter().any(|key| fields.contains_key(*key)) {
+    let mut variants = REFERENCES.iter().chain(&UNIONS);
+    if depth > levels && variants.any(|key| fields.contains_key(*key)) {
         found.push(at.to_owned());
         // Everything below is lost with it.
         return;
     }
-    for (key, value) in fields {
-        let at = below(at, key);
-        match value {
-            Value::Object(named) if SCHEMA_MAP_KEYWORDS.contains(&key.as_str()) => {
-                for (name, inner) in named {
-                    search(inner, &below(&at, name), depth + 1, levels, found);
-                }
-            }
-            value => {
-                for (index, inner) in inner_schemas(key, value).into_iter().enumerate() {
-                    let at = match value {
-                        Value::Array(_) => format!("{at}/{index}"),
-                        _ => at.clone(),
-                    };
-                    search(inner, &at, depth + 1, levels, found);
-                }
-            }
-        }
+    for child in children(fields) {
+        search(child.schema, &child.at(at), depth + 1, levels, found);
     }
 }
-
-/// Keywords that hold schemas by name.
-const SCHEMA_MAP_KEYWORDS: [&str; 5] = [
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];

@@ -20,22 +20,10 @@ use haft_tool::{SessionEvent, SessionProvider, suggest};
 const RESULT: usize = 60;
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "ENTRY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TOOL",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "RESULT",
-        fit: Fit::KeepStart(16),
-    },
+    Column::new("", Fit::Whole),
+    Column::new("ENTRY", Fit::Whole),
+    Column::new("TOOL", Fit::Whole),
+    Column::new("RESULT", Fit::KeepStart(16)),
 ];
 
 /// An entry as the table shows it.

@@ -6,6 +6,8 @@
 
 use serde_json::value::RawValue;
 
+use haft_tool::quotes::unquote;
+
 /// One word of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
@@ -75,8 +77,13 @@ fn word(line: &str, start: usize) -> (Word, usize, bool) {
         };
         at += first.len_utf8();
         match first {
-            '\'' => is_open = quoted(line, &mut at, '\'', &mut text),
-            '"' => is_open = quoted(line, &mut at, '"', &mut text),
+            '\'' | '"' => match unquote(&line[at..], first, &mut text) {
+                Some(length) => at += length,
+                None => {
+                    at = line.len();
+                    is_open = true;
+                }
+            },
             '\\' => match line[at..].chars().next() {
                 Some(next) => {
                     text.push(next);
@@ -94,29 +101,6 @@ fn word(line: &str, start: usize) -> (Word, usize, bool) {
         }
     }
     (Word { start, text }, at, is_open)
-}
-
-/// Appends the quoted text and skips the closing quote. Returns true if the closing quote is
-/// missing.
-fn quoted(line: &str, at: &mut usize, quote: char, text: &mut String) -> bool {
-    let mut chars = line[*at..].char_indices();
-    while let Some((offset, c)) = chars.next() {
-        if c == quote {
-            *at += offset + quote.len_utf8();
-            return false;
-        }
-        if c == '\\' && quote == '"' {
-            match chars.next() {
-                Some((_, escaped @ ('"' | '\\'))) => text.push(escaped),
-                Some((_, other)) => text.extend(['\\', other]),
-                None => break,
-            }
-            continue;
-        }
-        text.push(c);
-    }
-    *at = line.len();
-    true
 }
 
 /// Returns true if the text after `before` must be JSON.

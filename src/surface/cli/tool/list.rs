@@ -15,26 +15,11 @@ use haft_render::{problem, text};
 const DESCRIPTION: usize = 60;
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "NAME",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "DESCRIPTION",
-        fit: Fit::KeepStart(24),
-    },
-    Column {
-        title: "SCOPE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "CATEGORY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TAGS",
-        fit: Fit::KeepStart(12),
-    },
+    Column::new("NAME", Fit::Whole),
+    Column::new("DESCRIPTION", Fit::KeepStart(24)),
+    Column::new("SCOPE", Fit::Whole),
+    Column::new("CATEGORY", Fit::Whole),
+    Column::new("TAGS", Fit::KeepStart(12)),
 ];
 
 /// List all available tools
