@@ -18,8 +18,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use haft::config::Env;
-use haft::discover::{Scan, Verdict, scan};
 use haft::{Config, Error, Flags, Problem};
+use haft_discover::{Scan, Verdict, scan};
 
 struct World {
     _dir: tempfile::TempDir,
@@ -100,7 +100,7 @@ impl World {
     /// `provider path` of every candidate.
     fn found(&self) -> Vec<String> {
         let scan = self.scan();
-        let line = |c: &haft::discover::Candidate| {
+        let line = |c: &haft_discover::Candidate| {
             format!("{} {}", c.source.provider, self.short(&c.resolved))
         };
         scan.candidates.iter().map(line).collect()

@@ -3,7 +3,7 @@
 //! Nothing here sleeps to wait for something: a child reports by its output that it is ready, and
 //! the end of a process is awaited by its descriptor. Times appear only as bounds.
 
-use haft::process::{
+use haft_process::{
     Captured, Child, End, Environment, Exit, Finished, Keep, Leftovers, Limits, NulPlace, Spawn,
     SpawnError, Stdin, Stream,
 };

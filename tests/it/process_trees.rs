@@ -3,7 +3,7 @@
 //!
 //! No tree here can be reached by a signal to the group (kodelet c4, ikigai c4).
 
-use haft::process::{Child, End, Leftovers};
+use haft_process::{Child, End, Leftovers};
 
 use std::time::Duration;
 

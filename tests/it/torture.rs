@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::process::{End, Finished, Keep, Leftovers, Spawn, Stdin};
+use haft_process::{End, Finished, Keep, Leftovers, Spawn, Stdin};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;

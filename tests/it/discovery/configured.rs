@@ -4,7 +4,7 @@ use std::path::Path;
 
 use haft::Severity;
 use haft::catalog::Level;
-use haft::discover::{Verdict, given};
+use haft_discover::{Verdict, given};
 
 use super::{A, World};
 

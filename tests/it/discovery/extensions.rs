@@ -1,7 +1,7 @@
 //! The extensions that settings files name (omp.md 1.1).
 
 use haft::catalog::Level;
-use haft::discover::Verdict;
+use haft_discover::Verdict;
 
 use super::World;
 

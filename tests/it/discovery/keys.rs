@@ -1,7 +1,7 @@
 //! Keys by which one file hides another, and files that are switched off (omp.md 1.2).
 
 use haft::Severity;
-use haft::discover::Verdict;
+use haft_discover::Verdict;
 
 use super::{A, World};
 

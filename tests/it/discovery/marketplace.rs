@@ -1,7 +1,7 @@
 //! Plugins of Claude's marketplace (omp.md 2).
 
 use haft::catalog::Level;
-use haft::discover::Verdict;
+use haft_discover::Verdict;
 
 use super::{World, registry};
 

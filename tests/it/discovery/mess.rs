@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use haft::discover::Verdict;
+use haft_discover::Verdict;
 
 use super::{A, World};
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use haft::Severity;
 use haft::catalog::Level;
-use haft::discover::Verdict;
+use haft_discover::Verdict;
 
 use super::{A, World, registry};
 

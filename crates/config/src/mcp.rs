@@ -1,0 +1,208 @@
+//! Settings for MCP clients: structured results, tasks, instructions, hints.
+//!
+//! They affect only the wording and form of answers, so a trusted project's file may set them, too.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobMatcher};
+
+use super::declare::{self, Form, Slot, default_settings, patterns, settings, whole};
+use super::parse_duration;
+use haft_tool::TaskMode;
+
+/// Condition under which a result carries `structuredContent`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Structured {
+    /// Only if the author of the tool declared its schema.
+    #[default]
+    Declared,
+    /// In every result that has details.
+    Always,
+    /// Never. Output schemas are not listed either.
+    Never,
+}
+
+settings! {
+    /// Settings for MCP clients besides the tools themselves.
+    #[derive(Clone, Debug)]
+    pub struct Mcp {
+        /// Condition under which a result carries `structuredContent`: `declared`, `always`,
+        /// `never`.
+        pub structured: Structured = "declared" => structured, env "HAFT_MCP_STRUCTURED";
+        /// Time after which a call becomes a task, for tools that do not set it; or `always`,
+        /// `never`.
+        // Below the time after which Claude Code moves a call to the background (120 s) and Codex
+        // gives up.
+        pub task_after: TaskMode = "60s" => task_mode, env "HAFT_MCP_TASK_AFTER";
+        /// Instructions for models, at most 2,000 characters; empty: there are none. Default: made
+        /// from the tools.
+        pub instructions: Option<String> = "" => words, env "HAFT_MCP_INSTRUCTIONS";
+        /// True if clients load definitions from the start, for tools that do not set it. Default:
+        /// only if at most 10 tools are offered.
+        pub always_load: Option<bool> = "" => some_flag, env "HAFT_MCP_ALWAYS_LOAD";
+        /// Maximum text of a result in KiB if the client is Codex; more goes to a file. 0: the
+        /// limit for all clients.
+        // Codex cuts results to 12,000 characters if it does not know the model, and writes them
+        // with escapes.
+        pub codex_spill_kb: u32 = "10" => whole(0..=u64::from(u32::MAX), " of KiB"),
+            env "HAFT_MCP_CODEX_SPILL_KB";
+        /// Settings for the tools whose names match a pattern: `*`, `?`, `[abc]`, `{one,two}`. A
+        /// more specific pattern overrides a less specific one.
+        pub tools: BTreeMap<String, McpToolSettings> = "" => patterns;
+        computed {
+            /// Settings by pattern, from the weakest pattern to the strongest.
+            matchers: Vec<(GlobMatcher, McpToolSettings)>,
+        }
+    }
+}
+
+settings! {
+    /// Settings for the tools whose names match a pattern.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct McpToolSettings {
+        /// Time after which a call becomes a task; or `always`, `never`.
+        pub task: Option<TaskMode> = "" => some_task_mode;
+        /// True if clients load the definition from the start.
+        pub always_load: Option<bool> = "" => some_flag;
+        /// Phrase by which a client's tool search should find the tool.
+        pub search_hint: Option<String> = "" => words;
+        /// Maximum number of characters of a result; longer text goes to a file.
+        // Claude Code accepts at most 500,000.
+        pub max_result_chars: Option<u32> = "" => result_chars;
+    }
+}
+default_settings!(Mcp, McpToolSettings);
+
+/// The settings that the command line of `haft serve mcp` has.
+#[derive(Clone, Debug, Default)]
+pub struct McpFlags {
+    /// Condition under which a result carries `structuredContent`.
+    pub structured: Option<Structured>,
+    /// Condition under which a call becomes a task.
+    pub task_after: Option<TaskMode>,
+}
+
+impl Structured {
+    const NAMES: [(&'static str, Structured); 3] = [
+        ("declared", Structured::Declared),
+        ("always", Structured::Always),
+        ("never", Structured::Never),
+    ];
+}
+
+impl std::str::FromStr for Structured {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+        known
+            .map(|(_, own)| *own)
+            .ok_or_else(|| format!("`{text}` is not one of declared, always, never"))
+    }
+}
+
+/// Parses `always`, `never` or a duration.
+///
+/// # Errors
+/// A description of the error, as a fragment for people.
+pub fn parse_task_mode(text: &str) -> Result<TaskMode, String> {
+    match text.trim() {
+        "always" => Ok(TaskMode::Always),
+        "never" | "none" => Ok(TaskMode::Never),
+        text => match parse_duration(text) {
+            Ok(time) => Ok(TaskMode::After(time)),
+            Err(_) => Err(format!(
+                "`{text}` is not `always`, `never` or a duration like 90s"
+            )),
+        },
+    }
+}
+
+impl Mcp {
+    /// Sets what the flags set, and orders the patterns.
+    pub(super) fn apply(&mut self, flags: McpFlags) {
+        self.structured = flags.structured.unwrap_or(self.structured);
+        self.task_after = flags.task_after.unwrap_or(self.task_after);
+        let mut tools: Vec<_> = self.tools.iter().collect();
+        // The sort is stable: of two equally strong patterns the later one in the alphabet wins.
+        tools.sort_by_key(|(pattern, _)| strength(pattern));
+        self.matchers = tools
+            .into_iter()
+            .filter_map(|(pattern, settings)| Some((matcher(pattern).ok()?, settings.clone())))
+            .collect();
+    }
+
+    /// Returns the settings for the tool of this name. A more specific pattern overrides a less
+    /// specific one.
+    pub fn for_tool(&self, name: &str) -> McpToolSettings {
+        let mut settings = McpToolSettings::default();
+        let matching = self.matchers.iter().rev();
+        for (_, own) in matching.filter(|(matcher, _)| matcher.is_match(name)) {
+            settings.merge_from(own.clone());
+        }
+        settings
+    }
+}
+
+impl McpToolSettings {
+    fn merge_from(&mut self, lower: McpToolSettings) {
+        self.task = self.task.or(lower.task);
+        self.always_load = self.always_load.or(lower.always_load);
+        self.search_hint = self.search_hint.take().or(lower.search_hint);
+        self.max_result_chars = self.max_result_chars.or(lower.max_result_chars);
+    }
+}
+
+/// Returns the rank of a pattern. A plain name outranks all patterns. Of two patterns the one with
+/// more literal characters ranks higher.
+fn strength(pattern: &str) -> usize {
+    let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
+    if pattern.chars().any(|c| is_special(&c)) {
+        pattern.chars().filter(|c| !is_special(c)).count()
+    } else {
+        usize::MAX
+    }
+}
+
+/// Parses a pattern of tool names.
+pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(format!(
+            "`{pattern}` is not a pattern of tool names: {}",
+            error.kind()
+        )),
+    }
+}
+
+fn structured(slot: &mut Structured) -> Slot<'_> {
+    declare::scalar(
+        Form::Word(&["declared", "always", "never"]),
+        slot,
+        str::parse,
+    )
+}
+
+fn task_mode(slot: &mut TaskMode) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, parse_task_mode)
+}
+
+fn some_task_mode(slot: &mut Option<TaskMode>) -> Slot<'_> {
+    declare::optional(Form::Text, slot, parse_task_mode)
+}
+
+fn words(slot: &mut Option<String>) -> Slot<'_> {
+    declare::optional(Form::Text, slot, |text| Ok(text.to_owned()))
+}
+
+fn some_flag(slot: &mut Option<bool>) -> Slot<'_> {
+    declare::optional(Form::Flag, slot, declare::yes_or_no)
+}
+
+fn result_chars(slot: &mut Option<u32>) -> Slot<'_> {
+    let range = 1_000..=500_000;
+    declare::optional(Form::Whole(range.clone()), slot, move |text| {
+        declare::whole_number(text, &range, " of characters")
+    })
+}
