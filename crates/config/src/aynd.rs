@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::declare::{default_settings, flag, path, settings};
+use super::declare::{default_settings, path, settings};
 
 settings! {
     /// Settings of aynd's tools.
@@ -20,7 +20,7 @@ settings! {
         /// catalog. `haft serve` and `haft serve rest` turn them on unless this is set.
         // Off by default, because users who list the tools of other systems do not expect them. A
         // server turns them on, because its REST interface is aynd's, which always has them.
-        pub builtin_tools: bool = "false" => flag, env "HAFT_BUILTIN_TOOLS";
+        pub builtin_tools: bool = "false", env "HAFT_BUILTIN_TOOLS";
     }
 }
 default_settings!(Aynd);

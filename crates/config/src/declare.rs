@@ -14,8 +14,18 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use haft_tool::{ApprovalMode, Rule, Tier, ToolPattern};
+
 use super::mcp::McpToolSettings;
 use super::{Permission, PermissionSource, parse_duration, paths};
+
+/// Type of a setting with a single value.
+pub(super) trait Value: Sized {
+    const FORM: Form;
+
+    /// Parses the value. The error is a fragment for people.
+    fn parse(text: &str) -> Result<Self, String>;
+}
 
 /// Declares a struct of settings, and after `computed` its fields that are not settings.
 macro_rules! settings {
@@ -24,7 +34,7 @@ macro_rules! settings {
         pub struct $Name:ident {
             $(
                 $(#[doc = $doc:literal])+
-                pub $field:ident $(as $key:literal)? : $T:ty = $default:expr => $kind:expr
+                pub $field:ident $(as $key:literal)? : $T:ty = $default:expr $(=> $kind:expr)?
                 $(, env $env:literal)? $(, user $user:literal)? ;
             )*
             $( computed { $( $(#[$about:meta])* $vis:vis $computed:ident : $C:ty, )* } )?
@@ -48,7 +58,7 @@ macro_rules! settings {
                 $crate::declare::fields!(self {
                     $(
                         $(#[doc = $doc])+
-                        $field $(as $key)? = $default => $kind $(, env $env)? $(, user $user)? ;
+                        $field $(as $key)? = $default $(=> $kind)? $(, env $env)? $(, user $user)? ;
                     )*
                 })
             }
@@ -61,7 +71,7 @@ pub(super) use settings;
 macro_rules! fields {
     ($this:ident { $(
         $(#[doc = $doc:literal])+
-        $field:ident $(as $key:literal)? = $default:expr => $kind:expr
+        $field:ident $(as $key:literal)? = $default:expr $(=> $kind:expr)?
         $(, env $env:literal)? $(, user $user:literal)? ;
     )* }) => {
         vec![ $( $crate::declare::Field {
@@ -70,11 +80,22 @@ macro_rules! fields {
             default: $default,
             variable: [$(Some($env),)? None][0],
             user_only: [$(Some($user),)? None][0],
-            slot: $kind(&mut $this.$field),
+            slot: $crate::declare::kind!($($kind)?)(&mut $this.$field),
         } ),* ]
     };
 }
 pub(super) use fields;
+
+/// Returns the kind of a setting: without one it is a single value of its type.
+macro_rules! kind {
+    () => {
+        $crate::declare::value
+    };
+    ($kind:expr) => {
+        $kind
+    };
+}
+pub(super) use kind;
 
 /// Struct whose fields are settings.
 pub(super) trait Settings: Sized {
@@ -230,7 +251,12 @@ macro_rules! default_settings {
 }
 pub(super) use default_settings;
 
-impl Slot<'_> {
+impl<'a> Slot<'a> {
+    fn of(write: Write<'a>) -> Slot<'a> {
+        let form = Form::Text;
+        Slot { form, write }
+    }
+
     /// Sets the value from a text in which a separator divides the items of a list.
     pub(super) fn set_text(&mut self, text: &str, origin: &Origin<'_>) -> Result<(), String> {
         match &mut self.write {
@@ -254,29 +280,29 @@ impl Slot<'_> {
 // ---- Kinds.
 
 /// A single value.
+pub(super) fn value<T: Value>(slot: &mut T) -> Slot<'_> {
+    scalar(T::FORM, slot, T::parse)
+}
+
+/// A single value with a parser of its own.
 pub(super) fn scalar<'a, T>(
     form: Form,
     slot: &'a mut T,
     parse: impl Fn(&str) -> Result<T, String> + 'a,
 ) -> Slot<'a> {
-    let write = Write::Text(Box::new(move |text, _| {
+    placed(form, move |text, _| {
         *slot = parse(text)?;
         Ok(())
-    }));
-    Slot { form, write }
+    })
 }
 
-/// A single value that may be missing.
-pub(super) fn optional<'a, T>(
+/// A single value that depends on the layer.
+pub(super) fn placed<'a>(
     form: Form,
-    slot: &'a mut Option<T>,
-    parse: impl Fn(&str) -> Result<T, String> + 'a,
+    set: impl FnMut(&str, &Origin<'_>) -> Result<(), String> + 'a,
 ) -> Slot<'a> {
-    scalar(form, slot, move |text| parse(text).map(Some))
-}
-
-pub(super) fn flag(slot: &mut bool) -> Slot<'_> {
-    scalar(Form::Flag, slot, yes_or_no)
+    let write = Write::Text(Box::new(set));
+    Slot { form, write }
 }
 
 /// A flag that the setting turns off.
@@ -284,10 +310,6 @@ pub(super) fn negated(slot: &mut bool) -> Slot<'_> {
     scalar(Form::Flag, slot, |text| {
         yes_or_no(text).map(|is_off| !is_off)
     })
-}
-
-pub(super) fn text(slot: &mut String) -> Slot<'_> {
-    scalar(Form::Text, slot, |text| Ok(text.to_owned()))
 }
 
 /// A whole number of the range, with its unit for messages.
@@ -324,10 +346,6 @@ pub(super) fn whole_number<T: TryFrom<u64>>(
         })
 }
 
-pub(super) fn duration(slot: &mut Duration) -> Slot<'_> {
-    scalar(Form::Text, slot, parse_duration)
-}
-
 /// A duration of at least one second.
 pub(super) fn seconds(slot: &mut Duration) -> Slot<'_> {
     scalar(Form::Text, slot, |text| match parse_duration(text)? {
@@ -351,46 +369,30 @@ pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
 
 /// A path that becomes absolute.
 pub(super) fn path(slot: &mut PathBuf) -> Slot<'_> {
-    let write = Write::Text(Box::new(|text, origin| {
+    placed(Form::Path, |text, origin| {
         *slot = origin.resolve(text);
         Ok(())
-    }));
-    Slot {
-        form: Form::Path,
-        write,
-    }
+    })
 }
 
 /// A path that may be missing.
 pub(super) fn optional_path(slot: &mut Option<PathBuf>) -> Slot<'_> {
-    let write = Write::Text(Box::new(|text, origin| {
+    placed(Form::Path, |text, origin| {
         *slot = Some(origin.resolve(text));
         Ok(())
-    }));
-    Slot {
-        form: Form::Path,
-        write,
-    }
-}
-
-/// A list of names; those of a higher layer come first.
-pub(super) fn names(slot: &mut Vec<String>) -> Slot<'_> {
-    joined(Form::Text, slot, |text| Ok(text.to_owned()))
+    })
 }
 
 /// A list whose items of a higher layer come before those of a lower one.
-pub(super) fn joined<T>(
-    form: Form,
-    slot: &mut Vec<T>,
-    parse: fn(&str) -> Result<T, String>,
-) -> Slot<'_> {
+pub(super) fn joined<T: Value>(slot: &mut Vec<T>) -> Slot<'_> {
     let write = Write::List {
         separator: ',',
-        check: Box::new(move |item| parse(item).map(drop)),
-        set: Box::new(move |items, _| {
-            slot.splice(0..0, items.iter().filter_map(|item| parse(item).ok()));
+        check: Box::new(|item| T::parse(item).map(drop)),
+        set: Box::new(|items, _| {
+            slot.splice(0..0, items.iter().filter_map(|item| T::parse(item).ok()));
         }),
     };
+    let form = T::FORM;
     Slot { form, write }
 }
 
@@ -435,45 +437,29 @@ fn list<'a>(
 }
 
 /// A map from names to values.
-pub(super) fn map<T>(
-    form: Form,
-    parse: fn(&str) -> Result<T, String>,
-) -> impl FnOnce(&mut BTreeMap<String, T>) -> Slot<'_> {
-    move |slot| {
-        let write = Write::Map(Box::new(move |key, text| {
-            slot.insert(key.to_owned(), parse(text)?);
-            Ok(())
-        }));
-        Slot { form, write }
-    }
+pub(super) fn map<T: Value>(slot: &mut BTreeMap<String, T>) -> Slot<'_> {
+    let write = Write::Map(Box::new(|key, text| {
+        slot.insert(key.to_owned(), T::parse(text)?);
+        Ok(())
+    }));
+    let form = T::FORM;
+    Slot { form, write }
 }
 
 pub(super) fn lists(slot: &mut BTreeMap<String, Vec<String>>) -> Slot<'_> {
-    Slot {
-        form: Form::Text,
-        write: Write::Lists(slot),
-    }
+    Slot::of(Write::Lists(slot))
 }
 
 pub(super) fn patterns(slot: &mut BTreeMap<String, McpToolSettings>) -> Slot<'_> {
-    Slot {
-        form: Form::Text,
-        write: Write::Patterns(slot),
-    }
+    Slot::of(Write::Patterns(slot))
 }
 
 pub(super) fn block<S: Settings>(slot: &mut S) -> Slot<'_> {
-    Slot {
-        form: Form::Text,
-        write: Write::Block(slot.fields()),
-    }
+    Slot::of(Write::Block(slot.fields()))
 }
 
 pub(super) fn foreign<S: Settings>(slot: &mut S) -> Slot<'_> {
-    Slot {
-        form: Form::Text,
-        write: Write::Foreign(slot.fields()),
-    }
+    Slot::of(Write::Foreign(slot.fields()))
 }
 
 /// A permission; its source is recorded with it.
@@ -481,14 +467,10 @@ pub(super) fn permission<'a>(
     slot: &'a mut Permission,
     mut record: impl FnMut(PermissionSource) + 'a,
 ) -> Slot<'a> {
-    let write = Write::Permission(Box::new(move |granted, origin| {
+    Slot::of(Write::Permission(Box::new(move |granted, origin| {
         *slot = granted;
         record(origin.permission_source());
-    }));
-    Slot {
-        form: Form::Text,
-        write,
-    }
+    })))
 }
 
 pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
@@ -496,5 +478,50 @@ pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
         _ => Err(format!("`{text}` is neither true nor false")),
+    }
+}
+
+// ---- Types of values.
+
+/// Implements [`Value`] with the form and the parser of each type.
+macro_rules! values {
+    ($($T:ty: $form:expr, $parse:expr;)*) => { $(
+        impl $crate::declare::Value for $T {
+            const FORM: $crate::declare::Form = $form;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                $parse(text)
+            }
+        }
+    )* };
+}
+pub(super) use values;
+
+values! {
+    bool: Form::Flag, yes_or_no;
+    String: Form::Text, |text: &str| Ok(text.to_owned());
+    Duration: Form::Text, parse_duration;
+    ApprovalMode: Form::Word(&["always-ask", "write", "yolo"]), |text| {
+        ApprovalMode::from_name(text).ok_or_else(|| {
+            let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
+            format!("`{text}` is not an approval mode: {names}")
+        })
+    };
+    Rule: Form::Word(&["allow", "deny", "prompt"]), |text| {
+        let rule = Rule::from_name(text);
+        rule.ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
+    };
+    Tier: Form::Word(&["read", "write", "exec"]), |text: &str| {
+        let found = [Tier::Read, Tier::Write, Tier::Exec].into_iter().find(|tier| tier.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is neither read nor write nor exec"))
+    };
+    ToolPattern: Form::Text, ToolPattern::parse;
+}
+
+impl<T: Value> Value for Option<T> {
+    const FORM: Form = T::FORM;
+
+    fn parse(text: &str) -> Result<Option<T>, String> {
+        T::parse(text).map(Some)
     }
 }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::declare::{default_settings, flag, optional_path, settings, timeout};
+use super::declare::{default_settings, optional_path, settings, timeout};
 
 /// Directory of haft's own tools, below a prefix.
 const OF_HAFT: &str = "libexec/haft";
@@ -23,7 +23,7 @@ settings! {
         /// `PREFIX/libexec/haft`. Default: found beside the program.
         pub prefix: Option<PathBuf> = "" => optional_path, env "HAFT_IKIGAI_PREFIX";
         /// Also read `.ikigai/tools` of the project, if it is trusted.
-        pub project: bool = "false" => flag, env "HAFT_IKIGAI_PROJECT";
+        pub project: bool = "false", env "HAFT_IKIGAI_PROJECT";
         /// Maximum duration of a call.
         // The document fixes it (ikigai 35), but a host may want another.
         pub timeout: Duration = "30s" => timeout, env "HAFT_IKIGAI_TIMEOUT";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::declare::{self, Field, Form, Origin, Slot, Write, default_settings, flag, replaced};
+use super::declare::{self, Field, Form, Origin, Slot, Write, default_settings, replaced};
 use super::paths;
 use haft_tool::{Problem, suggest};
 
@@ -17,7 +17,7 @@ declare::settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct CustomTools {
         /// False if Kodelet's tools are off: no directory is read and nothing is started.
-        pub enabled: bool = "true" => flag, env "HAFT_CUSTOM_TOOLS";
+        pub enabled: bool = "true", env "HAFT_CUSTOM_TOOLS";
         /// Directory of the user's own tools.
         pub global_dir: PathBuf = "~/.kodelet/tools" => directory;
         /// Directory of the project's tools; starts at the working directory. `./.kodelet/tools` is
@@ -156,22 +156,18 @@ fn set(value: &Value, slot: &mut Slot<'_>, origin: &Origin<'_>) -> Result<(), St
 }
 
 fn directory(slot: &mut PathBuf) -> Slot<'_> {
-    let write = Write::Text(Box::new(|text, origin| {
+    declare::placed(Form::Path, |text, origin| {
         *slot = paths::resolve(origin.base, &tilde(text, origin.home)?);
         Ok(())
-    }));
-    let form = Form::Path;
-    Slot { form, write }
+    })
 }
 
 /// A directory that starts at the working directory, whichever file names it.
 fn local_directory(slot: &mut PathBuf) -> Slot<'_> {
-    let write = Write::Text(Box::new(|text, origin| {
+    declare::placed(Form::Path, |text, origin| {
         *slot = tilde(text, origin.home)?;
         Ok(())
-    }));
-    let form = Form::Path;
-    Slot { form, write }
+    })
 }
 
 /// A duration above zero. A bare number means seconds, although Kodelet's own reader takes it as
@@ -190,7 +186,9 @@ fn output_size(slot: &mut usize) -> Slot<'_> {
 }
 
 fn memory_size(slot: &mut Option<u64>) -> Slot<'_> {
-    declare::optional(Form::Whole(1..=u64::MAX), slot, bytes)
+    declare::scalar(Form::Whole(1..=u64::MAX), slot, |text| {
+        bytes(text).map(Some)
+    })
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

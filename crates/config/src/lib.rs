@@ -54,11 +54,10 @@ pub use sessions::Sessions;
 pub use settings::settings;
 
 use declare::{
-    Field, Form, Origin, Settings, Slot, block, flag, foreign, lists, map, names, negated, path,
-    text, tool_paths,
+    Field, Origin, Settings, block, foreign, joined, lists, map, negated, path, tool_paths,
 };
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Rule, Screen, Tier, ToolPattern};
+use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
 
 /// Home directory of accounts that have none, as in Debian. It does not exist.
 const NO_HOME: &str = "/nonexistent";
@@ -86,28 +85,28 @@ declare::settings! {
         /// Tool files and folders named one by one; relative ones start at this file's folder.
         pub configured_paths as "tools": Vec<String> = "" => tool_paths, env "HAFT_TOOLS";
         /// Run the tools of a project without asking.
-        pub trust_project: bool = "false" => flag,
+        pub trust_project: bool = "false",
             env "HAFT_TRUST_PROJECT", user "--trust-project";
         /// Offer the system tools too: `bash`, `file_write` and similar ones. See system-tools.md.
         // Off by default, because they write files and run commands.
-        pub system_tools: bool = "false" => flag,
+        pub system_tools: bool = "false",
             env "HAFT_SYSTEM_TOOLS", user "--system-tools";
         /// The new name of a tool whose name is taken, by `path#tool`, `path` or `provider:tool`.
-        pub rename: BTreeMap<String, String> = "" => map(Form::Text, |name| Ok(name.to_owned()));
+        pub rename: BTreeMap<String, String> = "" => map;
         /// Named sets of tools for `haft serve mcp --toolset NAME`: globs, those after a `!`
         /// exclude. See mcp.md.
         pub toolsets: BTreeMap<String, Vec<String>> = "" => lists;
         /// Files that are not loaded: `tool:` and the file's name without its extension.
-        pub disabled_extensions: Vec<String> = "" => names, env "HAFT_DISABLED_EXTENSIONS";
+        pub disabled_extensions: Vec<String> = "" => joined, env "HAFT_DISABLED_EXTENSIONS";
         /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
         /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`.
-        pub disabled_providers: Vec<String> = "" => names, env "HAFT_DISABLED_PROVIDERS";
+        pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
         /// The folder of YAML shell tools for all users of the machine.
         // Its files are trusted as the user's own. Spec cycod 2 has the default.
         pub cycod_global_dir: PathBuf = "/usr/local/share/cycod/tools" => path,
             env "HAFT_CYCOD_GLOBAL_DIR", user "HAFT_CYCOD_GLOBAL_DIR";
         /// The image for YAML shell tools with `isolation: container`. See shell-tools-running.md.
-        pub container_image: String = "docker.io/library/debian:stable-slim" => text,
+        pub container_image: String = "docker.io/library/debian:stable-slim",
             env "HAFT_CONTAINER_IMAGE", user "HAFT_CONTAINER_IMAGE";
         /// Approval policy: which calls run, are refused, or need approval. See approval.md.
         pub approval: ApprovalPolicy = "" => block, user "--approval-mode";
@@ -196,15 +195,15 @@ impl Settings for ApprovalPolicy {
     fn fields(&mut self) -> Vec<Field<'_>> {
         declare::fields!(self {
             /// Mode for tools without a rule: `always-ask`, `write`, `yolo`.
-            mode = "yolo" => approval_mode, env "HAFT_APPROVAL_MODE";
+            mode = "yolo", env "HAFT_APPROVAL_MODE";
             /// Rules by tool name: `allow`, `deny`, `prompt`.
-            tools = "" => map(Form::Word(&["allow", "deny", "prompt"]), rule);
+            tools = "" => map;
             /// Tiers by tool name: `read`, `write`, `exec`. They outweigh what the tool says.
-            tiers = "" => map(Form::Word(&["read", "write", "exec"]), tier);
+            tiers = "" => map;
             /// Tools that run without a question, by tag or name: `tool:read`.
-            approve = "" => tool_patterns, env "HAFT_AUTO_APPROVE";
+            approve = "" => joined, env "HAFT_AUTO_APPROVE";
             /// Tools that are refused, whatever approves them.
-            deny = "" => tool_patterns, env "HAFT_AUTO_DENY";
+            deny = "" => joined, env "HAFT_AUTO_DENY";
         })
     }
 }
@@ -237,29 +236,6 @@ impl Settings for PermissionProfile {
             field(Kind::Import, "Hosts that modules may be imported from.", &mut self.import),
         ]
     }
-}
-
-fn approval_mode(slot: &mut ApprovalMode) -> Slot<'_> {
-    declare::scalar(Form::Word(&["always-ask", "write", "yolo"]), slot, |text| {
-        ApprovalMode::from_name(text).ok_or_else(|| {
-            let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
-            format!("`{text}` is not an approval mode: {names}")
-        })
-    })
-}
-
-fn tool_patterns(slot: &mut Vec<ToolPattern>) -> Slot<'_> {
-    declare::joined(Form::Text, slot, ToolPattern::parse)
-}
-
-fn rule(text: &str) -> Result<Rule, String> {
-    Rule::from_name(text).ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
-}
-
-fn tier(text: &str) -> Result<Tier, String> {
-    let all = [Tier::Read, Tier::Write, Tier::Exec];
-    let found = all.into_iter().find(|tier| tier.as_str() == text);
-    found.ok_or_else(|| format!("`{text}` is neither read nor write nor exec"))
 }
 
 /// State of a configuration file.

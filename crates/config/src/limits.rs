@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::declare::{self, Form, Slot, default_settings, duration, flag, settings, whole};
+use super::declare::{self, Form, Slot, default_settings, settings, whole};
 use super::{CustomTools, PermissionProfile, parse_duration};
 use haft_tool::error::{Error, ErrorKind};
 
@@ -25,11 +25,11 @@ settings! {
         /// Maximum time to load a tool file: to import a module and to run its factory.
         // A cold import of a big npm tree needs seconds. A file that needs longer hangs, and
         // oh-my-pi's own loader would hang with it.
-        pub load_timeout: Duration = "30s" => duration, env "HAFT_LOAD_TIMEOUT";
+        pub load_timeout: Duration = "30s", env "HAFT_LOAD_TIMEOUT";
         /// Grace period: the time from the polite stop of a call to the forced one.
         // Time to close a file or kill a child politely. It is short enough that the user does not
         // press Ctrl-C a second time.
-        pub grace: Duration = "2s" => duration, env "HAFT_GRACE";
+        pub grace: Duration = "2s", env "HAFT_GRACE";
         /// Maximum JavaScript memory of one isolate, in MiB. See limits.md.
         // Plenty for tools, and two runaway isolates still fit a small machine.
         pub heap_mb: u32 = "512" => whole(ANY, " of MiB"), env "HAFT_HEAP_MB";
@@ -42,7 +42,7 @@ settings! {
         pub spill_kb: u32 = "46" => whole(ANY, " of KiB"), env "HAFT_SPILL_KB";
         /// True if a program that a module started with `detached: true` and `unref()` outlives
         /// the host.
-        pub keep_detached: bool = "true" => flag, env "HAFT_KEEP_DETACHED";
+        pub keep_detached: bool = "true", env "HAFT_KEEP_DETACHED";
     }
 }
 default_settings!(Limits);

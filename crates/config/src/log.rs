@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
-use super::declare::{self, Form, Slot, default_settings, flag, settings, whole};
+use super::declare::{self, Form, Slot, default_settings, settings, values, whole};
 
 /// Minimum size of a file. A smaller one would be rotated with nearly every line.
 const MIN_SIZE: u64 = 4 << 10;
@@ -18,7 +18,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LogSettings {
         /// True if the `haft` program keeps a log. Programs that embed haft decide for themselves.
-        pub enabled: bool = "true" => flag;
+        pub enabled: bool = "true";
         /// Maximum size of a file, like `512KB`, `10MB`, `1GB`. A file that would be longer is
         /// rotated.
         // About fifteen thousand calls.
@@ -27,7 +27,7 @@ settings! {
         // With the current one about 110 MB.
         pub keep: u32 = "10" => whole(0..=u64::from(u32::MAX), "");
         /// Form in which arguments are recorded: `none`, `digest` (their hash and length), `full`.
-        pub arguments: LoggedArguments = "digest" => arguments;
+        pub arguments: LoggedArguments = "digest";
     }
 }
 default_settings!(LogSettings);
@@ -45,11 +45,11 @@ pub enum LoggedArguments {
     Full,
 }
 
-fn arguments(slot: &mut LoggedArguments) -> Slot<'_> {
-    declare::scalar(Form::Word(&["none", "digest", "full"]), slot, |text| {
+values! {
+    LoggedArguments: Form::Word(&["none", "digest", "full"]), |text: &str| {
         let word: StrDeserializer<'_, Error> = text.into_deserializer();
         LoggedArguments::deserialize(word).map_err(|error| error.to_string())
-    })
+    };
 }
 
 fn size(slot: &mut u64) -> Slot<'_> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobMatcher};
 
-use super::declare::{self, Form, Slot, default_settings, patterns, settings, whole};
+use super::declare::{self, Form, Slot, default_settings, patterns, settings, values, whole};
 use super::parse_duration;
 use haft_tool::TaskMode;
 
@@ -28,18 +28,18 @@ settings! {
     pub struct Mcp {
         /// Condition under which a result carries `structuredContent`: `declared`, `always`,
         /// `never`.
-        pub structured: Structured = "declared" => structured, env "HAFT_MCP_STRUCTURED";
+        pub structured: Structured = "declared", env "HAFT_MCP_STRUCTURED";
         /// Time after which a call becomes a task, for tools that do not set it; or `always`,
         /// `never`.
         // Below the time after which Claude Code moves a call to the background (120 s) and Codex
         // gives up.
-        pub task_after: TaskMode = "60s" => task_mode, env "HAFT_MCP_TASK_AFTER";
+        pub task_after: TaskMode = "60s", env "HAFT_MCP_TASK_AFTER";
         /// Instructions for models, at most 2,000 characters; empty: there are none. Default: made
         /// from the tools.
-        pub instructions: Option<String> = "" => words, env "HAFT_MCP_INSTRUCTIONS";
+        pub instructions: Option<String> = "", env "HAFT_MCP_INSTRUCTIONS";
         /// True if clients load definitions from the start, for tools that do not set it. Default:
         /// only if at most 10 tools are offered.
-        pub always_load: Option<bool> = "" => some_flag, env "HAFT_MCP_ALWAYS_LOAD";
+        pub always_load: Option<bool> = "", env "HAFT_MCP_ALWAYS_LOAD";
         /// Maximum text of a result in KiB if the client is Codex; more goes to a file. 0: the
         /// limit for all clients.
         // Codex cuts results to 12,000 characters if it does not know the model, and writes them
@@ -61,11 +61,11 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct McpToolSettings {
         /// Time after which a call becomes a task; or `always`, `never`.
-        pub task: Option<TaskMode> = "" => some_task_mode;
+        pub task: Option<TaskMode> = "";
         /// True if clients load the definition from the start.
-        pub always_load: Option<bool> = "" => some_flag;
+        pub always_load: Option<bool> = "";
         /// Phrase by which a client's tool search should find the tool.
-        pub search_hint: Option<String> = "" => words;
+        pub search_hint: Option<String> = "";
         /// Maximum number of characters of a result; longer text goes to a file.
         // Claude Code accepts at most 500,000.
         pub max_result_chars: Option<u32> = "" => result_chars;
@@ -176,33 +176,14 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     }
 }
 
-fn structured(slot: &mut Structured) -> Slot<'_> {
-    declare::scalar(
-        Form::Word(&["declared", "always", "never"]),
-        slot,
-        str::parse,
-    )
-}
-
-fn task_mode(slot: &mut TaskMode) -> Slot<'_> {
-    declare::scalar(Form::Text, slot, parse_task_mode)
-}
-
-fn some_task_mode(slot: &mut Option<TaskMode>) -> Slot<'_> {
-    declare::optional(Form::Text, slot, parse_task_mode)
-}
-
-fn words(slot: &mut Option<String>) -> Slot<'_> {
-    declare::optional(Form::Text, slot, |text| Ok(text.to_owned()))
-}
-
-fn some_flag(slot: &mut Option<bool>) -> Slot<'_> {
-    declare::optional(Form::Flag, slot, declare::yes_or_no)
+values! {
+    Structured: Form::Word(&["declared", "always", "never"]), str::parse;
+    TaskMode: Form::Text, parse_task_mode;
 }
 
 fn result_chars(slot: &mut Option<u32>) -> Slot<'_> {
     let range = 1_000..=500_000;
-    declare::optional(Form::Whole(range.clone()), slot, move |text| {
-        declare::whole_number(text, &range, " of characters")
+    declare::scalar(Form::Whole(range.clone()), slot, move |text| {
+        declare::whole_number(text, &range, " of characters").map(Some)
     })
 }

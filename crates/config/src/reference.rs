@@ -1,6 +1,7 @@
 //! Reference of the settings, derived from their declaration: the JSON Schema of `config.yaml`, and
 //! the list of settings with their values and sources.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
@@ -26,6 +27,16 @@ pub enum SettingSource {
     Flag(&'static str),
 }
 
+impl fmt::Display for SettingSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingSource::File { file, line: 0 } => write!(f, "{}", file.display()),
+            SettingSource::File { file, line } => write!(f, "{}:{line}", file.display()),
+            SettingSource::Variable(name) | SettingSource::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
 /// A setting with its value and the layers that set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,8 +45,8 @@ pub struct Setting {
     pub key: String,
     /// The default as a user would write it, if there is a fixed one.
     pub default: Option<&'static str>,
-    /// The layers that set it with their values, the strongest first. Lists and maps add up; of the
-    /// others the first one counts. Empty: the default holds.
+    /// The layers whose values count, the strongest first: lists and maps add up. Empty: the default
+    /// holds.
     pub written: Vec<(SettingSource, String)>,
 }
 
@@ -86,6 +97,10 @@ impl Config {
                     written
                         .iter_mut()
                         .for_each(|(_, value)| *value = "…".to_owned());
+                }
+                if matches!(field.slot.write, Write::Text(_) | Write::Permission(_)) {
+                    // The strongest layer counts.
+                    written.truncate(1);
                 }
                 let default = Some(field.default).filter(|text| !text.is_empty());
                 settings.push(Setting {
@@ -175,5 +190,117 @@ fn form(form: &Form) -> Value {
             json!({"type": "integer", "minimum": range.start(), "maximum": range.end()})
         }
         Form::Word(words) => json!({"enum": words}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::declare::{self, Origin, settings, whole};
+    use super::super::file;
+    use super::*;
+
+    settings! {
+        /// Settings with one setting, which only this declares.
+        #[derive(Debug)]
+        pub struct Added {
+            /// Number of things.
+            pub things: u32 = "3" => whole(1..=9, " of things"), env "HAFT_THINGS";
+        }
+    }
+
+    #[test]
+    fn one_declaration_makes_a_setting() {
+        let origin = Origin {
+            file: Some(Path::new("/c.yaml")),
+            base: Path::new("/"),
+            home: Path::new("/home"),
+        };
+        let mut added: Added = declare::defaults(&origin);
+        assert_eq!(added.things, 3);
+
+        let written = file::read(&mut added, "# two\nthings: 5\n", &origin, false);
+        let written = written.expect("a valid file");
+        assert_eq!(added.things, 5);
+        assert_eq!(written.values, [("things".to_owned(), "5".to_owned(), 2)]);
+
+        let error = file::read(&mut added, "thinks: 1\nthings: 50\n", &origin, false);
+        let error = error.expect_err("two mistakes");
+        assert_eq!(error.message(), "/c.yaml:1:1: unknown key `thinks`");
+        assert_eq!(
+            error.hint(),
+            Some("did you mean `things`?; also:2:9: `50` is not a number of things from 1 to 9")
+        );
+
+        each_variable(added.fields(), "", &mut |key, variable, slot| {
+            assert_eq!((key, variable), ("things", "HAFT_THINGS"));
+            assert_eq!(slot.set_text("7", &origin), Ok(()));
+            Ok(())
+        })
+        .expect("no error");
+        assert_eq!(added.things, 7);
+
+        assert_eq!(
+            block(added.fields())["properties"]["things"],
+            json!({
+                "type": "integer", "minimum": 1, "maximum": 9,
+                "description": "Number of things.", "default": "3", "x-variable": "HAFT_THINGS",
+            })
+        );
+    }
+
+    const START: &str = "<!-- The settings: made by `HAFT_BLESS=1 cargo test -p haft-config` -->\n";
+    const END: &str = "<!-- end -->\n";
+
+    #[test]
+    fn the_reference_and_the_schema_in_docs_follow_the_declarations() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let schema = Config::schema();
+        check(&docs.join("config.schema.json"), &format!("{schema:#}\n"));
+
+        let path = docs.join("configuration.md");
+        let page = fs::read_to_string(&path).expect("the page");
+        let (before, rest) = page.split_once(START).expect("a start");
+        let (_, after) = rest.split_once(END).expect("an end");
+        let mut table =
+            "| setting | default | variable | meaning |\n| --- | --- | --- | --- |\n".to_owned();
+        rows(&schema["properties"], "", &mut table);
+        rows(&schema["x-variables"], "", &mut table);
+        check(&path, &format!("{before}{START}{table}{END}{after}"));
+    }
+
+    fn check(path: &Path, expected: &str) {
+        if std::env::var_os("HAFT_BLESS").is_some() {
+            fs::write(path, expected).expect("written");
+        }
+        let found = fs::read_to_string(path).unwrap_or_default();
+        assert!(found == expected, "{} is out of date", path.display());
+    }
+
+    fn rows(properties: &Value, prefix: &str, table: &mut String) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().replace('|', "\\|");
+        let code = |text: &str| match text {
+            "" => String::new(),
+            text => format!("`{text}`"),
+        };
+        for (name, schema) in properties.as_object().into_iter().flatten() {
+            let key = file::dotted(prefix, name);
+            let variable = match text(&schema["x-variable"]) {
+                variable if variable == key => String::new(),
+                variable => code(&variable),
+            };
+            let meaning = text(&schema["description"]);
+            let only = match schema["x-user-only"] {
+                Value::Bool(true) => " The user's file only.",
+                _ => "",
+            };
+            let default = code(&text(&schema["default"]));
+            *table += &format!("| `{key}` | {default} | {variable} | {meaning}{only} |\n");
+            rows(&schema["properties"], &key, table);
+            let entries = &schema["additionalProperties"]["properties"];
+            rows(entries, &format!("{key}.PATTERN"), table);
+        }
     }
 }

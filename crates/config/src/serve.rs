@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::declare::{self, Form, Slot, default_settings, seconds, settings, whole};
+use super::declare::{Form, default_settings, joined, seconds, settings, values, whole};
 use super::paths;
 
 /// Default address. Only this machine can reach its loopback interface. The port spells "haft" on a
@@ -39,13 +39,13 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Serve {
         /// Address that the server listens on: `HOST:PORT`, `PORT`, `unix:/PATH` or `unix`.
-        pub listen: ListenAddress = LISTEN => listen, env "HAFT_SERVE_LISTEN";
+        pub listen: ListenAddress = LISTEN, env "HAFT_SERVE_LISTEN";
         /// Token that clients must send. Default: the server makes a random one at its start.
-        pub token: Option<Token> = "" => token, env "HAFT_SERVE_TOKEN";
+        pub token: Option<Token> = "", env "HAFT_SERVE_TOKEN";
         /// Host names by which requests may address the server, besides localhost.
-        pub allowed_hosts as "allow_hosts": Vec<String> = "" => host_names, env "HAFT_SERVE_HOSTS";
+        pub allowed_hosts as "allow_hosts": Vec<String> = "" => joined, env "HAFT_SERVE_HOSTS";
         /// Origins whose web pages may use the server, besides its own.
-        pub allowed_origins as "allow_origins": Vec<String> = "" => host_names,
+        pub allowed_origins as "allow_origins": Vec<String> = "" => joined,
             env "HAFT_SERVE_ORIGINS";
         /// Maximum size of one request, in MiB.
         // Enough for a file or a photo in base64, not for a film.
@@ -103,11 +103,15 @@ impl Serve {
     pub(super) fn apply(&mut self, flags: ServeFlags) {
         self.listen = flags.listen.unwrap_or_else(|| self.listen.clone());
         self.token = flags.token.or(self.token.take());
-        let lower = |name: String| name.to_ascii_lowercase();
-        let hosts = flags.allowed_hosts.into_iter().map(lower);
-        self.allowed_hosts.splice(0..0, hosts);
-        let origins = flags.allowed_origins.into_iter().map(lower);
-        self.allowed_origins.splice(0..0, origins);
+        self.allowed_hosts.splice(0..0, flags.allowed_hosts);
+        self.allowed_origins.splice(0..0, flags.allowed_origins);
+        for name in self
+            .allowed_hosts
+            .iter_mut()
+            .chain(&mut self.allowed_origins)
+        {
+            name.make_ascii_lowercase();
+        }
         self.no_token = flags.no_token;
         self.allow_anyone = flags.allow_anyone;
         self.watch = !flags.no_watch;
@@ -116,16 +120,9 @@ impl Serve {
     }
 }
 
-fn listen(slot: &mut ListenAddress) -> Slot<'_> {
-    declare::scalar(Form::Text, slot, str::parse)
-}
-
-fn token(slot: &mut Option<Token>) -> Slot<'_> {
-    declare::optional(Form::Secret, slot, str::parse)
-}
-
-fn host_names(slot: &mut Vec<String>) -> Slot<'_> {
-    declare::joined(Form::Text, slot, |name| Ok(name.to_ascii_lowercase()))
+values! {
+    ListenAddress: Form::Text, str::parse;
+    Token: Form::Secret, str::parse;
 }
 
 impl Default for ListenAddress {

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Env;
-use super::declare::{
-    self, Form, Slot, default_settings, directories, flag, replaced, settings, text, whole,
-};
+use super::declare::{self, Form, Slot, default_settings, directories, replaced, settings, whole};
 use haft_tool::error::{Error, ErrorKind};
 
 /// Default command: Claude Code without a terminal. The prompt is its standard input.
@@ -33,14 +31,14 @@ settings! {
     pub struct Sessions {
         /// True if agent sessions are available.
         // Off by default, because an agent may do what its user may.
-        pub enabled: bool = "false" => flag;
+        pub enabled: bool = "false";
         /// The program and its arguments, with placeholders for the values of each session:
         /// `{mcp_config}`, `{allowed_tools}`, `{permission_mode}`, `{project}`, `{prompt}`.
         pub command: Vec<String> = COMMAND => replaced(' ');
         /// The most permissive mode of a session's agent, by the agent's own name for it.
         // It refuses what is not allowed by name, because a session cannot ask a user. aynd itself
         // bypasses all permissions (spec aynd 74); here the user has to say so.
-        pub permission_mode: String = "default" => text;
+        pub permission_mode: String = "default";
         /// Maximum number of sessions at once.
         // Agents are large programs, and each costs its user money.
         pub most: usize = "8" => whole(1..=u64::from(u32::MAX), "");
@@ -57,7 +55,9 @@ settings! {
 default_settings!(Sessions);
 
 fn timeout(slot: &mut Option<Duration>) -> Slot<'_> {
-    declare::optional(Form::Text, slot, declare::parse_timeout)
+    declare::scalar(Form::Text, slot, |text| {
+        declare::parse_timeout(text).map(Some)
+    })
 }
 
 impl Sessions {
