@@ -329,21 +329,18 @@ pub(super) fn whole_number<T: TryFrom<u64>>(
     range: &RangeInclusive<u64>,
     unit: &str,
 ) -> Result<T, String> {
-    let number = text
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number| range.contains(number));
-    number
-        .and_then(|number| T::try_from(number).ok())
-        .ok_or_else(|| {
-            let (start, end) = (range.start(), range.end());
-            match *end == u64::from(u32::MAX) {
-                true if *start == 0 => format!("`{text}` is not a whole number{unit}"),
-                true => format!("`{text}` is not a whole number{unit} from {start} on"),
-                false => format!("`{text}` is not a number{unit} from {start} to {end}"),
-            }
-        })
+    let number = text.trim().parse().ok();
+    let number = number.filter(|number| range.contains(number));
+    if let Some(number) = number.and_then(|number| T::try_from(number).ok()) {
+        return Ok(number);
+    }
+    let (start, end) = (*range.start(), *range.end());
+    let is_open = end == u64::from(u32::MAX);
+    Err(match start {
+        0 if is_open => format!("`{text}` is not a whole number{unit}"),
+        start if is_open => format!("`{text}` is not a whole number{unit} from {start} on"),
+        start => format!("`{text}` is not a number{unit} from {start} to {end}"),
+    })
 }
 
 /// A duration of at least one second.

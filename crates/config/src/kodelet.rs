@@ -118,7 +118,11 @@ pub(super) fn read(block: &Value, fields: &mut [Field<'_>], origin: &Origin<'_>)
             continue;
         }
         match set(value, &mut field.slot, origin) {
-            Ok(()) => read.values.push((field.key, value.to_string())),
+            Ok(()) => {
+                let text = value.as_str().map(str::to_owned);
+                let text = text.unwrap_or_else(|| value.to_string());
+                read.values.push((field.key, text));
+            }
             Err(why) => {
                 let problem = not_used(&format!("custom_tools.{key}"), &why);
                 read.problems.push(problem);
