@@ -4,7 +4,7 @@
 //! Start with [`Host`]: create one from a [`Config`], read its [`Catalog`], and call a tool. An
 //! example with a tool of your own:
 //!
-//! ```ignore
+//! ```no_run,standalone_crate
 #![doc = include_str!("../tests/it/examples/custom_tool.rs")]
 //! ```
 
@@ -133,12 +133,24 @@ pub mod log {
 }
 
 /// Session (conversation) that calls belong to.
+///
+/// An agent that gives its conversation to tools:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/session.rs")]
+/// ```
 pub mod session {
     pub use crate::tool::{Models, SessionEvent, SessionProvider, SessionView};
     pub use crate::transcript::SessionFile;
 }
 
 /// User of a surface: the questions and notifications of tools, and their widgets.
+///
+/// A user interface of a program's own:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/user_interface.rs")]
+/// ```
 pub mod ui {
     pub use crate::tool::{
         Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification,

@@ -17,10 +17,6 @@ use super::panic::caught;
 ///
 /// Called on a tool's own thread whenever the tool reads the session, so it must neither block nor
 /// call tools. If it panics, the tool gets an error; nothing else is affected.
-///
-/// ```ignore
-#[doc = include_str!("../../../tests/it/examples/session.rs")]
-/// ```
 pub trait SessionProvider: Send + Sync {
     /// Returns the current session. Implementations should return the same `Arc` as long as nothing
     /// changes, so that tools can reuse the data that they have already read.

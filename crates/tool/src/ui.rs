@@ -16,10 +16,6 @@ use super::{Widget, WidgetSurface};
 /// concurrent ones.
 ///
 /// Only [`ask`](Self::ask) is required. By default, everything else is dropped.
-///
-/// ```ignore
-#[doc = include_str!("../../../tests/it/examples/user_interface.rs")]
-/// ```
 #[async_trait]
 pub trait UserInterface: Send + Sync {
     /// Returns true if the user can be asked now: the value of `pi.hasUI`. While it is false, no

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use haft::Severity;
-use haft::catalog::Level;
 use haft_discover::{Verdict, given};
+use haft_tool::Level;
+use haft_tool::Severity;
 
 use super::{A, World};
 

@@ -1,7 +1,7 @@
 //! The extensions that settings files name (omp.md 1.1).
 
-use haft::catalog::Level;
 use haft_discover::Verdict;
+use haft_tool::Level;
 
 use super::World;
 

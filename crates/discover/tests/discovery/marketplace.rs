@@ -1,7 +1,7 @@
 //! Plugins of Claude's marketplace (omp.md 2).
 
-use haft::catalog::Level;
 use haft_discover::Verdict;
+use haft_tool::Level;
 
 use super::{World, registry};
 

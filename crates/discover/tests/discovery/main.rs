@@ -17,9 +17,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use haft::config::Env;
-use haft::{Config, Error, Flags, Problem};
+use haft_config::Env;
+use haft_config::{Config, Flags};
 use haft_discover::{Scan, Verdict, scan};
+use haft_tool::{Error, Problem};
 
 struct World {
     _dir: tempfile::TempDir,

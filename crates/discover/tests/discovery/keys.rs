@@ -1,7 +1,7 @@
 //! Keys by which one file hides another, and files that are switched off (omp.md 1.2).
 
-use haft::Severity;
 use haft_discover::Verdict;
+use haft_tool::Severity;
 
 use super::{A, World};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft::ErrorKind;
-use haft::catalog::Level;
-use haft::config::Permission;
+use haft_config::Permission;
+use haft_tool::ErrorKind;
+use haft_tool::Level;
 
 use super::{A, World};
 
@@ -306,7 +306,7 @@ fn too_little_memory_is_refused() {
 
 #[test]
 fn durations_as_people_write_them() {
-    use haft::config::parse_duration;
+    use haft_config::parse_duration;
     for (text, millis) in [
         ("30s", 30_000),
         ("500ms", 500),

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use haft::Severity;
-use haft::catalog::Level;
 use haft_discover::Verdict;
+use haft_tool::Level;
+use haft_tool::Severity;
 
 use super::{A, World, registry};
 

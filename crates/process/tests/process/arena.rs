@@ -5,6 +5,8 @@
 //! mark in its environment, or works in the marked folder, so that none of them can hide
 //! afterwards.
 
+#![allow(dead_code, reason = "`tests/it` uses some of it too")]
+
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -23,6 +25,31 @@ const SEED: &str = "HAFT_TEST_SEED";
 
 /// Time limit for killed processes to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Programs that end by themselves.
+pub const ENDING: [&str; 6] = [
+    "signal",
+    "closed",
+    "deaf-input",
+    "both",
+    "flood",
+    "background",
+];
+
+/// Programs that have to be ended.
+pub const ENDLESS: [&str; 11] = [
+    "deaf",
+    "deaf-and-ignoring",
+    "stopped",
+    "endless",
+    "both-endless",
+    "holders",
+    "deaf-holders",
+    "session",
+    "other-group",
+    "half-daemon",
+    "many",
+];
 
 /// A process and a folder of its own for one test.
 pub struct Arena {
@@ -82,7 +109,7 @@ impl Arena {
 
     /// Writes the worst programs as one executable file.
     pub fn worst(&self) -> PathBuf {
-        crate::process::script(&self.folder, "worst", include_str!("worst.sh"), 0o755)
+        crate::programs::script(&self.folder, "worst", include_str!("worst.sh"), 0o755)
     }
 
     /// Returns random numbers that are the same for the same seed.

@@ -1,6 +1,6 @@
 //! Files of a folder that are tools (omp.md 1.2).
 
-use haft::Problem;
+use haft_tool::Problem;
 
 use super::{A, World};
 

@@ -15,38 +15,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::arena::{self, Arena, Dice, Holding};
+use crate::arena::{self, Arena, Dice, ENDING, ENDLESS, Holding};
 
 const CALLS: usize = 360;
 const CONCURRENT_CALLS: usize = 24;
 const KEPT: usize = 64 * 1024;
 const FLOOD: u64 = 200_000_000;
 const INPUT: usize = 1 << 20;
-
-/// Programs that end by themselves.
-pub const ENDING: [&str; 6] = [
-    "signal",
-    "closed",
-    "deaf-input",
-    "both",
-    "flood",
-    "background",
-];
-
-/// Programs that have to be ended.
-pub const ENDLESS: [&str; 11] = [
-    "deaf",
-    "deaf-and-ignoring",
-    "stopped",
-    "endless",
-    "both-endless",
-    "holders",
-    "deaf-holders",
-    "session",
-    "other-group",
-    "half-daemon",
-    "many",
-];
 
 /// Intended end of a call.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::process::{MINUTE, goes, lines, run, sh, start, stdout};
+use crate::programs::{MINUTE, goes, lines, run, sh, start, stdout};
 
 /// Starts a program that prints one number and then waits; returns the program and the number.
 async fn started(script: &str) -> (Child, String) {

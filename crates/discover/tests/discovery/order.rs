@@ -1,7 +1,7 @@
 //! Places of tools, their order, and the settings that move them (omp.md 1.1).
 
-use haft::catalog::Level;
 use haft_discover::Verdict;
+use haft_tool::Level;
 
 use super::{A, World};
 
