@@ -30,19 +30,19 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit;
-use crate::config::Config;
-use crate::discover::{Candidate, Places};
-use crate::engine::{self, Engine};
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use active_calls::ActiveCalls;
 pub use builder::{HostBuilder, TrustPolicy};
 pub(crate) use call_future::InlineCall;
 pub use call_future::{Events, RunningCall};
 pub use cancel_handle::CancelHandle;
+use haft_config::Config;
+use haft_discover::{Candidate, Places};
+use haft_engine::Engine;
+use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub use load_paths::Loaded;
 use load_state::LoadState;
@@ -248,7 +248,7 @@ impl Host {
 
     /// Returns the name and the version of the engine that runs the modules.
     pub fn engine_version() -> String {
-        engine::version()
+        haft_engine::version()
     }
 
     /// Returns the number of threads of the process that still run native code of killed tools. V8

@@ -20,10 +20,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::credentials::random_id;
-use crate::error::Error;
 use crate::host::Host;
-use crate::tool::{Tier, Tool};
 pub(crate) use event::Happened;
+use haft_tool::Error;
+use haft_tool::{Tier, Tool};
 use launch_plan::Order;
 pub(crate) use log::{Log, Next};
 

@@ -10,8 +10,8 @@ use super::event::{Happened, Kind};
 use super::launch_plan::{Folder, Order};
 use super::log::Log;
 use super::stream::{AgentResult, Stream};
-use crate::error::{Error, ErrorKind};
-use crate::process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum number of lines of an agent's error output in a message.
 const MAX_LINES: usize = 20;

@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use super::call_future::{InlineCall, Running};
 use super::recording::{self, Recording};
 use super::{CancelHandle, Host, RunningCall, SHUT_DOWN, active_calls, spin_wait};
-use crate::error::{Error, ErrorKind};
 use crate::execute::{CallPolicy, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, CallTrace, Event, Level, Outcome, Stopped, Test, queue};
+use haft_tool::{Call, CallTrace, Event, Level, Outcome, Stopped, Test, queue};
+use haft_tool::{Error, ErrorKind};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::cancel_handle::CancelHandle;
 use super::spin_wait::CallSpin;
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Event, Outcome, queue};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Event, Outcome, queue};
 
 /// A running call. Dropping it cancels the call.
 ///

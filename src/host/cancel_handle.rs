@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{Cancellation, Stopped};
+use haft_tool::{Cancellation, Stopped};
 
 /// Handle that cancels or kills one call without owning it. Dropping it has no effect.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::recording::Recorder;
-use crate::tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
+use haft_tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]

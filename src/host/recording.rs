@@ -4,9 +4,9 @@ use std::sync::{Arc, PoisonError};
 
 use super::Host;
 use crate::audit::{self, AuditLog, CallOutcome, Caller, Ending, OpenCall, Origin};
-use crate::error::Error;
-use crate::process::{self, StartObserver};
-use crate::tool::{Call, CallTrace, Level, Outcome, Tool};
+use haft_process::StartObserver;
+use haft_tool::Error;
+use haft_tool::{Call, CallTrace, Level, Outcome, Tool};
 
 /// Log and caller of a handle's calls.
 #[derive(Clone)]
@@ -137,7 +137,7 @@ pub(super) async fn traced<T>(
     running: impl Future<Output = T>,
 ) -> T {
     match trace {
-        Some(trace) => process::observed(Arc::new(TracedStarts(trace)), running).await,
+        Some(trace) => haft_process::observed(Arc::new(TracedStarts(trace)), running).await,
         None => running.await,
     }
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
-use crate::config::Config;
-use crate::render::table::{self, Column, Fit};
 use crate::surface::stdout::Out;
+use haft_config::Config;
+use haft_render::table::{self, Column, Fit};
 
 const COLUMNS: [Column; 3] = [
     Column {

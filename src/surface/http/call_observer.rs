@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
-use crate::error::Error;
-use crate::tool::Outcome;
+use haft_tool::Error;
+use haft_tool::Outcome;
 
 /// Log of calls.
 pub(crate) trait CallObserver: Send + Sync {

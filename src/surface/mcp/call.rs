@@ -30,9 +30,9 @@ use super::request::{Sender, owner};
 use super::server::Server;
 use super::{request, suspended};
 use crate::credentials::random_id;
-use crate::error::Error;
 use crate::host::Host;
-use crate::tool::{Call, LogListener, Outcome, TaskMode, suggest};
+use haft_tool::Error;
+use haft_tool::{Call, LogListener, Outcome, TaskMode, suggest};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);

@@ -12,7 +12,7 @@ use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema,
 use crate::audit::{CallOutcome, RecordedCall};
 use crate::surface::http::{ProblemDetails, ProblemResponse};
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Outcome, Stopped, Timestamp};
+use haft_tool::{Outcome, Stopped, Timestamp};
 
 /// The response to a call: the outcome of the tool.
 #[derive(Serialize)]

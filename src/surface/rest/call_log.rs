@@ -18,9 +18,9 @@ use super::call_dto::{CallState, CallView, Ended, Record};
 use super::event_ring::Feeds;
 use super::history::Recorded;
 use crate::credentials::random_id;
-use crate::error::{Error, ErrorKind};
 use crate::surface::http::{Client, ProblemResponse};
-use crate::tool::{Outcome, Stopped};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Outcome, Stopped};
 
 /// Limit of the ended calls of a client that are kept.
 const MAX_CALLS: usize = 1000;

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::call_log::{CallLog, Running};
-use crate::error::{Error, ErrorKind};
 use crate::surface::http::{CallObserver, Client, ObservedCall};
-use crate::tool::{Outcome, Stopped};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Outcome, Stopped};
 
 /// The ledger behind the interface for other surfaces.
 pub(super) struct Book(pub(super) Arc<CallLog>);

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::message::Notification;
 use super::payload::{self, Answer};
 use super::rpc_error::RpcError;
-use crate::error::{Error, ErrorKind};
 use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Call, Event, Outcome};
+use haft_tool::{Call, Event, Outcome};
+use haft_tool::{Error, ErrorKind};
 
 /// Registry of the running calls.
 #[derive(Default)]

@@ -18,7 +18,7 @@ use crate::surface::mcp::execution;
 use crate::surface::mcp::result::ResultForm;
 use crate::surface::mcp::server::Server;
 use crate::surface::mcp::tool_list::ToolList;
-use crate::tool::{Call, LogListener};
+use haft_tool::{Call, LogListener};
 
 /// A call of a client up to MCP 2025-11 that only needs its outcome. Dropping it cancels the call.
 pub(super) struct Plain {

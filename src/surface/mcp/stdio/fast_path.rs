@@ -24,7 +24,7 @@ use crate::surface::mcp::client::{self, ClientTraits};
 use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
-use crate::tool::{Call, LogListener};
+use haft_tool::{Call, LogListener};
 
 /// The plain calls of one connection.
 pub(super) struct Direct {
