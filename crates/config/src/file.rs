@@ -78,14 +78,17 @@ pub(super) fn read(
     let Some((message, place, mut hint)) = errors.next() else {
         return Ok(reader.written.into_inner());
     };
-    let colons = |place: Option<(u32, u32)>| {
-        place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"))
+    let numbers = |place: Option<(u32, u32)>| {
+        place.map_or(String::new(), |(line, column)| format!("{line}:{column}: "))
     };
     for (message, place, _) in errors {
-        hint = format!("{hint}; also{}: {message}", colons(place));
+        hint = format!("{hint}; also {}{message}", numbers(place));
     }
     let file = origin.file.unwrap_or(origin.base).display();
-    let text = format!("{file}{}: {message}", colons(place));
+    let text = match place {
+        Some((line, column)) => format!("{file}:{line}:{column}: {message}"),
+        None => format!("{file}: {message}"),
+    };
     Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
 }
 

@@ -419,7 +419,7 @@ impl Config {
             base,
             home,
         };
-        let written = file::read(self, text, &origin, true)?;
+        let mut written = file::read(self, text, &origin, true)?;
         self.limits.check()?;
         anchor(&mut self.permissions, base, home);
         self.narrowing = Narrowing {
@@ -435,6 +435,8 @@ impl Config {
         self.toolsets.extend(user.toolsets);
         self.project_paths.clone_from(&self.configured_paths);
         self.configured_paths.extend(user.configured_paths);
+        // Bounds are not values of the settings.
+        written.values.retain(|(key, ..)| !is_bound(key));
         self.take(written, path);
         Ok(())
     }
@@ -474,6 +476,16 @@ impl Config {
             let sources = self.sources.entry(key.to_owned()).or_default();
             sources.insert(0, (source, value));
         }
+    }
+}
+
+/// Returns true for a setting that a project's file only narrows.
+fn is_bound(key: &str) -> bool {
+    let is_place = key.ends_with("_dir") || key.ends_with(".enabled");
+    match key.split('.').next() {
+        Some("limits" | "permissions") => true,
+        Some("custom_tools") => !is_place,
+        _ => false,
     }
 }
 

@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(error.message(), "/c.yaml:1:1: unknown key `thinks`");
         assert_eq!(
             error.hint(),
-            Some("did you mean `things`?; also:2:9: `50` is not a number of things from 1 to 9")
+            Some("did you mean `things`?; also 2:9: `50` is not a number of things from 1 to 9")
         );
 
         each_variable(added.fields(), "", &mut |key, variable, slot| {
