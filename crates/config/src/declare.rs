@@ -160,24 +160,30 @@ pub(super) enum Form {
     Word(&'static [&'static str]),
 }
 
+type SetText<'a> = Box<dyn FnMut(&str, &Origin<'_>) -> Result<(), String> + 'a>;
+type SetEntry<'a> = Box<dyn FnMut(&str, &str) -> Result<(), String> + 'a>;
+type SetList<'a> = Box<dyn FnMut(Vec<String>, &Origin<'_>) + 'a>;
+type SetPermission<'a> = Box<dyn FnMut(Permission, &Origin<'_>) + 'a>;
+type Check<'a> = Box<dyn Fn(&str) -> Result<(), String> + 'a>;
+
 /// Way in which a value is stored. Lists and maps of a higher layer are added to those of the
 /// lower layers, unless the kind replaces them.
 pub(super) enum Write<'a> {
     /// One value, from its text.
-    Text(Box<dyn FnMut(&str, &Origin<'_>) -> Result<(), String> + 'a>),
+    Text(SetText<'a>),
     /// A list of texts.
     List {
         /// Character between the items of a variable.
         separator: char,
         /// Checks one item, so that an error in a file has its place.
-        check: Box<dyn Fn(&str) -> Result<(), String> + 'a>,
-        set: Box<dyn FnMut(Vec<String>, &Origin<'_>) + 'a>,
+        check: Check<'a>,
+        set: SetList<'a>,
     },
     /// A map from names to single values.
-    Map(Box<dyn FnMut(&str, &str) -> Result<(), String> + 'a>),
+    Map(SetEntry<'a>),
     /// A map from names to lists.
     Lists(&'a mut BTreeMap<String, Vec<String>>),
-    Permission(Box<dyn FnMut(Permission, &Origin<'_>) + 'a>),
+    Permission(SetPermission<'a>),
     /// Settings by pattern of tool names.
     Patterns(&'a mut BTreeMap<String, McpToolSettings>),
     /// A block with keys of its own.

@@ -92,11 +92,13 @@ pub(super) fn read(
     Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
 }
 
+/// Message, place (line and column) and hint.
+type Mistake = (String, Option<(u32, u32)>, String);
+
 struct Reader<'a> {
     origin: &'a Origin<'a>,
     is_project: bool,
-    /// Messages with their places and hints.
-    errors: RefCell<Vec<(String, Option<(u32, u32)>, String)>>,
+    errors: RefCell<Vec<Mistake>>,
     written: RefCell<Written>,
 }
 

@@ -271,6 +271,10 @@ mod tests {
         check(&path, &format!("{before}{START}{table}{END}{after}"));
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a switch of the tests, not a setting"
+    )]
     fn check(path: &Path, expected: &str) {
         if std::env::var_os("HAFT_BLESS").is_some() {
             fs::write(path, expected).expect("written");
