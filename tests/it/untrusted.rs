@@ -30,6 +30,8 @@ const COMMANDS: &[&str] = &[
     "haft doctor",
     "haft doctor --json",
     "haft doctor --clients",
+    "haft config",
+    "haft config --schema",
     "haft refresh",
     "haft trust",
     "haft trust --list",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Env;
 
 /// Paths of the user's settings of coding agents, and the program that agents start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     /// The running program, which agents are to start.
     pub program: PathBuf,

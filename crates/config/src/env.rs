@@ -81,6 +81,18 @@ pub struct Env {
 }
 
 impl Env {
+    /// Returns the value of a variable that sets a setting, by its full name.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        match name.strip_prefix("HAFT_") {
+            Some(name) => self.haft.get(name).cloned(),
+            None => {
+                // The only variable of another program that sets one of our settings.
+                let folder = self.aynd_test_tools_dir.as_ref();
+                folder.map(|folder| folder.display().to_string())
+            }
+        }
+    }
+
     /// Returns the values of this process's variables whose names show that they are secret.
     pub fn secrets_of_process() -> Vec<String> {
         let is_secret = |name: &str| {

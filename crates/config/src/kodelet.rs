@@ -6,275 +6,205 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::layers::yes_or_no;
-use super::{parse_duration, paths};
+use super::declare::{self, Field, Form, Origin, Slot, Write, default_settings, replaced};
+use super::paths;
 use haft_tool::{Problem, suggest};
 
-const KEYS: &[&str] = &[
-    "enabled",
-    "global_dir",
-    "local_dir",
-    "timeout",
-    "max_output_size",
-    "max_memory_size",
-    "env_whitelist",
-];
-
-/// Directories of Kodelet's tools, and the limits of their processes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CustomTools {
-    /// False if Kodelet's tools are off: no directory is read and nothing is started.
-    pub enabled: bool,
-    /// The user's own tools.
-    pub global_dir: PathBuf,
-    /// True if a project's configuration names `global_dir`. Its tools then count as the project's.
-    pub global_dir_is_projects: bool,
-    /// The project's tools.
-    pub local_dir: PathBuf,
-    /// Newer directory of the project's tools; `None` if the configuration names a `local_dir`.
-    pub dot_local_dir: Option<PathBuf>,
-    /// Maximum duration of a run.
-    pub timeout: Duration,
-    /// Maximum number of bytes that are kept of each output.
-    pub max_output_size: usize,
-    /// Maximum address space of each process of a tool, in bytes; `None`: no limit.
-    pub max_memory_size: Option<u64>,
-    /// Variables that are passed to tools, if they are set.
-    pub env_whitelist: Vec<String>,
+declare::settings! {
+    /// Directories of Kodelet's tools, and the limits of their processes.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CustomTools {
+        /// False if Kodelet's tools are off: no directory is read and nothing is started.
+        pub enabled: bool = "true", env "HAFT_CUSTOM_TOOLS";
+        /// Directory of the user's own tools.
+        pub global_dir: PathBuf = "~/.kodelet/tools" => directory;
+        /// Directory of the project's tools; starts at the working directory. `./.kodelet/tools` is
+        /// read as well, unless this is set.
+        pub local_dir: PathBuf = "./kodelet-tools" => local_directory;
+        /// Maximum duration of a run; a bare number means seconds.
+        pub timeout: Duration = "30s" => time;
+        /// Maximum number of bytes that are kept of each output.
+        pub max_output_size: usize = "1048576" => output_size;
+        /// Maximum address space of each process of a tool, in bytes. Not Kodelet's, but ours.
+        /// Default: no limit.
+        pub max_memory_size: Option<u64> = "" => memory_size;
+        /// Variables that are passed to tools, if they are set.
+        pub env_whitelist: Vec<String> = "PATH, HOME, USER" => replaced(',');
+        computed {
+            /// True if a project's configuration names `global_dir`. Its tools then count as the
+            /// project's.
+            pub global_dir_is_projects: bool,
+            /// Newer directory of the project's tools; `None` if the configuration names a
+            /// `local_dir`.
+            pub dot_local_dir: Option<PathBuf>,
+        }
+    }
 }
-
-/// The block as one layer has it.
-#[derive(Debug, Default)]
-pub(super) struct CustomToolsLayer {
-    enabled: Option<bool>,
-    global_dir: Option<PathBuf>,
-    global_dir_is_projects: bool,
-    local_dir: Option<PathBuf>,
-    timeout: Option<Duration>,
-    max_output_size: Option<usize>,
-    max_memory_size: Option<u64>,
-    env_whitelist: Option<Vec<String>>,
-}
-
-/// Limits that a project's block sets for the project's executables.
-#[derive(Clone, Debug, Default)]
-pub struct Bounds {
-    timeout: Option<Duration>,
-    max_output_size: Option<usize>,
-    max_memory_size: Option<u64>,
-    env_whitelist: Option<Vec<String>>,
-}
+default_settings!(CustomTools);
 
 impl CustomTools {
+    /// Returns settings that limit nothing, for the limits of a project's file.
+    pub(super) fn largest() -> CustomTools {
+        CustomTools {
+            timeout: Duration::MAX,
+            max_output_size: usize::MAX,
+            max_memory_size: None,
+            env_whitelist: vec![ALL.to_owned()],
+            ..CustomTools::default()
+        }
+    }
+
     /// Returns the settings with the smaller of both values for each limit.
     #[must_use]
-    pub(super) fn narrowed(&self, by: &Bounds) -> CustomTools {
+    pub(super) fn narrowed(&self, by: &CustomTools) -> CustomTools {
         let memory = [self.max_memory_size, by.max_memory_size];
-        let is_seen =
-            |name: &&String| (by.env_whitelist.as_ref()).is_none_or(|list| list.contains(name));
+        let is_seen = |name: &&String| {
+            let allowed = &by.env_whitelist;
+            allowed.contains(name) || allowed.iter().any(|allowed| allowed == ALL)
+        };
         CustomTools {
-            timeout: by.timeout.map_or(self.timeout, |own| own.min(self.timeout)),
-            max_output_size: (by.max_output_size)
-                .map_or(self.max_output_size, |own| own.min(self.max_output_size)),
+            timeout: by.timeout.min(self.timeout),
+            max_output_size: by.max_output_size.min(self.max_output_size),
             max_memory_size: memory.into_iter().flatten().min(),
             env_whitelist: self.env_whitelist.iter().filter(is_seen).cloned().collect(),
             ..self.clone()
         }
     }
-}
 
-/// File of a block. Relative paths and trust depend on it.
-#[derive(Clone, Copy)]
-pub(super) struct ConfigSource<'a> {
-    pub file: &'a Path,
-    /// Base of a relative `global_dir`.
-    pub base: &'a Path,
-    pub home: &'a Path,
-    pub is_projects: bool,
-}
-
-impl CustomToolsLayer {
-    /// Returns a layer that only turns the tools on or off.
-    pub(super) fn switched(enabled: Option<bool>) -> Self {
-        CustomToolsLayer {
-            enabled,
-            ..CustomToolsLayer::default()
-        }
-    }
-
-    /// Reads the block. Skips invalid values and adds them to `problems`.
-    pub(super) fn read(block: &Value, at: ConfigSource<'_>, problems: &mut Vec<Problem>) -> Self {
-        let mut reader = Reader { at, problems };
-        let Some(block) = block.as_object() else {
-            if !block.is_null() {
-                reader.warn("custom_tools", "it is not a map of settings");
-            }
-            return CustomToolsLayer::default();
-        };
-        reader.check_keys(block);
-        let global_dir = reader.take(block, "global_dir", directory);
-        CustomToolsLayer {
-            enabled: reader.take(block, "enabled", boolean),
-            global_dir_is_projects: global_dir.is_some() && at.is_projects,
-            global_dir: global_dir.map(|dir| anchored(&dir, at.base, at.home)),
-            local_dir: reader
-                .take(block, "local_dir", directory)
-                .map(|dir| tilde(&dir, at.home)),
-            timeout: reader.take(block, "timeout", time),
-            max_output_size: reader.take(block, "max_output_size", size),
-            max_memory_size: reader
-                .take(block, "max_memory_size", size)
-                .map(|n| n as u64),
-            env_whitelist: reader.take(block, "env_whitelist", names),
-        }
-    }
-
-    /// Takes the limits out of the block. A project's block can limit only its own tools, and
-    /// cannot turn tools on.
-    pub(super) fn take_bounds(&mut self) -> Bounds {
-        self.enabled = self.enabled.filter(|enabled| !enabled);
-        Bounds {
-            timeout: self.timeout.take(),
-            max_output_size: self.max_output_size.take(),
-            max_memory_size: self.max_memory_size.take(),
-            env_whitelist: self.env_whitelist.take(),
-        }
-    }
-
-    /// Takes the values from `lower` that this layer does not set.
-    pub(super) fn merge_from(&mut self, lower: Self) {
-        self.enabled = self.enabled.or(lower.enabled);
-        if self.global_dir.is_none() {
-            self.global_dir = lower.global_dir;
-            self.global_dir_is_projects = lower.global_dir_is_projects;
-        }
-        self.local_dir = self.local_dir.take().or(lower.local_dir);
-        self.timeout = self.timeout.or(lower.timeout);
-        self.max_output_size = self.max_output_size.or(lower.max_output_size);
-        self.max_memory_size = self.max_memory_size.or(lower.max_memory_size);
-        self.env_whitelist = self.env_whitelist.take().or(lower.env_whitelist);
-    }
-
-    /// Resolves the block with the defaults of the document (kodelet 49).
-    pub(super) fn resolve(self, home: &Path, cwd: &Path) -> CustomTools {
-        let default = || ["PATH", "HOME", "USER"].map(str::to_owned).to_vec();
-        let dot_local_dir = self.local_dir.is_none().then(|| cwd.join(".kodelet/tools"));
-        let local_dir = self.local_dir.unwrap_or_else(|| "kodelet-tools".into());
-        CustomTools {
-            enabled: self.enabled.unwrap_or(true),
-            global_dir: self
-                .global_dir
-                .unwrap_or_else(|| home.join(".kodelet/tools")),
-            global_dir_is_projects: self.global_dir_is_projects,
-            local_dir: paths::resolve(cwd, &local_dir),
-            dot_local_dir,
-            timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
-            max_output_size: self.max_output_size.unwrap_or(1 << 20),
-            max_memory_size: self.max_memory_size,
-            env_whitelist: self.env_whitelist.unwrap_or_else(default),
-        }
+    /// Takes the limits of `from`.
+    pub(super) fn set_bounds(&mut self, from: &CustomTools) {
+        self.timeout = from.timeout;
+        self.max_output_size = from.max_output_size;
+        self.max_memory_size = from.max_memory_size;
+        self.env_whitelist.clone_from(&from.env_whitelist);
     }
 }
 
-struct Reader<'a> {
-    at: ConfigSource<'a>,
-    problems: &'a mut Vec<Problem>,
-}
+/// Entry of a project's `env_whitelist` that stands for every variable. Not a name of a variable.
+const ALL: &str = "*=";
 
-impl Reader<'_> {
-    /// Returns the setting of that name, if it is set and valid.
-    fn take<T>(
-        &mut self,
-        block: &Map<String, Value>,
-        key: &str,
-        read: impl Fn(&Value) -> Result<T, String>,
-    ) -> Option<T> {
-        let value = block.get(key).filter(|value| !value.is_null())?;
-        match read(value) {
-            Ok(value) => Some(value),
-            Err(why) => {
-                self.warn(&format!("custom_tools.{key}"), &why);
-                None
-            }
-        }
-    }
-
-    fn check_keys(&mut self, block: &Map<String, Value>) {
-        for key in block.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            let message = format!("`custom_tools.{key}` means nothing to haft");
-            let hint = match suggest(key, KEYS.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", KEYS.join(", ")),
-            };
-            let problem = Problem::warning(message).at(self.at.file).hint(hint);
-            self.problems.push(problem);
-        }
-    }
-
-    fn warn(&mut self, key: &str, why: &str) {
-        let message = format!("`{key}` is not used: {why}");
-        let problem = Problem::warning(message).at(self.at.file);
-        self.problems
-            .push(problem.hint("correct it; until then the default holds"));
-    }
-}
-
-fn boolean(value: &Value) -> Result<bool, String> {
-    match value {
-        Value::Bool(flag) => Ok(*flag),
-        Value::String(word) => yes_or_no(word),
-        other => Err(format!("`{other}` is neither true nor false")),
-    }
-}
-
-/// Parses a duration. A bare number means seconds, although Kodelet's own reader takes it as
-/// nanoseconds.
-fn time(value: &Value) -> Result<Duration, String> {
-    let time = match value {
-        Value::String(text) => parse_duration(text)?,
-        Value::Number(number) => Duration::from_secs(number.as_u64().ok_or_else(|| {
-            format!("`{number}` is not a duration: write it like 30s, 500ms or 1m30s")
-        })?),
-        other => return Err(format!("`{other}` is not a duration")),
+/// Reads the block into its fields. Skips unknown keys and invalid values, and returns warnings
+/// about them.
+pub(super) fn read(block: &Value, fields: &mut [Field<'_>], origin: &Origin<'_>) -> Read {
+    let mut read = Read::default();
+    let file = origin.file.unwrap_or(origin.base);
+    let not_used = |key: &str, why: &str| {
+        Problem::warning(format!("`{key}` is not used: {why}"))
+            .at(file)
+            .hint("correct it; until then the default holds")
     };
-    if time.is_zero() {
-        Err("it must be more than nothing".to_owned())
-    } else {
-        Ok(time)
+    let Some(entries) = block.as_object() else {
+        if !block.is_null() {
+            let problem = not_used("custom_tools", "it is not a map of settings");
+            read.problems.push(problem);
+        }
+        return read;
+    };
+    for (key, value) in entries {
+        let Some(field) = fields.iter_mut().find(|field| field.key == key) else {
+            let known = || fields.iter().map(|field| field.key);
+            let hint = match suggest(key, known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            let message = format!("`custom_tools.{key}` means nothing to haft");
+            let problem = Problem::warning(message).at(file).hint(hint);
+            read.problems.push(problem);
+            continue;
+        };
+        if value.is_null() {
+            continue;
+        }
+        match set(value, &mut field.slot, origin) {
+            Ok(()) => {
+                let text = value.as_str().map(str::to_owned);
+                let text = text.unwrap_or_else(|| value.to_string());
+                read.values.push((field.key, text));
+            }
+            Err(why) => {
+                let problem = not_used(&format!("custom_tools.{key}"), &why);
+                read.problems.push(problem);
+            }
+        }
+    }
+    read
+}
+
+/// Result of reading the block.
+#[derive(Default)]
+pub(super) struct Read {
+    /// Keys with valid values.
+    pub(super) values: Vec<(&'static str, String)>,
+    /// Warnings about the others.
+    pub(super) problems: Vec<Problem>,
+}
+
+fn set(value: &Value, slot: &mut Slot<'_>, origin: &Origin<'_>) -> Result<(), String> {
+    match (&mut slot.write, value) {
+        (Write::List { set, .. }, value) => {
+            let names = value.as_array().map(|list| list.iter().map(Value::as_str));
+            let names = names.and_then(|names| names.collect::<Option<Vec<_>>>());
+            let names = names.ok_or("it is not a list of names")?;
+            set(names.into_iter().map(str::to_owned).collect(), origin);
+            Ok(())
+        }
+        (_, Value::String(text)) => slot.set_text(text, origin),
+        (_, other) if matches!(slot.form, Form::Path) => {
+            Err(format!("`{other}` names no directory"))
+        }
+        (_, Value::Bool(_) | Value::Number(_)) => slot.set_text(&value.to_string(), origin),
+        (_, other) => Err(format!("`{other}` is not a single value")),
     }
 }
 
-fn size(value: &Value) -> Result<usize, String> {
-    let bytes = value.as_u64().filter(|bytes| *bytes > 0);
-    bytes
-        .and_then(|bytes| usize::try_from(bytes).ok())
-        .ok_or_else(|| format!("`{value}` is not a number of bytes"))
+fn directory(slot: &mut PathBuf) -> Slot<'_> {
+    declare::placed(Form::Path, |text, origin| {
+        *slot = paths::resolve(origin.base, &tilde(text, origin.home)?);
+        Ok(())
+    })
 }
 
-fn directory(value: &Value) -> Result<PathBuf, String> {
-    match value.as_str() {
-        Some("") | None => Err(format!("`{value}` names no directory")),
-        Some(path) => Ok(PathBuf::from(path)),
-    }
+/// A directory that starts at the working directory, whichever file names it.
+fn local_directory(slot: &mut PathBuf) -> Slot<'_> {
+    declare::placed(Form::Path, |text, origin| {
+        *slot = tilde(text, origin.home)?;
+        Ok(())
+    })
 }
 
-fn names(value: &Value) -> Result<Vec<String>, String> {
-    let refuse = || "it is not a list of names".to_owned();
-    let list = value.as_array().ok_or_else(refuse)?;
-    let texts = list.iter().map(|name| name.as_str().map(str::to_owned));
-    texts.collect::<Option<_>>().ok_or_else(refuse)
+/// A duration above zero. A bare number means seconds, although Kodelet's own reader takes it as
+/// nanoseconds.
+fn time(slot: &mut Duration) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match text.parse() {
+        Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
+        _ => declare::parse_timeout(text),
+    })
+}
+
+fn output_size(slot: &mut usize) -> Slot<'_> {
+    declare::scalar(Form::Whole(1..=u64::MAX), slot, |text| {
+        usize::try_from(bytes(text)?).map_err(|error| error.to_string())
+    })
+}
+
+fn memory_size(slot: &mut Option<u64>) -> Slot<'_> {
+    declare::scalar(Form::Whole(1..=u64::MAX), slot, |text| {
+        bytes(text).map(Some)
+    })
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("`{text}` is not a number of bytes"))
 }
 
 /// Expands `~` and `~/…` to the home directory; `~name` is a plain name.
-fn tilde(path: &Path, home: &Path) -> PathBuf {
-    match path.strip_prefix("~") {
-        Ok(rest) => home.join(rest),
-        Err(_) => path.to_owned(),
+fn tilde(given: &str, home: &Path) -> Result<PathBuf, String> {
+    match Path::new(given).strip_prefix("~") {
+        _ if given.is_empty() => Err(format!("`{given}` names no directory")),
+        Ok(rest) => Ok(home.join(rest)),
+        Err(_) => Ok(given.into()),
     }
-}
-
-pub(super) fn anchored(path: &Path, base: &Path, home: &Path) -> PathBuf {
-    paths::resolve(base, &tilde(path, home))
 }

@@ -7,17 +7,20 @@
 
 mod agents;
 mod aynd;
+mod declare;
 mod duration;
 mod env;
 mod file;
+mod flags;
 pub mod grants;
 mod ikigai;
 mod kodelet;
-mod layers;
+mod limits;
 mod log;
 mod mcp;
 mod omp;
 pub mod paths;
+mod reference;
 mod roots;
 mod serve;
 mod sessions;
@@ -28,54 +31,33 @@ pub mod yaml;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::rc::Rc;
+use std::{cell::RefCell, mem};
 
 pub use agents::Agents;
 pub use aynd::Aynd;
 pub use duration::format_duration;
 pub use duration::parse_duration;
 pub use env::Env;
+pub use flags::Flags;
 pub use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
+pub use limits::{Limits, Narrowing};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
+pub use reference::{Setting, SettingSource};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
 pub use settings::settings;
 
+use declare::{
+    Field, Origin, Settings, block, foreign, joined, lists, map, negated, path, tool_paths,
+};
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Screen, ToolPattern};
-use layers::ConfigLayer;
-
-/// Timeout for loading a tool file. A cold import of a big npm tree needs seconds. A file that
-/// needs longer hangs, and oh-my-pi's own loader would hang with it.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Grace period of a cancelled call: time to close a file or kill a child politely. It is short
-/// enough that the user does not press Ctrl-C a second time.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// Maximum JavaScript memory of one isolate, in MiB. It is plenty for tools, and two runaway
-/// isolates still fit a small machine.
-const HEAP_MB: u32 = 512;
-
-/// Maximum number of isolates by default. More would fill a machine with many cores with copies of
-/// the runtime.
-const MAX_ISOLATES: usize = 8;
-
-/// Minimum heap that boots the runtime and one zod module, in MiB.
-const LEAST_HEAP_MB: u32 = 32;
-
-/// Default image of containers for tools.
-const CONTAINER_IMAGE: &str = "docker.io/library/debian:stable-slim";
-
-/// Default limit of the text of a result, in KiB: about 12,000 tokens. More text goes to a file.
-/// Claude Code puts results of more than 50,000 characters into a file of its own and shows 2 KB of
-/// them. The text that remains, with its notice, therefore stays below 48 KB.
-const SPILL_KB: u32 = 46;
+use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
 
 /// Home directory of accounts that have none, as in Debian. It does not exist.
 const NO_HOME: &str = "/nonexistent";
@@ -95,255 +77,177 @@ pub struct ProjectFile<'a> {
     pub text: &'a str,
 }
 
-/// Settings that the program or the embedding host passes directly. `None` and empty: not set.
-#[derive(Clone, Debug, Default)]
-pub struct Flags {
-    /// The directory to work in instead of the process's own.
-    pub cwd: Option<PathBuf>,
-    /// Tool files and folders named one by one.
-    pub tools: Vec<String>,
-    /// Run the tools of the project without asking.
-    pub trust_project: bool,
-    /// Do not run the tools of the project, not even trusted ones. Overrides all other settings.
-    pub distrust_project: bool,
-    /// Offer the system tools too: `bash`, `file_write` and similar ones.
-    pub system_tools: bool,
-    /// A configuration file instead of the user's.
-    pub config: Option<PathBuf>,
-    /// Neither read nor write the cache.
-    pub no_cache: bool,
-    /// Maximum duration of a call.
-    pub call_timeout: Option<Duration>,
-    /// Names that tools cannot take because the host has tools of these names.
-    pub built_in_tool_names: Option<Vec<String>>,
-    /// Maximum time to load a tool file.
-    pub load_timeout: Option<Duration>,
-    /// JavaScript memory of one isolate, in MiB.
-    pub heap_mb: Option<u32>,
-    /// Approval mode for tools without a rule of the user.
-    pub approval_mode: Option<ApprovalMode>,
-    /// Tools that run without a question.
-    pub auto_approve: Vec<ToolPattern>,
-    /// Tools that are refused, whatever approves them.
-    pub auto_deny: Vec<ToolPattern>,
-    /// The user names the tool to run on the command line. This is the explicit yes that a tool
-    /// without a security tag needs, unless the user set how tools are approved.
-    pub by_name: bool,
-    /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
-    pub spill_kb: Option<u32>,
-    /// Leave Kodelet's tools alone: no directory is read, nothing is started.
-    pub no_custom_tools: bool,
-    /// The folder with aynd's plugin files. A relative one starts at the process's directory.
-    pub aynd_tools_dir: Option<PathBuf>,
-    /// Set to turn aynd's built-in tools on or off.
-    pub builtin_tools: Option<bool>,
-    /// The folder of YAML shell tools whose names precede those of the other folders.
-    pub cycod_first: Option<PathBuf>,
-    /// Settings of a server.
-    pub serve: ServeFlags,
-    /// Settings for MCP clients.
-    pub mcp: McpFlags,
-}
-
-/// The resolved configuration. It is complete: nothing is looked up later.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The project's directory, absolute.
-    pub cwd: PathBuf,
-    /// The user's home directory; `/nonexistent` if the user has none.
-    pub home: PathBuf,
-    /// Directories of the systems whose tools haft runs.
-    pub roots: Roots,
-    /// Directory for data that must be kept: trust, the audit log.
-    pub state_dir: PathBuf,
-    /// Directory for data that haft can make again.
-    pub cache_dir: PathBuf,
-    /// Directory for the files by which the user's processes find a running server. Other users
-    /// cannot read it.
-    pub runtime_dir: PathBuf,
-    /// Cache in `cache_dir` what modules say about themselves.
-    pub use_cache: bool,
-    /// The system's folder for temporary files.
-    pub temp_dir: PathBuf,
-    /// Tool files and folders named one by one, as written.
-    pub configured_paths: Vec<String>,
-    /// The entries of `configured_paths` that the project's own configuration names.
-    pub project_paths: Vec<String>,
-    /// State of the project's own configuration file.
-    pub project_file: FileUse,
-    /// Names that tools cannot take.
-    pub built_in_tool_names: Vec<String>,
-    /// Run the tools of the project without asking.
-    pub trust_project: bool,
-    /// Do not run the tools of the project, not even trusted ones.
-    pub distrust_project: bool,
-    /// Offer the system tools too. Off by default, because they write files and run commands.
-    pub system_tools: bool,
-    /// The new name of a tool, by its path or source.
-    pub rename: BTreeMap<String, String>,
-    /// Named sets of tools, for surfaces that offer only some: globs, those after a `!` exclude.
-    pub toolsets: BTreeMap<String, Vec<String>>,
-    /// `tool:<key>` of files that are not to be loaded.
-    pub disabled_extensions: Vec<String>,
-    /// Ids of providers that are not used.
-    pub disabled_providers: Vec<String>,
-    /// Ids of the only providers that are used; `None`: all of them.
-    pub only_providers: Option<Vec<String>>,
-    /// Approval policy: which calls run, are refused, or need approval.
-    pub approval: ApprovalPolicy,
-    /// Limits of time and memory.
-    pub limits: Limits,
-    /// Permissions of tools. Those of the project may have fewer: see [`Config::permissions_of`].
-    pub permissions: PermissionProfile,
-    /// Narrower permissions and limits of the project's configuration for its own tools.
-    pub narrowing: Narrowing,
-    /// The image for tools that want to run in a container.
-    pub container_image: String,
-    /// Kodelet's tools.
-    pub custom_tools: CustomTools,
-    /// ikigai's tools.
-    pub ikigai: Ikigai,
-    /// Problems with settings that are not used because they are invalid.
-    pub problems: Vec<Problem>,
-    /// aynd's plugin files and built-in tools.
-    pub aynd: Aynd,
-    /// Command line of the user's editor, if it is set.
-    pub editor: Option<String>,
-    /// Words of the command that opens a page. Its address is added or put in place of `%s`. `None`
-    /// if pages cannot be shown.
-    pub browser: Option<Vec<String>>,
-    /// Capabilities of the user's terminal, if haft has one.
-    pub screen: Screen,
-    /// The folder of YAML shell tools whose names precede those of the other folders.
-    pub cycod_first: Option<PathBuf>,
-    /// Settings of a server.
-    pub serve: Serve,
-    /// Settings for MCP clients.
-    pub mcp: Mcp,
-    /// Paths of the user's settings of coding agents.
-    pub agents: Agents,
-    /// Settings of agent sessions.
-    pub sessions: Sessions,
-    /// Settings of the log of calls.
-    pub log: LogSettings,
-}
-
-/// Restrictions of a project's configuration for its own tools. It cannot extend their rights.
-#[derive(Clone, Debug)]
-pub struct Narrowing {
-    /// Maximum permissions.
-    pub permissions: PermissionProfile,
-    /// Maximum limits. A limit that the project does not mention has the largest value.
-    pub limits: Limits,
-    /// Maximum limits of its executables.
-    pub custom_tools: kodelet::Bounds,
-}
-
-impl Default for Narrowing {
-    /// Takes nothing away.
-    fn default() -> Self {
-        Narrowing {
-            permissions: PermissionProfile::everything(),
-            limits: Limits::largest(),
-            custom_tools: kodelet::Bounds::default(),
+declare::settings! {
+    /// The resolved configuration. It is complete: nothing is looked up later.
+    #[derive(Clone, Debug)]
+    #[non_exhaustive]
+    pub struct Config {
+        /// Tool files and folders named one by one; relative ones start at this file's folder.
+        pub configured_paths as "tools": Vec<String> = "" => tool_paths, env "HAFT_TOOLS";
+        /// Run the tools of a project without asking.
+        pub trust_project: bool = "false",
+            env "HAFT_TRUST_PROJECT", user "--trust-project";
+        /// Offer the system tools too: `bash`, `file_write` and similar ones. See system-tools.md.
+        // Off by default, because they write files and run commands.
+        pub system_tools: bool = "false",
+            env "HAFT_SYSTEM_TOOLS", user "--system-tools";
+        /// The new name of a tool whose name is taken, by `path#tool`, `path` or `provider:tool`.
+        pub rename: BTreeMap<String, String> = "" => map;
+        /// Named sets of tools for `haft serve mcp --toolset NAME`: globs, those after a `!`
+        /// exclude. See mcp.md.
+        pub toolsets: BTreeMap<String, Vec<String>> = "" => lists;
+        /// Files that are not loaded: `tool:` and the file's name without its extension.
+        pub disabled_extensions: Vec<String> = "" => joined, env "HAFT_DISABLED_EXTENSIONS";
+        /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
+        /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`.
+        pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
+        /// The folder of YAML shell tools for all users of the machine.
+        // Its files are trusted as the user's own. Spec cycod 2 has the default.
+        pub cycod_global_dir: PathBuf = "/usr/local/share/cycod/tools" => path,
+            env "HAFT_CYCOD_GLOBAL_DIR", user "HAFT_CYCOD_GLOBAL_DIR";
+        /// The image for YAML shell tools with `isolation: container`. See shell-tools-running.md.
+        pub container_image: String = "docker.io/library/debian:stable-slim",
+            env "HAFT_CONTAINER_IMAGE", user "HAFT_CONTAINER_IMAGE";
+        /// Approval policy: which calls run, are refused, or need approval. See approval.md.
+        pub approval: ApprovalPolicy = "" => block, user "--approval-mode";
+        /// Limits of time and memory. See limits.md.
+        pub limits: Limits = "" => block;
+        /// Permissions of tools. Each is `all`, `none`, a list, or `{allow: …, deny: […]}`. See
+        /// permissions.md.
+        pub permissions: PermissionProfile = "" => block;
+        /// Kodelet's own block: an invalid key or value in it is a warning. See below.
+        pub custom_tools: CustomTools = "" => foreign;
+        /// ikigai's tools.
+        pub ikigai: Ikigai = "" => block, user "HAFT_IKIGAI_PROJECT";
+        /// aynd's plugin files and built-in tools. See plugins.md.
+        pub aynd: Aynd = "" => block;
+        /// Settings of a server. See serve.md and rest.md.
+        // They decide who can run tools on this machine.
+        pub serve: Serve = "" => block, user "the flags of `haft serve`";
+        /// Settings for MCP clients. See mcp.md.
+        pub mcp: Mcp = "" => block;
+        /// Settings of agent sessions. See sessions.md.
+        // They decide which program is started with the user's rights.
+        pub sessions: Sessions = "" => block, user "--config";
+        /// The log of calls. See log.md.
+        // A project must not be able to hide what its tools do.
+        pub log: LogSettings = "" => block, user "--config";
+        /// The user's configuration file. Default: `~/.config/haft/config.yaml`, or `haft` in
+        /// `$XDG_CONFIG_HOME`.
+        pub config_file as "": PathBuf = "" => path, env "HAFT_CONFIG";
+        /// Directory for data that must be kept: trust, the audit log. Default:
+        /// `~/.local/state/haft`, or `haft` in `$XDG_STATE_HOME`.
+        pub state_dir as "": PathBuf = "" => path, env "HAFT_STATE_DIR";
+        /// Directory for data that haft can make again. Default: `~/.cache/haft`, or `haft` in
+        /// `$XDG_CACHE_HOME`.
+        pub cache_dir as "": PathBuf = "" => path, env "HAFT_CACHE_DIR";
+        /// Load every module again to see what it offers, and cache nothing.
+        pub use_cache as "": bool = "false" => negated, env "HAFT_NO_CACHE";
+        computed {
+            /// The project's directory, absolute.
+            pub cwd: PathBuf,
+            /// The user's home directory; `/nonexistent` if the user has none.
+            pub home: PathBuf,
+            /// Directories of the systems whose tools haft runs.
+            pub roots: Roots,
+            /// Directory for the files by which the user's processes find a running server. Other
+            /// users cannot read it.
+            pub runtime_dir: PathBuf,
+            /// The system's folder for temporary files.
+            pub temp_dir: PathBuf,
+            /// The entries of `configured_paths` that the project's own configuration names.
+            pub project_paths: Vec<String>,
+            /// State of the project's own configuration file.
+            pub project_file: FileUse,
+            /// Names that tools cannot take.
+            pub built_in_tool_names: Vec<String>,
+            /// Do not run the tools of the project, not even trusted ones.
+            pub distrust_project: bool,
+            /// Ids of the only providers that are used; `None`: all of them.
+            pub only_providers: Option<Vec<String>>,
+            /// Narrower permissions and limits of the project's configuration for its own tools.
+            pub narrowing: Narrowing,
+            /// Problems with settings that are not used because they are invalid.
+            pub problems: Vec<Problem>,
+            /// Command line of the user's editor, if it is set.
+            pub editor: Option<String>,
+            /// Words of the command that opens a page. Its address is added or put in place of
+            /// `%s`. `None` if pages cannot be shown.
+            pub browser: Option<Vec<String>>,
+            /// Capabilities of the user's terminal, if haft has one.
+            pub screen: Screen,
+            /// The folder of YAML shell tools whose names precede those of the other folders.
+            pub cycod_first: Option<PathBuf>,
+            /// Paths of the user's settings of coding agents.
+            pub agents: Agents,
+            /// The layers that set a setting, the strongest first, with their values. By dotted
+            /// key, or by variable if there is no key.
+            sources: BTreeMap<String, Vec<(SettingSource, String)>>,
         }
     }
 }
 
+impl Settings for ApprovalPolicy {
+    fn unset() -> Self {
+        ApprovalPolicy::default()
+    }
+
+    fn fields(&mut self) -> Vec<Field<'_>> {
+        declare::fields!(self {
+            /// Mode for tools without a rule: `always-ask`, `write`, `yolo`.
+            mode = "yolo", env "HAFT_APPROVAL_MODE";
+            /// Rules by tool name: `allow`, `deny`, `prompt`.
+            tools = "" => map;
+            /// Tiers by tool name: `read`, `write`, `exec`. They outweigh what the tool says.
+            tiers = "" => map;
+            /// Tools that run without a question, by tag or name: `tool:read`.
+            approve = "" => joined, env "HAFT_AUTO_APPROVE";
+            /// Tools that are refused, whatever approves them.
+            deny = "" => joined, env "HAFT_AUTO_DENY";
+        })
+    }
+}
+
+impl Settings for PermissionProfile {
+    fn unset() -> Self {
+        PermissionProfile::default()
+    }
+
+    #[rustfmt::skip]
+    fn fields(&mut self) -> Vec<Field<'_>> {
+        use PermissionKind as Kind;
+        let sources = Rc::new(RefCell::new(&mut self.sources));
+        let field = |kind: Kind, about, slot| {
+            let sources = Rc::clone(&sources);
+            let default = if kind == Kind::Ffi { "none" } else { "all" };
+            let slot = declare::permission(slot, move |source| {
+                sources.borrow_mut().insert(kind, vec![source]);
+            });
+            Field::new(kind.as_str(), about, default, slot)
+        };
+        vec![
+            field(Kind::Read, "Paths that may be read.", &mut self.read),
+            field(Kind::Write, "Paths that may be written.", &mut self.write),
+            field(Kind::Net, "Hosts that may be connected to, as `name` or `name:port`.", &mut self.net),
+            field(Kind::Env, "Environment variables that may be read.", &mut self.env),
+            field(Kind::Run, "Programs that may be started.", &mut self.run),
+            field(Kind::Sys, "Facts about the system that may be queried.", &mut self.sys),
+            field(Kind::Ffi, "Native libraries and addons that may be loaded.", &mut self.ffi),
+            field(Kind::Import, "Hosts that modules may be imported from.", &mut self.import),
+        ]
+    }
+}
+
 /// State of a configuration file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileUse {
     /// The file does not exist.
+    #[default]
     Absent,
     /// The file exists, but is not used because it is not trusted.
     Ignored,
     /// The file is used.
     Used,
-}
-
-/// Limits of time and memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum duration of a call; `None`: no limit.
-    pub call_timeout: Option<Duration>,
-    /// Maximum time to load a tool file.
-    pub load_timeout: Duration,
-    /// Grace period: the time from the polite stop to the forced one.
-    pub grace: Duration,
-    /// Maximum JavaScript memory of one isolate, in MiB.
-    pub heap_mb: u32,
-    /// Maximum number of isolates for tools that get in each other's way; 1: all share one.
-    pub isolates: u32,
-    /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
-    pub spill_kb: u32,
-    /// True if a program that a module started with `detached: true` and `unref()` outlives the
-    /// host.
-    pub keep_detached: bool,
-}
-
-impl Limits {
-    /// Returns the largest possible limits.
-    fn largest() -> Limits {
-        Limits {
-            call_timeout: None,
-            load_timeout: Duration::MAX,
-            grace: Duration::MAX,
-            heap_mb: u32::MAX,
-            isolates: u32::MAX,
-            spill_kb: 0,
-            keep_detached: true,
-        }
-    }
-
-    /// Returns the limits with the project's values for those that all tools of a host share.
-    #[must_use]
-    fn shared_with(self, project: &Limits) -> Limits {
-        let narrowed = self.narrowed(project);
-        Limits {
-            isolates: narrowed.isolates,
-            spill_kb: narrowed.spill_kb,
-            keep_detached: narrowed.keep_detached,
-            ..self
-        }
-    }
-
-    /// Returns the smaller of both values for each limit.
-    #[must_use]
-    fn narrowed(&self, other: &Limits) -> Limits {
-        let timeouts = [self.call_timeout, other.call_timeout];
-        let spills = [self.spill_kb, other.spill_kb];
-        Limits {
-            call_timeout: timeouts.into_iter().flatten().min(),
-            load_timeout: self.load_timeout.min(other.load_timeout),
-            grace: self.grace.min(other.grace),
-            heap_mb: self.heap_mb.min(other.heap_mb),
-            isolates: self.isolates.min(other.isolates),
-            // 0 means unlimited.
-            spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
-            keep_detached: self.keep_detached && other.keep_detached,
-        }
-    }
-}
-
-/// Returns the number of isolates that can compute at once, at most [`MAX_ISOLATES`].
-fn one_for_each_core() -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores.min(MAX_ISOLATES)).unwrap_or(1)
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            // A build or a test run may take an hour, and the caller can cancel it.
-            call_timeout: None,
-            load_timeout: LOAD_TIMEOUT,
-            grace: GRACE,
-            heap_mb: HEAP_MB,
-            isolates: one_for_each_core(),
-            spill_kb: SPILL_KB,
-            keep_detached: true,
-        }
-    }
 }
 
 impl Config {
@@ -385,37 +289,62 @@ impl Config {
     /// # Errors
     /// As [`Config::resolve`].
     pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
-        Config::decide(flags, env, grants::allows)
-    }
-
-    /// Resolves the configuration. The project's own file is used if the user trusts the project,
-    /// or if `trusts` returns true for exactly its text.
-    fn decide(
-        flags: Flags,
-        env: &Env,
-        trusts: impl FnOnce(&ProjectFile<'_>) -> bool,
-    ) -> Result<Config, Error> {
         let home = env.home.clone().unwrap_or_else(|| NO_HOME.into());
         let cwd = working_directory(&flags, env)?;
         let config_home = base_directory(&env.xdg_config_home, &home, ".config");
-
-        let from_env = ConfigLayer::from_env(env)?;
-        let user_file = match flags.config.as_deref().or(from_env.config.as_deref()) {
-            Some(given) => file::given(&started_in(env, &cwd).join(given), &home)?,
-            None => file::user(&config_home.join("haft/config.yaml"), &home)?,
-        };
-        let distrust_project = flags.distrust_project;
-        let says_trust = from_env.trust_project.or(user_file.trust_project);
-        let trust_project =
-            !distrust_project && (flags.trust_project || says_trust.unwrap_or(false));
-        // The project's file must not move them, because its grant is stored there.
         let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
-        let state_dir = from_env
-            .state_dir
-            .clone()
-            .unwrap_or_else(|| state_home.join("haft"));
+        let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
+        let started_in = env.current_dir.as_deref().unwrap_or(&cwd);
+        let variables = Origin {
+            file: None,
+            base: started_in,
+            home: &home,
+        };
+        let mut config = Config {
+            config_file: config_home.join("haft/config.yaml"),
+            state_dir: state_home.join("haft"),
+            cache_dir: cache_home.join("haft"),
+            ..declare::defaults(&variables)
+        };
+
+        // The variables are stronger than the project's file, but say where the other files are.
+        let mut early = config.clone();
+        early.read_variables(env, &variables)?;
+        let is_given = flags.config.is_some() || early.sources.contains_key("HAFT_CONFIG");
+        let given = flags.config.as_ref().map(|given| started_in.join(given));
+        config.config_file = given.unwrap_or(early.config_file);
+
+        let mut roots = Roots::locate(env, &home, &cwd, config_home);
+        omp::read(&roots, &mut config);
+        let user_file = config.config_file.clone();
+        match file::text(&user_file)? {
+            Some(text) => {
+                let base = user_file.parent().unwrap_or(&user_file);
+                let origin = Origin {
+                    file: Some(&user_file),
+                    base,
+                    home: &home,
+                };
+                let written = file::read(&mut config, &text, &origin, false)?;
+                config.take(written, &user_file);
+            }
+            None if is_given => {
+                let user_file = user_file.display();
+                let text = format!("the configuration file {user_file} does not exist");
+                return Err(Error::new(ErrorKind::Usage, text)
+                    .with_hint("create it, or leave out --config and HAFT_CONFIG"));
+            }
+            None => {}
+        }
+
+        let says_trust = if early.sources.contains_key("trust_project") {
+            early.trust_project
+        } else {
+            config.trust_project
+        };
+        let trust_project = !flags.distrust_project && (flags.trust_project || says_trust);
         let project_path = cwd.join(PROJECT_FILE);
-        let project_text = match file::project_text(&project_path) {
+        let project_text = match file::text(&project_path) {
             // An unreadable file is an error only if it would be used.
             Err(error) if trust_project => return Err(error),
             Err(_) => Some(None),
@@ -423,110 +352,149 @@ impl Config {
         };
         let is_used = |text: &str| {
             trust_project
-                || !distrust_project
-                    && trusts(&ProjectFile {
-                        state_dir: &state_dir,
+                || !flags.distrust_project
+                    && grants::allows(&ProjectFile {
+                        // The project's file must not move it, because its grant is stored there.
+                        state_dir: &early.state_dir,
                         home: &home,
                         project: &cwd,
                         text,
                     })
         };
-        let (mut from_project, project_file) = match project_text {
-            None => (ConfigLayer::default(), FileUse::Absent),
+        config.project_file = match project_text {
+            None => FileUse::Absent,
             Some(Some(text)) if is_used(&text) => {
-                let written = file::project(&project_path, &text, &home)?;
-                (written, FileUse::Used)
+                config.read_project(&project_path, &text, &home)?;
+                FileUse::Used
             }
-            Some(_) => (ConfigLayer::default(), FileUse::Ignored),
-        };
-        let project_paths = from_project.tools.clone();
-        // Its permissions and limits never widen those of any tool.
-        let narrowing = Narrowing {
-            permissions: std::mem::take(&mut from_project.permissions).resolve(
-                PermissionProfile::everything(),
-                &cwd,
-                &home,
-            ),
-            limits: std::mem::take(&mut from_project.limits).resolve_within(Limits::largest())?,
-            custom_tools: from_project.custom_tools.take_bounds(),
+            Some(_) => FileUse::Ignored,
         };
 
-        let cycod_global = from_env
-            .cycod_global_dir
-            .clone()
-            .or_else(|| user_file.cycod_global_dir.clone());
-        let agents = Agents::locate(env, &home, &config_home);
-        let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
-        let cycod_first = flags.cycod_first.clone();
-        let by_name = flags.by_name;
-        let mut written = ConfigLayer::from_flags(flags, started_in(env, &cwd));
-        for lower in [from_env, from_project, user_file, omp::user(&roots)] {
-            written.merge_from(lower);
-        }
-        let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
+        config.read_variables(env, &variables)?;
+        config.distrust_project = flags.distrust_project;
+        flags::apply(flags, &mut config, started_in);
+        config.trust_project = trust_project;
+
+        roots.cycod_global.clone_from(&config.cycod_global_dir);
+        config.agents = Agents::locate(env, &home, &roots.config_home);
+        config.roots = roots;
+        config.runtime_dir = runtime_directory(env, &config.state_dir);
+        config.temp_dir = base_directory(&env.tmpdir, Path::new("/"), "tmp");
+        config.limits.check()?;
+        config.limits = config.limits.shared_with(&config.narrowing.limits);
+        anchor(&mut config.permissions, &cwd, &home);
+        let has_local_dir = config.sources.contains_key("custom_tools.local_dir");
+        let custom_tools = &mut config.custom_tools;
+        custom_tools.local_dir = paths::resolve(&cwd, &custom_tools.local_dir);
+        custom_tools.dot_local_dir = (!has_local_dir).then(|| cwd.join(".kodelet/tools"));
+        let user_home = env.home.as_deref();
+        config
+            .ikigai
+            .locate(env.program.as_deref(), user_home, &cwd);
+        config.sessions.complete(env)?;
+        config.editor.clone_from(&env.editor);
+        config.browser = browser(env);
+        config.screen = terminal::screen(env);
         Ok(Config {
-            roots,
-            runtime_dir: runtime_directory(env, &state_dir),
-            state_dir,
-            cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
-            use_cache: !written.no_cache.unwrap_or(false),
-            temp_dir: base_directory(&env.tmpdir, Path::new("/"), "tmp"),
-            configured_paths: written.tools,
-            project_paths,
-            project_file,
-            built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
-            trust_project,
-            distrust_project,
-            system_tools: written.system_tools.unwrap_or(false),
-            rename: written.rename,
-            toolsets: written.toolsets,
-            disabled_extensions: written.disabled_extensions,
-            disabled_providers: written.disabled_providers,
-            only_providers: None,
-            approval: ApprovalPolicy {
-                is_chosen: written.approval_mode.is_some()
-                    || by_name && written.auto_approve.is_empty(),
-                mode: written.approval_mode.unwrap_or_default(),
-                tools: written.approval_rules,
-                approve: written.auto_approve,
-                deny: written.auto_deny,
-                tiers: written.approval_tiers,
-                max_tier: None,
-            },
-            limits: written.limits.resolve()?.shared_with(&narrowing.limits),
-            permissions: written
-                .permissions
-                .resolve(PermissionProfile::default(), &cwd, &home),
-            narrowing,
-            container_image: written
-                .container_image
-                .unwrap_or_else(|| CONTAINER_IMAGE.to_owned()),
-            custom_tools: written.custom_tools.resolve(&home, &cwd),
-            ikigai: written
-                .ikigai
-                .resolve(env.program.as_deref(), env.home.as_deref(), &cwd),
-            problems: written.problems,
-            aynd: written
-                .aynd
-                .resolve(&home, written.serve.with_builtin_tools),
-            editor: env.editor.clone(),
-            browser: browser(env),
-            screen: terminal::screen(env),
-            cycod_first,
-            serve: written.serve.resolve(),
-            mcp: written.mcp.resolve()?,
-            agents,
-            sessions: written.sessions.unwrap_or_default().resolve(env)?,
-            log: written.log.unwrap_or_default().resolve()?,
             cwd,
             home,
+            ..config
         })
+    }
+
+    /// Reads the file of a trusted project. Its permissions and limits never widen those of any
+    /// tool: they narrow those of its own tools.
+    fn read_project(&mut self, path: &Path, text: &str, home: &Path) -> Result<(), Error> {
+        let user = self.clone();
+        let widest = Narrowing::default();
+        self.permissions = widest.permissions;
+        self.limits = widest.limits;
+        self.custom_tools.set_bounds(&widest.custom_tools);
+        self.configured_paths.clear();
+
+        // Its relative paths start at the project.
+        let base = path.parent().and_then(Path::parent).unwrap_or(path);
+        let origin = Origin {
+            file: Some(path),
+            base,
+            home,
+        };
+        let mut written = file::read(self, text, &origin, true)?;
+        self.limits.check()?;
+        anchor(&mut self.permissions, base, home);
+        self.narrowing = Narrowing {
+            permissions: mem::replace(&mut self.permissions, user.permissions),
+            limits: mem::replace(&mut self.limits, user.limits),
+            custom_tools: self.custom_tools.clone(),
+        };
+        self.custom_tools.set_bounds(&user.custom_tools);
+        // A project cannot turn tools on.
+        self.custom_tools.enabled &= user.custom_tools.enabled;
+        self.custom_tools.global_dir_is_projects = written.has("custom_tools.global_dir");
+        // The user's sets replace the project's, so that a project cannot widen them.
+        self.toolsets.extend(user.toolsets);
+        self.project_paths.clone_from(&self.configured_paths);
+        self.configured_paths.extend(user.configured_paths);
+        // Bounds are not values of the settings.
+        written.values.retain(|(key, ..)| !is_bound(key));
+        self.take(written, path);
+        Ok(())
+    }
+
+    /// Sets what the variables of the environment set.
+    fn read_variables(&mut self, env: &Env, origin: &Origin<'_>) -> Result<(), Error> {
+        let mut set = Vec::new();
+        reference::each_variable(self.fields(), "", &mut |key, name, slot| {
+            let Some(value) = env.variable(name) else {
+                return Ok(());
+            };
+            slot.set_text(&value, origin).map_err(|problem| {
+                Error::new(ErrorKind::Usage, format!("{name}: {problem}"))
+                    .with_hint(format!("correct or unset the variable {name}"))
+            })?;
+            set.push((key.to_owned(), name, value));
+            Ok(())
+        })?;
+        for (key, name, value) in set {
+            self.record(&key, SettingSource::Variable(name), Some(value));
+        }
+        Ok(())
+    }
+
+    /// Records what a file sets.
+    fn take(&mut self, written: file::Written, file: &Path) {
+        self.problems.extend(written.problems);
+        for (key, value, line) in written.values {
+            let file = file.to_owned();
+            self.record(&key, SettingSource::File { file, line }, Some(value));
+        }
+    }
+
+    /// Records the value that a layer sets, if it sets one. It is stronger than the layers before.
+    fn record(&mut self, key: &str, source: SettingSource, value: Option<String>) {
+        if let Some(value) = value {
+            let sources = self.sources.entry(key.to_owned()).or_default();
+            sources.insert(0, (source, value));
+        }
     }
 }
 
-/// Returns the directory at which relative paths of flags start.
-fn started_in<'a>(env: &'a Env, cwd: &'a Path) -> &'a Path {
-    env.current_dir.as_deref().unwrap_or(cwd)
+/// Returns true for a setting that a project's file only narrows.
+fn is_bound(key: &str) -> bool {
+    let is_place = key.ends_with("_dir") || key.ends_with(".enabled");
+    match key.split('.').next() {
+        Some("limits" | "permissions") => true,
+        Some("custom_tools") => !is_place,
+        _ => false,
+    }
+}
+
+/// Makes the paths of permissions absolute. Relative ones start at `base`.
+fn anchor(permissions: &mut PermissionProfile, base: &Path, home: &Path) {
+    permissions.anchor(|entry| match paths::expand(entry, home) {
+        Ok(path) => paths::resolve(base, &path).display().to_string(),
+        Err(_) => entry.to_owned(),
+    });
 }
 
 fn working_directory(flags: &Flags, env: &Env) -> Result<PathBuf, Error> {

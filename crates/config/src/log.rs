@@ -5,29 +5,32 @@
 use std::str::FromStr;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
 
-use haft_tool::error::{Error, ErrorKind};
+use super::declare::{self, Form, Slot, default_settings, settings, values, whole};
 
-/// Default size of a file: about fifteen thousand calls.
-const MAX_SIZE: u64 = 10 << 20;
 /// Minimum size of a file. A smaller one would be rotated with nearly every line.
 const MIN_SIZE: u64 = 4 << 10;
-/// Default number of rotated files: with the current one about 110 MB.
-const KEEP: u32 = 10;
 
-/// Settings of the log of calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogSettings {
-    /// True if the `haft` program keeps a log. Programs that embed haft decide for themselves.
-    pub enabled: bool,
-    /// Maximum size of a file, in bytes. A file that would be longer is rotated.
-    pub max_size: u64,
-    /// Number of rotated files that are kept.
-    pub keep: u32,
-    /// Form in which arguments are recorded.
-    pub arguments: LoggedArguments,
+settings! {
+    /// Settings of the log of calls.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct LogSettings {
+        /// True if the `haft` program keeps a log. Programs that embed haft decide for themselves.
+        pub enabled: bool = "true";
+        /// Maximum size of a file, like `512KB`, `10MB`, `1GB`. A file that would be longer is
+        /// rotated.
+        // About fifteen thousand calls.
+        pub max_size: u64 = "10MB" => size;
+        /// Number of rotated files that are kept.
+        // With the current one about 110 MB.
+        pub keep: u32 = "10" => whole(0..=u64::from(u32::MAX), "");
+        /// Form in which arguments are recorded: `none`, `digest` (their hash and length), `full`.
+        pub arguments: LoggedArguments = "digest";
+    }
 }
+default_settings!(LogSettings);
 
 /// Form in which the log records arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -42,52 +45,18 @@ pub enum LoggedArguments {
     Full,
 }
 
-impl Default for LogSettings {
-    fn default() -> Self {
-        LogSettings {
-            enabled: true,
-            max_size: MAX_SIZE,
-            keep: KEEP,
-            arguments: LoggedArguments::default(),
-        }
-    }
+values! {
+    LoggedArguments: Form::Word(&["none", "digest", "full"]), |text: &str| {
+        let word: StrDeserializer<'_, Error> = text.into_deserializer();
+        LoggedArguments::deserialize(word).map_err(|error| error.to_string())
+    };
 }
 
-/// The settings as the user's file has them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct LogLayer {
-    enabled: Option<bool>,
-    #[serde(deserialize_with = "size")]
-    max_size: Option<u64>,
-    keep: Option<u32>,
-    arguments: Option<LoggedArguments>,
-}
-
-impl LogLayer {
-    pub(super) fn resolve(self) -> Result<LogSettings, Error> {
-        let default = LogSettings::default();
-        let settings = LogSettings {
-            enabled: self.enabled.unwrap_or(default.enabled),
-            max_size: self.max_size.unwrap_or(default.max_size),
-            keep: self.keep.unwrap_or(default.keep),
-            arguments: self.arguments.unwrap_or(default.arguments),
-        };
-        if settings.max_size < MIN_SIZE {
-            Err(
-                Error::new(ErrorKind::Usage, "log.max_size: less than 4KB is too small")
-                    .with_hint("write it like 10MB; `enabled: false` turns the log off"),
-            )
-        } else {
-            Ok(settings)
-        }
-    }
-}
-
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| parse_size(&text).map_err(D::Error::custom))
-        .transpose()
+fn size(slot: &mut u64) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match parse_size(text)? {
+        size if size < MIN_SIZE => Err("less than 4KB is too small".to_owned()),
+        size => Ok(size),
+    })
 }
 
 /// Parses `512KB`, `10MB`, `1GB`, in powers of 1024.

@@ -3,26 +3,12 @@
 //! They affect only the wording and form of answers, so a trusted project's file may set them, too.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use globset::{Glob, GlobMatcher};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
 
-use super::{Env, layers, parse_duration};
+use super::declare::{self, Form, Slot, default_settings, patterns, settings, values, whole};
+use super::parse_duration;
 use haft_tool::TaskMode;
-use haft_tool::error::{Error, ErrorKind};
-
-/// Default time after which a call becomes a task. It is below the time after which Claude Code
-/// moves a call to the background (120 s) and Codex gives up.
-const TASK_AFTER: Duration = Duration::from_secs(60);
-
-/// Default limit of text for Codex, in KiB. Codex cuts results to 12,000 characters if it does not
-/// know the model, and writes them with escapes.
-const CODEX_SPILL_KB: u32 = 10;
-
-/// Range of `max_result_chars`: Claude Code accepts at most 500,000.
-const RESULT_CHARS: std::ops::RangeInclusive<u32> = 1_000..=500_000;
 
 /// Condition under which a result carries `structuredContent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,60 +22,64 @@ pub enum Structured {
     Never,
 }
 
-/// Settings for MCP clients besides the tools themselves.
-#[derive(Clone, Debug)]
-pub struct Mcp {
-    /// Condition under which a result carries `structuredContent`.
-    pub structured: Structured,
-    /// Condition under which a call becomes a task, for tools that do not set it.
-    pub task_after: TaskMode,
-    /// Instructions for models. `None`: they are made from the tools. Empty: there are none.
-    pub instructions: Option<String>,
-    /// True if definitions are to be loaded from the start, for tools that do not set it. `None`:
-    /// only if there are few.
-    pub always_load: Option<bool>,
-    /// Maximum text of a result in KiB if the client is Codex; more goes to a file. 0: the limit
-    /// for all clients.
-    pub codex_spill_kb: u32,
-    /// Settings by pattern, from the weakest pattern to the strongest.
-    tools: Vec<(GlobMatcher, McpToolSettings)>,
+settings! {
+    /// Settings for MCP clients besides the tools themselves.
+    #[derive(Clone, Debug)]
+    pub struct Mcp {
+        /// Condition under which a result carries `structuredContent`: `declared`, `always`,
+        /// `never`.
+        pub structured: Structured = "declared", env "HAFT_MCP_STRUCTURED";
+        /// Time after which a call becomes a task, for tools that do not set it; or `always`,
+        /// `never`.
+        // Below the time after which Claude Code moves a call to the background (120 s) and Codex
+        // gives up.
+        pub task_after: TaskMode = "60s", env "HAFT_MCP_TASK_AFTER";
+        /// Instructions for models, at most 2,000 characters; empty: there are none. Default: made
+        /// from the tools.
+        pub instructions: Option<String> = "", env "HAFT_MCP_INSTRUCTIONS";
+        /// True if clients load definitions from the start, for tools that do not set it. Default:
+        /// only if at most 10 tools are offered.
+        pub always_load: Option<bool> = "", env "HAFT_MCP_ALWAYS_LOAD";
+        /// Maximum text of a result in KiB if the client is Codex; more goes to a file. 0: the
+        /// limit for all clients.
+        // Codex cuts results to 12,000 characters if it does not know the model, and writes them
+        // with escapes.
+        pub codex_spill_kb: u32 = "10" => whole(0..=u64::from(u32::MAX), " of KiB"),
+            env "HAFT_MCP_CODEX_SPILL_KB";
+        /// Settings for the tools whose names match a pattern: `*`, `?`, `[abc]`, `{one,two}`. A
+        /// more specific pattern overrides a less specific one.
+        pub tools: BTreeMap<String, McpToolSettings> = "" => patterns;
+        computed {
+            /// Settings by pattern, from the weakest pattern to the strongest.
+            matchers: Vec<(GlobMatcher, McpToolSettings)>,
+        }
+    }
 }
 
-/// The settings as the command line or one layer has them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+settings! {
+    /// Settings for the tools whose names match a pattern.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct McpToolSettings {
+        /// Time after which a call becomes a task; or `always`, `never`.
+        pub task: Option<TaskMode> = "";
+        /// True if clients load the definition from the start.
+        pub always_load: Option<bool> = "";
+        /// Phrase by which a client's tool search should find the tool.
+        pub search_hint: Option<String> = "";
+        /// Maximum number of characters of a result; longer text goes to a file.
+        // Claude Code accepts at most 500,000.
+        pub max_result_chars: Option<u32> = "" => result_chars;
+    }
+}
+default_settings!(Mcp, McpToolSettings);
+
+/// The settings that the command line of `haft serve mcp` has.
+#[derive(Clone, Debug, Default)]
 pub struct McpFlags {
     /// Condition under which a result carries `structuredContent`.
-    #[serde(deserialize_with = "structured")]
     pub structured: Option<Structured>,
     /// Condition under which a call becomes a task.
-    #[serde(deserialize_with = "task")]
     pub task_after: Option<TaskMode>,
-    /// The instructions for models.
-    pub instructions: Option<String>,
-    /// True if definitions are to be loaded from the start.
-    pub always_load: Option<bool>,
-    /// The limit of text for Codex, in KiB.
-    pub codex_spill_kb: Option<u32>,
-    /// Settings for the tools whose names match a pattern.
-    #[serde(deserialize_with = "by_pattern")]
-    pub tools: BTreeMap<String, McpToolSettings>,
-}
-
-/// Settings for the tools whose names match a pattern.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct McpToolSettings {
-    /// Condition under which a call becomes a task.
-    #[serde(deserialize_with = "task")]
-    pub task: Option<TaskMode>,
-    /// True if the definition is to be loaded from the start.
-    pub always_load: Option<bool>,
-    /// Phrase by which a client's tool search should find the tool.
-    pub search_hint: Option<String>,
-    /// Maximum number of characters of a result; longer text goes to a file.
-    #[serde(deserialize_with = "result_chars")]
-    pub max_result_chars: Option<u32>,
 }
 
 impl Structured {
@@ -129,69 +119,25 @@ pub fn parse_task_mode(text: &str) -> Result<TaskMode, String> {
     }
 }
 
-impl McpFlags {
-    pub(super) fn from_env(env: &Env) -> Result<McpFlags, Error> {
-        let text = |name: &str| env.haft.get(name).map(String::as_str);
-        Ok(McpFlags {
-            structured: layers::parsed("MCP_STRUCTURED", text("MCP_STRUCTURED"), str::parse)?,
-            task_after: layers::parsed("MCP_TASK_AFTER", text("MCP_TASK_AFTER"), parse_task_mode)?,
-            instructions: text("MCP_INSTRUCTIONS").map(str::to_owned),
-            always_load: layers::parsed(
-                "MCP_ALWAYS_LOAD",
-                text("MCP_ALWAYS_LOAD"),
-                layers::yes_or_no,
-            )?,
-            codex_spill_kb: layers::parsed(
-                "MCP_CODEX_SPILL_KB",
-                text("MCP_CODEX_SPILL_KB"),
-                layers::kibibytes,
-            )?,
-            tools: BTreeMap::new(),
-        })
-    }
-
-    pub(super) fn merge_from(&mut self, lower: McpFlags) {
-        self.structured = self.structured.or(lower.structured);
-        self.task_after = self.task_after.or(lower.task_after);
-        self.instructions = self.instructions.take().or(lower.instructions);
-        self.always_load = self.always_load.or(lower.always_load);
-        self.codex_spill_kb = self.codex_spill_kb.or(lower.codex_spill_kb);
-        for (pattern, settings) in lower.tools {
-            self.tools.entry(pattern).or_default().merge_from(settings);
-        }
-    }
-
-    pub(super) fn resolve(self) -> Result<Mcp, Error> {
-        let mut tools = Vec::with_capacity(self.tools.len());
-        for (pattern, settings) in self.tools {
-            let matcher = matcher(&pattern).map_err(|problem| {
-                Error::new(ErrorKind::Usage, format!("mcp.tools: {problem}"))
-                    .with_hint("write a name with `*`, `?`, `[abc]` or `{one,two}` in it")
-            })?;
-            tools.push((strength(&pattern), matcher, settings));
-        }
-        // The sort is stable: of two equally strong patterns the later one in the alphabet wins.
-        tools.sort_by_key(|(strength, ..)| *strength);
-        Ok(Mcp {
-            structured: self.structured.unwrap_or_default(),
-            task_after: self.task_after.unwrap_or(TaskMode::After(TASK_AFTER)),
-            instructions: self.instructions,
-            always_load: self.always_load,
-            codex_spill_kb: self.codex_spill_kb.unwrap_or(CODEX_SPILL_KB),
-            tools: tools
-                .into_iter()
-                .map(|(_, matcher, settings)| (matcher, settings))
-                .collect(),
-        })
-    }
-}
-
 impl Mcp {
+    /// Sets what the flags set, and orders the patterns.
+    pub(super) fn apply(&mut self, flags: McpFlags) {
+        self.structured = flags.structured.unwrap_or(self.structured);
+        self.task_after = flags.task_after.unwrap_or(self.task_after);
+        let mut tools: Vec<_> = self.tools.iter().collect();
+        // The sort is stable: of two equally strong patterns the later one in the alphabet wins.
+        tools.sort_by_key(|(pattern, _)| strength(pattern));
+        self.matchers = tools
+            .into_iter()
+            .filter_map(|(pattern, settings)| Some((matcher(pattern).ok()?, settings.clone())))
+            .collect();
+    }
+
     /// Returns the settings for the tool of this name. A more specific pattern overrides a less
     /// specific one.
     pub fn for_tool(&self, name: &str) -> McpToolSettings {
         let mut settings = McpToolSettings::default();
-        let matching = self.tools.iter().rev();
+        let matching = self.matchers.iter().rev();
         for (_, own) in matching.filter(|(matcher, _)| matcher.is_match(name)) {
             settings.merge_from(own.clone());
         }
@@ -219,7 +165,8 @@ fn strength(pattern: &str) -> usize {
     }
 }
 
-fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+/// Parses a pattern of tool names.
+pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     match Glob::new(pattern) {
         Ok(glob) => Ok(glob.compile_matcher()),
         Err(error) => Err(format!(
@@ -229,36 +176,14 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     }
 }
 
-fn by_pattern<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, McpToolSettings>, D::Error> {
-    let tools = Option::<BTreeMap<String, McpToolSettings>>::deserialize(deserializer)?;
-    let tools = tools.unwrap_or_default();
-    for pattern in tools.keys() {
-        matcher(pattern).map_err(D::Error::custom)?;
-    }
-    Ok(tools)
+values! {
+    Structured: Form::Word(&["declared", "always", "never"]), str::parse;
+    TaskMode: Form::Text, parse_task_mode;
 }
 
-fn structured<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Structured>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(D::Error::custom))
-        .transpose()
-}
-
-fn task<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaskMode>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| parse_task_mode(&text).map_err(D::Error::custom))
-        .transpose()
-}
-
-fn result_chars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    match Option::<u32>::deserialize(deserializer)? {
-        Some(number) if !RESULT_CHARS.contains(&number) => Err(D::Error::custom(format!(
-            "`{number}` is not a number of characters from {} to {}",
-            RESULT_CHARS.start(),
-            RESULT_CHARS.end()
-        ))),
-        number => Ok(number),
-    }
+fn result_chars(slot: &mut Option<u32>) -> Slot<'_> {
+    let range = 1_000..=500_000;
+    declare::scalar(Form::Whole(range.clone()), slot, move |text| {
+        declare::whole_number(text, &range, " of characters").map(Some)
+    })
 }

@@ -7,11 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Env, paths};
 
-/// Directory of cycod's own host for tools of all users (spec cycod 2).
-const CYCOD_GLOBAL: &str = "/usr/local/share/cycod/tools";
-
 /// Directories of the systems whose tools haft runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     /// The name of oh-my-pi's folder, `.omp` unless `PI_CONFIG_DIR` says otherwise.
     pub omp_name: String,
@@ -34,14 +31,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    pub(super) fn locate(
-        env: &Env,
-        home: &Path,
-        cwd: &Path,
-        config_home: PathBuf,
-        cycod_global: Option<PathBuf>,
-    ) -> Roots {
-        let cycod_global = cycod_global.unwrap_or_else(|| CYCOD_GLOBAL.into());
+    pub(super) fn locate(env: &Env, home: &Path, cwd: &Path, config_home: PathBuf) -> Roots {
         let omp_name = env
             .pi_config_dir
             .clone()
@@ -78,7 +68,7 @@ impl Roots {
             claude,
             codex: home.join(".codex"),
             cycod_user: home.join(".cycod/tools"),
-            cycod_global,
+            cycod_global: PathBuf::new(),
             config_home,
             refused_profile,
         }

@@ -8,31 +8,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Env, parse_duration, paths};
-use haft_tool::error::{Error, ErrorKind};
+use super::declare::{Form, default_settings, joined, seconds, settings, values, whole};
+use super::paths;
 
 /// Default address. Only this machine can reach its loopback interface. The port spells "haft" on a
 /// phone.
 const LISTEN: &str = "127.0.0.1:4238";
-
-/// The default of [`Serve::body_mb`]: enough for a file or a photo in base64, not for a film.
-const BODY_MB: u32 = 16;
-
-/// The default of [`Serve::bodies_mb`]: sixteen of the largest requests.
-const BODIES_MB: u32 = 256;
-
-/// The default of [`Serve::body_timeout`].
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The default of [`Serve::connections`].
-const MAX_CONNECTIONS: u32 = 1024;
-
-/// The default of [`Serve::mcp_sessions`]: some 60 MB if each one is used.
-const MAX_MCP_SESSIONS: u32 = 1000;
-
-/// The default of [`Serve::mcp_session_idle`]. A session that is left open over lunch or over night
-/// is kept, because many clients do not start a new one by themselves.
-const MCP_SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
 
 /// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`,
 /// `unix:/run/haft.sock`, `unix`.
@@ -53,38 +34,50 @@ pub enum ListenAddress {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
-/// Settings of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Serve {
-    /// Address that it listens on.
-    pub listen: ListenAddress,
-    /// Token of the clients; `None`: the server makes a random one at its start.
-    pub token: Option<Token>,
-    /// True if a client needs no token.
-    pub no_token: bool,
-    /// True if others may use the server even though no token is needed.
-    pub allow_anyone: bool,
-    /// Further host names, in lower case, by which a request may address the server.
-    pub allowed_hosts: Vec<String>,
-    /// Origins whose web pages may use the server, besides its own.
-    pub allowed_origins: Vec<String>,
-    /// Maximum size of one request, in MiB.
-    pub body_mb: u32,
-    /// Maximum size of all requests together that are being received or answered, in MiB.
-    pub bodies_mb: u32,
-    /// Timeout for receiving the body of a request.
-    pub body_timeout: Duration,
-    /// Maximum number of connections at the same time.
-    pub connections: u32,
-    /// Maximum number of sessions of MCP clients up to 2025-11-25 at the same time.
-    pub mcp_sessions: u32,
-    /// Idle time after which such a session ends.
-    pub mcp_session_idle: Duration,
-    /// True if the tools' files are watched.
-    pub watch: bool,
+settings! {
+    /// Settings of a server.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Serve {
+        /// Address that the server listens on: `HOST:PORT`, `PORT`, `unix:/PATH` or `unix`.
+        pub listen: ListenAddress = LISTEN, env "HAFT_SERVE_LISTEN";
+        /// Token that clients must send. Default: the server makes a random one at its start.
+        pub token: Option<Token> = "", env "HAFT_SERVE_TOKEN";
+        /// Host names by which requests may address the server, besides localhost.
+        pub allowed_hosts as "allow_hosts": Vec<String> = "" => joined, env "HAFT_SERVE_HOSTS";
+        /// Origins whose web pages may use the server, besides its own.
+        pub allowed_origins as "allow_origins": Vec<String> = "" => joined,
+            env "HAFT_SERVE_ORIGINS";
+        /// Maximum size of one request, in MiB.
+        // Enough for a file or a photo in base64, not for a film.
+        pub body_mb: u32 = "16" => whole(1..=1024, " of MiB"), env "HAFT_SERVE_BODY_MB";
+        /// Maximum size of all requests together that are being received or answered, in MiB.
+        // Sixteen of the largest requests.
+        pub bodies_mb: u32 = "256" => whole(1..=65_536, " of MiB"), env "HAFT_SERVE_BODIES_MB";
+        /// Timeout for receiving the body of a request.
+        pub body_timeout: Duration = "1m" => seconds, env "HAFT_SERVE_BODY_TIMEOUT";
+        /// Maximum number of connections at the same time.
+        pub connections: u32 = "1024" => whole(1..=100_000, ""), env "HAFT_SERVE_CONNECTIONS";
+        /// Maximum number of sessions of MCP clients up to 2025-11-25 at the same time. See mcp.md.
+        // Some 60 MB if each one is used.
+        pub mcp_sessions: u32 = "1000" => whole(1..=100_000, ""), env "HAFT_SERVE_MCP_SESSIONS";
+        /// Idle time after which such a session ends.
+        // A session that is left open over lunch or over night is kept, because many clients do
+        // not start a new one by themselves.
+        pub mcp_session_idle: Duration = "12h" => seconds, env "HAFT_SERVE_MCP_SESSION_IDLE";
+        // Only flags set these, so that they are visible where the server is started.
+        computed {
+            /// True if a client needs no token.
+            pub no_token: bool,
+            /// True if others may use the server even though no token is needed.
+            pub allow_anyone: bool,
+            /// True if the tools' files are watched.
+            pub watch: bool,
+        }
+    }
 }
+default_settings!(Serve);
 
-/// The settings as the command line or one layer has them.
+/// The settings that the command line of `haft serve` has.
 #[derive(Clone, Debug, Default)]
 pub struct ServeFlags {
     /// Address that it listens on.
@@ -99,104 +92,37 @@ pub struct ServeFlags {
     pub allowed_hosts: Vec<String>,
     /// Origins whose web pages may use the server.
     pub allowed_origins: Vec<String>,
-    /// Maximum size of one request, in MiB.
-    pub body_mb: Option<u32>,
-    /// Maximum size of all requests together, in MiB.
-    pub bodies_mb: Option<u32>,
-    /// Timeout for receiving the body of a request.
-    pub body_timeout: Option<Duration>,
-    /// Maximum number of connections at the same time.
-    pub connections: Option<u32>,
-    /// Maximum number of sessions of MCP clients at the same time.
-    pub mcp_sessions: Option<u32>,
-    /// Idle time after which such a session ends.
-    pub mcp_session_idle: Option<Duration>,
     /// aynd's built-in tools are on by default.
     pub with_builtin_tools: bool,
     /// The tools' files are not watched.
     pub no_watch: bool,
 }
 
-impl ServeFlags {
-    pub(super) fn from_env(env: &Env) -> Result<ServeFlags, Error> {
-        let text = |name: &str| env.haft.get(name).map(String::as_str);
-        let list = |name: &str| -> Vec<String> {
-            let parts = text(name).unwrap_or_default().split(',').map(str::trim);
-            let parts = parts.filter(|part| !part.is_empty());
-            parts.map(str::to_owned).collect()
-        };
-        let wrong = |name: &str, problem: String| {
-            Error::new(ErrorKind::Usage, format!("HAFT_{name}: {problem}"))
-                .with_hint(format!("correct or unset the variable HAFT_{name}"))
-        };
-        let listen = text("SERVE_LISTEN").map(str::parse).transpose();
-        let token = text("SERVE_TOKEN").map(str::parse).transpose();
-        let body_mb = text("SERVE_BODY_MB").map(body_mb).transpose();
-        let bodies_mb = text("SERVE_BODIES_MB").map(bodies_mb).transpose();
-        let body_timeout = text("SERVE_BODY_TIMEOUT").map(some_time).transpose();
-        let connections = text("SERVE_CONNECTIONS").map(count).transpose();
-        let sessions = text("SERVE_MCP_SESSIONS").map(count).transpose();
-        let idle = text("SERVE_MCP_SESSION_IDLE").map(some_time).transpose();
-        Ok(ServeFlags {
-            listen: listen.map_err(|problem| wrong("SERVE_LISTEN", problem))?,
-            token: token.map_err(|problem| wrong("SERVE_TOKEN", problem))?,
-            no_token: false,
-            allow_anyone: false,
-            allowed_hosts: list("SERVE_HOSTS"),
-            allowed_origins: list("SERVE_ORIGINS"),
-            body_mb: body_mb.map_err(|problem| wrong("SERVE_BODY_MB", problem))?,
-            bodies_mb: bodies_mb.map_err(|problem| wrong("SERVE_BODIES_MB", problem))?,
-            body_timeout: body_timeout.map_err(|problem| wrong("SERVE_BODY_TIMEOUT", problem))?,
-            connections: connections.map_err(|problem| wrong("SERVE_CONNECTIONS", problem))?,
-            mcp_sessions: sessions.map_err(|problem| wrong("SERVE_MCP_SESSIONS", problem))?,
-            mcp_session_idle: idle.map_err(|problem| wrong("SERVE_MCP_SESSION_IDLE", problem))?,
-            with_builtin_tools: false,
-            no_watch: false,
-        })
-    }
-
-    pub(super) fn merge_from(&mut self, lower: ServeFlags) {
-        self.listen = self.listen.take().or(lower.listen);
-        self.token = self.token.take().or(lower.token);
-        self.allowed_hosts.extend(lower.allowed_hosts);
-        self.allowed_origins.extend(lower.allowed_origins);
-        self.body_mb = self.body_mb.or(lower.body_mb);
-        self.bodies_mb = self.bodies_mb.or(lower.bodies_mb);
-        self.body_timeout = self.body_timeout.or(lower.body_timeout);
-        self.connections = self.connections.or(lower.connections);
-        self.mcp_sessions = self.mcp_sessions.or(lower.mcp_sessions);
-        self.mcp_session_idle = self.mcp_session_idle.or(lower.mcp_session_idle);
-        self.with_builtin_tools |= lower.with_builtin_tools;
-        self.no_watch |= lower.no_watch;
-        self.no_token |= lower.no_token;
-        self.allow_anyone |= lower.allow_anyone;
-    }
-
-    pub(super) fn resolve(self) -> Serve {
-        let lower = |names: Vec<String>| {
-            let names = names.into_iter();
-            names.map(|name| name.to_ascii_lowercase()).collect()
-        };
-        Serve {
-            listen: self.listen.unwrap_or_default(),
-            token: self.token,
-            no_token: self.no_token,
-            allow_anyone: self.allow_anyone,
-            allowed_hosts: lower(self.allowed_hosts),
-            allowed_origins: lower(self.allowed_origins),
-            body_mb: self.body_mb.unwrap_or(BODY_MB),
-            // At least one request of the largest kind must be possible.
-            bodies_mb: self
-                .bodies_mb
-                .unwrap_or(BODIES_MB)
-                .max(self.body_mb.unwrap_or(BODY_MB)),
-            body_timeout: self.body_timeout.unwrap_or(BODY_TIMEOUT),
-            connections: self.connections.unwrap_or(MAX_CONNECTIONS),
-            mcp_sessions: self.mcp_sessions.unwrap_or(MAX_MCP_SESSIONS),
-            mcp_session_idle: self.mcp_session_idle.unwrap_or(MCP_SESSION_IDLE),
-            watch: !self.no_watch,
+impl Serve {
+    /// Sets what the flags set.
+    pub(super) fn apply(&mut self, flags: ServeFlags) {
+        self.listen = flags.listen.unwrap_or_else(|| self.listen.clone());
+        self.token = flags.token.or(self.token.take());
+        self.allowed_hosts.splice(0..0, flags.allowed_hosts);
+        self.allowed_origins.splice(0..0, flags.allowed_origins);
+        for name in self
+            .allowed_hosts
+            .iter_mut()
+            .chain(&mut self.allowed_origins)
+        {
+            name.make_ascii_lowercase();
         }
+        self.no_token = flags.no_token;
+        self.allow_anyone = flags.allow_anyone;
+        self.watch = !flags.no_watch;
+        // At least one request of the largest kind must be possible.
+        self.bodies_mb = self.bodies_mb.max(self.body_mb);
     }
+}
+
+values! {
+    ListenAddress: Form::Text, str::parse;
+    Token: Form::Secret, str::parse;
 }
 
 impl Default for ListenAddress {
@@ -329,40 +255,5 @@ impl FromStr for Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
-    }
-}
-
-pub(super) fn body_mb(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse();
-    match number {
-        Ok(number @ 1..=1024) => Ok(number),
-        _ => Err(format!("`{text}` is not a number of MiB from 1 to 1024")),
-    }
-}
-
-pub(super) fn bodies_mb(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse();
-    match number {
-        Ok(number @ 1..=65_536) => Ok(number),
-        _ => Err(format!("`{text}` is not a number of MiB from 1 to 65536")),
-    }
-}
-
-/// Parses the maximum number of connections or sessions of a server.
-pub(super) fn count(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse();
-    match number {
-        Ok(number @ 1..=100_000) => Ok(number),
-        _ => Err(format!("`{text}` is not a number from 1 to 100000")),
-    }
-}
-
-/// Parses a timeout of at least one second.
-pub(super) fn some_time(text: &str) -> Result<Duration, String> {
-    let time = parse_duration(text)?;
-    if time < Duration::from_secs(1) {
-        Err(format!("`{text}` is less than a second"))
-    } else {
-        Ok(time)
     }
 }

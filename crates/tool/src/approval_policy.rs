@@ -13,6 +13,12 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern(String);
 
+impl std::fmt::Display for ToolPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "tool:{}", self.0)
+    }
+}
+
 impl ToolPattern {
     /// Parses `tool:weather`, `tool:git-*`, `*` or `all`. The prefix `tool:` is optional.
     ///

@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 /// Rule for continuing a call as a background task, for clients that support tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskMode {
     /// Continue as a task as soon as the call starts.
     Always,
     /// Never continue as a task: the client waits for the result.
+    #[default]
     Never,
     /// Continue as a task once a request has waited this long for the result.
     After(Duration),

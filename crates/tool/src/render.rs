@@ -129,6 +129,12 @@ impl RenderOptions {
     }
 }
 
+impl Default for Screen {
+    fn default() -> Self {
+        Screen::PLAIN
+    }
+}
+
 impl Screen {
     /// A screen that shows only plain text.
     pub const PLAIN: Screen = Screen {

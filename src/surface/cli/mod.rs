@@ -13,6 +13,7 @@ mod call_input;
 mod call_pairs;
 mod call_session;
 mod completions;
+mod config;
 mod doctor;
 mod install;
 mod learn;
@@ -93,6 +94,7 @@ enum Command {
     Call(With<call::Args>),
     Repl(With<repl::Args>),
     Doctor(With<doctor::Args>),
+    Config(With<config::Args>),
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
     Trust(With<trust::Args>),
@@ -216,6 +218,7 @@ impl Command {
             Command::Tool(args) => args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
+            Command::Config(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
             Command::Rpc(c) => c.args.run(globals, out).await,
             Command::Serve(args) => args.run(globals, out).await,
@@ -235,6 +238,7 @@ impl Command {
             Command::Call(c) => &c.globals,
             Command::Repl(c) => &c.globals,
             Command::Doctor(c) => &c.globals,
+            Command::Config(c) => &c.globals,
             Command::Refresh(c) => &c.globals,
             Command::Watch(c) => &c.globals,
             Command::Trust(c) => &c.globals,
@@ -271,6 +275,7 @@ impl Command {
             | Command::Refresh(_)
             | Command::Repl(_)
             | Command::Test(_)
+            | Command::Config(_)
             | Command::New(_)
             | Command::Rpc(_)
             | Command::Serve(_)

@@ -1,0 +1,154 @@
+//! Limits of time and memory, and what a project's file takes away from its own tools.
+
+use std::time::Duration;
+
+use super::declare::{self, Form, Slot, default_settings, settings, whole};
+use super::{CustomTools, PermissionProfile, parse_duration};
+use haft_tool::error::{Error, ErrorKind};
+
+/// Maximum number of isolates by default. More would fill a machine with many cores with copies of
+/// the runtime.
+const MAX_ISOLATES: usize = 8;
+
+/// Minimum heap that boots the runtime and one zod module, in MiB.
+const LEAST_HEAP_MB: u32 = 32;
+
+const ANY: std::ops::RangeInclusive<u64> = 0..=u32::MAX as u64;
+
+settings! {
+    /// Limits of time and memory.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Limits {
+        /// Maximum duration of a call: `30s`, `500ms`, `1m30s`. `none`: no limit.
+        // A build or a test run may take an hour, and the caller can cancel it.
+        pub call_timeout: Option<Duration> = "none" => limit, env "HAFT_CALL_TIMEOUT";
+        /// Maximum time to load a tool file: to import a module and to run its factory.
+        // A cold import of a big npm tree needs seconds. A file that needs longer hangs, and
+        // oh-my-pi's own loader would hang with it.
+        pub load_timeout: Duration = "30s", env "HAFT_LOAD_TIMEOUT";
+        /// Grace period: the time from the polite stop of a call to the forced one.
+        // Time to close a file or kill a child politely. It is short enough that the user does not
+        // press Ctrl-C a second time.
+        pub grace: Duration = "2s", env "HAFT_GRACE";
+        /// Maximum JavaScript memory of one isolate, in MiB. See limits.md.
+        // Plenty for tools, and two runaway isolates still fit a small machine.
+        pub heap_mb: u32 = "512" => whole(ANY, " of MiB"), env "HAFT_HEAP_MB";
+        /// Maximum number of isolates for tools that get in each other's way; 1: all share one;
+        /// `auto`: one for each core, at most 8.
+        pub isolates: u32 = "auto" => isolates, env "HAFT_ISOLATES";
+        /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
+        // About 12,000 tokens. Claude Code puts results of more than 50,000 characters into a file
+        // of its own and shows 2 KB of them, so text and notice together stay below 48 KB.
+        pub spill_kb: u32 = "46" => whole(ANY, " of KiB"), env "HAFT_SPILL_KB";
+        /// True if a program that a module started with `detached: true` and `unref()` outlives
+        /// the host.
+        pub keep_detached: bool = "true", env "HAFT_KEEP_DETACHED";
+    }
+}
+default_settings!(Limits);
+
+/// Restrictions of a project's configuration for its own tools. It cannot extend their rights.
+#[derive(Clone, Debug)]
+pub struct Narrowing {
+    /// Maximum permissions.
+    pub permissions: PermissionProfile,
+    /// Maximum limits. A limit that the project does not mention has the largest value.
+    pub limits: Limits,
+    /// Maximum limits of its executables.
+    pub custom_tools: CustomTools,
+}
+
+impl Default for Narrowing {
+    /// Takes nothing away.
+    fn default() -> Self {
+        Narrowing {
+            permissions: PermissionProfile::everything(),
+            limits: Limits::largest(),
+            custom_tools: CustomTools::largest(),
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the largest possible limits.
+    pub(super) fn largest() -> Limits {
+        Limits {
+            call_timeout: None,
+            load_timeout: Duration::MAX,
+            grace: Duration::MAX,
+            heap_mb: u32::MAX,
+            isolates: u32::MAX,
+            spill_kb: 0,
+            keep_detached: true,
+        }
+    }
+
+    /// Returns the limits with the project's values for those that all tools of a host share.
+    #[must_use]
+    pub(super) fn shared_with(self, project: &Limits) -> Limits {
+        let narrowed = self.narrowed(project);
+        Limits {
+            isolates: narrowed.isolates,
+            spill_kb: narrowed.spill_kb,
+            keep_detached: narrowed.keep_detached,
+            ..self
+        }
+    }
+
+    /// Returns the smaller of both values for each limit.
+    #[must_use]
+    pub(super) fn narrowed(&self, other: &Limits) -> Limits {
+        let timeouts = [self.call_timeout, other.call_timeout];
+        let spills = [self.spill_kb, other.spill_kb];
+        Limits {
+            call_timeout: timeouts.into_iter().flatten().min(),
+            load_timeout: self.load_timeout.min(other.load_timeout),
+            grace: self.grace.min(other.grace),
+            heap_mb: self.heap_mb.min(other.heap_mb),
+            isolates: self.isolates.min(other.isolates),
+            // 0 means unlimited.
+            spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
+            keep_detached: self.keep_detached && other.keep_detached,
+        }
+    }
+
+    /// Fails if no tool could run within the limits.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.heap_mb < LEAST_HEAP_MB {
+            let text = format!(
+                "heap_mb {}: the runtime does not boot with so little memory",
+                self.heap_mb
+            );
+            let hint = format!(
+                "at least {LEAST_HEAP_MB}; {} is the default",
+                Limits::default().heap_mb
+            );
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+        if self.isolates == 0 {
+            let hint = "1 keeps all tools together; leave it out for one for each core";
+            let text = "isolates 0: no tool could run";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+        Ok(())
+    }
+}
+
+/// A duration, or `none` for no limit.
+fn limit(slot: &mut Option<Duration>) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match text.trim() {
+        "none" => Ok(None),
+        text => parse_duration(text).map(Some),
+    })
+}
+
+/// A number of isolates. `auto` is the number that can compute at once, at most [`MAX_ISOLATES`].
+fn isolates(slot: &mut u32) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match text.trim() {
+        "auto" => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(u32::try_from(cores.min(MAX_ISOLATES)).unwrap_or(1))
+        }
+        text => declare::whole_number(text, &ANY, ""),
+    })
+}
