@@ -59,6 +59,7 @@ mod agent_runs;
 mod agents;
 mod credentials;
 mod custom_tools;
+mod event_log;
 mod tool_files;
 mod tool_registry;
 mod tool_test;
@@ -70,11 +71,9 @@ mod telemetry;
 pub use config::{Config, Flags};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
-pub use host::{
-    CancelHandle, Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard,
-};
+pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard};
 pub use registry::{Catalog, Entry};
-pub use tool::{Block, Call, Event, Outcome, Problem, Severity, Tier, Tool};
+pub use tool::{Block, Call, Cancellation, Event, Outcome, Problem, Severity, Tier, Tool};
 
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
 pub mod approval {

@@ -42,7 +42,7 @@ pub use approval::{
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
-pub(crate) use cancellation::Cancellation;
+pub use cancellation::Cancellation;
 pub use change::CatalogChange;
 pub use definition::{ArgumentOrder, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;

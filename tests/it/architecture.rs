@@ -12,6 +12,8 @@ const EDGES: &[(&str, &[&str])] = &[
     // A separate program: it uses nothing of the library, so that V8 is not linked.
     ("system", &[]),
     ("atomic_file", &[]),
+    // The newest events of one source, for readers at any pace.
+    ("event_log", &[]),
     ("regular_files", &[]),
     ("owners", &[]),
     ("private_files", &["atomic_file"]),
@@ -124,6 +126,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "credentials",
             "provider_schema",
             "error",
+            "event_log",
             "host",
             "private_files",
             "process",
@@ -146,6 +149,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "provider_schema",
             "discover",
             "error",
+            "event_log",
             "host",
             "install",
             // The end of the program ends its children.

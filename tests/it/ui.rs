@@ -334,7 +334,7 @@ async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
     while withdrawn.recv().await.as_deref() != Some("Still there?") {}
 
     let running = call(&host, "c", "cancelled", json!({}));
-    let cancel = running.cancel_token();
+    let cancel = running.cancellation();
     let ended = tokio::spawn(running.outcome());
     silent
         .has_said(|said| said.iter().any(|line| line.contains("Go on?")))
@@ -380,12 +380,7 @@ async fn a_call_cannot_flood_its_user() {
     // Answered after the tool has asked everything: withdrawn questions make room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();
     assert_eq!(asked.await.expect("it runs").text(), "[]");
-    running.cancel_token().cancel();
-    while running
-        .next_event()
-        .await
-        .is_some_and(|event| !matches!(event, Event::Finished))
-    {}
+    running.cancellation().cancel();
     let text = running.outcome().await.expect("it runs").text();
     assert_eq!(text.matches("false").count(), MAX_QUESTIONS, "{text}");
     let refusal = "a call may have 16 open questions to the user; wait for an answer first";
