@@ -27,17 +27,17 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit;
-use crate::config::Config;
-use crate::discover::{Candidate, Places};
-use crate::engine::{self, Engine};
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 pub use builder::{HostBuilder, TrustPolicy};
 use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
+use haft_config::Config;
+use haft_discover::{Candidate, Places};
+use haft_engine::Engine;
+use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub use load_paths::Loaded;
 use load_state::LoadState;
@@ -243,7 +243,7 @@ impl Host {
 
     /// Returns the name and the version of the engine that runs the modules.
     pub fn engine_version() -> String {
-        engine::version()
+        haft_engine::version()
     }
 
     /// Returns the number of threads of the process that still run native code of killed tools. V8

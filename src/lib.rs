@@ -4,33 +4,25 @@
 //! Start with [`Host`]: create one from a [`Config`], read its [`Catalog`], and call a tool. An
 //! example with a tool of your own:
 //!
-//! ```ignore
+//! ```no_run,standalone_crate
 #![doc = include_str!("../tests/it/examples/custom_tool.rs")]
 //! ```
 
 #![deny(missing_docs)]
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some of it is used by the surfaces only"
+    )
+)]
 
-mod error;
-mod tool;
-
-mod atomic_file;
-mod owners;
-mod private_files;
-mod regular_files;
 mod transcript;
 
-mod engine;
-#[doc(hidden)]
-pub use engine::graph;
-#[doc(hidden)]
-pub mod process;
-
 /// Protects the embedding program from programs that tools start; see `docs/limits.md`.
-pub use process::harden as protect_process;
+pub use haft_process::harden as protect_process;
 
-pub mod config;
-#[doc(hidden)]
-pub mod discover;
 mod family;
 /// Quoting of values in shell scripts. For tests.
 #[doc(hidden)]
@@ -43,8 +35,6 @@ pub mod trust;
 
 mod registry;
 
-mod provider_schema;
-
 mod execute;
 
 pub mod audit;
@@ -53,31 +43,40 @@ mod watch;
 
 mod host;
 
-mod install;
-
-mod agent_runs;
-mod agents;
-mod credentials;
 mod custom_tools;
-mod event_log;
-mod tool_files;
 mod tool_registry;
+
+// The program, with its surfaces and what only they use.
+#[cfg(feature = "cli")]
+mod agent_runs;
+#[cfg(feature = "cli")]
+mod agents;
+#[cfg(feature = "cli")]
+mod credentials;
+#[cfg(feature = "cli")]
+mod event_log;
+#[cfg(feature = "cli")]
+mod install;
+#[cfg(feature = "cli")]
+mod surface;
+#[cfg(feature = "cli")]
+mod telemetry;
+#[cfg(feature = "cli")]
+mod tool_files;
+#[cfg(feature = "cli")]
 mod tool_test;
 
-pub mod render;
-mod surface;
-mod telemetry;
-
-pub use config::{Config, Flags};
-pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
+pub use haft_config::{Config, Flags};
+pub use haft_tool::{
+    Block, Call, Cancellation, Error, ErrorKind, Event, Outcome, Problem, Severity, Tier, Tool,
+};
 pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard};
 pub use registry::{Catalog, Entry};
-pub use tool::{Block, Call, Cancellation, Event, Outcome, Problem, Severity, Tier, Tool};
 
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
 pub mod approval {
-    pub use crate::tool::{
+    pub use haft_tool::{
         Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
         Decision, Rule, ToolPattern,
     };
@@ -85,15 +84,15 @@ pub mod approval {
 
 /// Parts of a call, for programs that run tools of a catalog by themselves.
 pub mod call {
-    pub use crate::tool::{
+    pub use haft_tool::{
         CallCtx, Contents, Gate, Link, Progress, Rejection, Runner, Stopped, Test, Updates,
     };
 }
 
 /// Description of a tool in a catalog, and changes of the catalog.
 pub mod catalog {
-    pub use crate::discover::{LookedAt, Verdict};
-    pub use crate::tool::{
+    pub use haft_discover::{LookedAt, Verdict};
+    pub use haft_tool::{
         ArgumentOrder, CatalogChange, ClientHints, Family, Level, ScanState, Source, TaskMode,
         ToolRef, TrustDomain,
     };
@@ -118,37 +117,66 @@ pub mod compat {
     }
 }
 
+/// Configuration of a host: what flags, variables and files say, resolved once.
+pub mod config {
+    pub use haft_config::{
+        Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
+        LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings, Narrowing, Permission,
+        PermissionKind, PermissionProfile, PermissionSource, Roots, Serve, ServeFlags, Sessions,
+        Structured, Token, parse_duration,
+    };
+}
+
+/// Rendering of calls and results as lines for a terminal.
+pub mod render {
+    pub use haft_render::{
+        Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen, safe_lines,
+    };
+}
+
 /// Lines that tools log.
 pub mod log {
-    pub use crate::tool::{LogLevel, LogLine, LogListener};
+    pub use haft_tool::{LogLevel, LogLine, LogListener};
 }
 
 /// Session (conversation) that calls belong to.
+///
+/// An agent that gives its conversation to tools:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/session.rs")]
+/// ```
 pub mod session {
-    pub use crate::tool::{Models, SessionEvent, SessionProvider, SessionView};
     pub use crate::transcript::SessionFile;
+    pub use haft_tool::{Models, SessionEvent, SessionProvider, SessionView};
 }
 
 /// User of a surface: the questions and notifications of tools, and their widgets.
+///
+/// A user interface of a program's own:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/user_interface.rs")]
+/// ```
 pub mod ui {
-    pub use crate::tool::{
+    pub use haft_tool::{
         Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification,
         NotificationFrom, Prompt, PromptOrigin, Question, TooManyQuestions, User, UserInterface,
         Widget, WidgetSurface,
     };
 }
 
-/// Schemas and reference of the tool formats, for editors and the documentation.
-#[doc(hidden)]
+/// Schemas and reference of the tool formats, for editors and documentation.
 pub mod formats {
     pub use crate::family::shell::{
         json_schema as shell_tool_schema, reference as shell_tool_reference,
     };
+    #[cfg(feature = "cli")]
     pub use crate::tool_test::json_schema as tool_test_schema;
 }
 
-/// Entry point of the `haft` program. For the binary only.
-#[doc(hidden)]
+/// Entry point of the `haft` program.
+#[cfg(feature = "cli")]
 pub mod program {
     use std::ffi::OsString;
     use std::process::ExitCode;
@@ -159,7 +187,7 @@ pub mod program {
         let mut arguments = arguments.into_iter().peekable();
         let own_name = arguments.next();
         if arguments.peek().is_some_and(|word| word == super::READER) {
-            return match crate::graph::serve_reader() {
+            return match haft_engine::graph::serve_reader() {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,
             };
@@ -181,18 +209,18 @@ const READER: &str = "__reader";
 /// parsed then, and a text that needs too much memory exhausts that of this process.
 pub fn use_reader(program: impl Into<std::path::PathBuf>) {
     let program = program.into();
-    graph::set_reader(Box::new(move || {
-        let started = process::Helper::start(&program, &["haft", READER]);
+    haft_engine::graph::set_reader(Box::new(move || {
+        let started = haft_process::Helper::start(&program, &["haft", READER]);
         let helper = started.inspect_err(|error| {
             tracing::warn!(%error, program = %program.display(), "no reader can be started");
         });
-        Some(Box::new(Reader(helper.ok()?)) as Box<dyn graph::Reader>)
+        Some(Box::new(Reader(helper.ok()?)) as Box<dyn haft_engine::graph::Reader>)
     }));
 }
 
-struct Reader(process::Helper);
+struct Reader(haft_process::Helper);
 
-impl graph::Reader for Reader {
+impl haft_engine::graph::Reader for Reader {
     fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
         let answer = self.0.ask(request);
         answer

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use haft::process::{End, Exit, Finished, Keep, Spawn};
+use haft_process::{End, Exit, Finished, Keep, Spawn};
 use tokio_util::sync::CancellationToken;
 
 const CALLS: u32 = 300;
@@ -65,7 +65,7 @@ fn bare_calls() -> Duration {
 /// Runs the smallest possible tool: it answers with its input.
 async fn call() {
     let spawn = Spawn {
-        stdin: haft::process::Stdin::Bytes(INPUT.to_vec()),
+        stdin: haft_process::Stdin::Bytes(INPUT.to_vec()),
         deadline: Some(Duration::from_secs(30)),
         ..Spawn::new("cat", [""; 0])
     };

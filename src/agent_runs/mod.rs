@@ -19,11 +19,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::credentials::random_id;
-use crate::error::Error;
 use crate::host::Host;
-use crate::tool::{Tier, Tool};
 pub(crate) use event::Happened;
 use event::SessionLog;
+use haft_tool::Error;
+use haft_tool::{Tier, Tool};
 use launch_plan::Order;
 
 /// Maximum number of ended sessions that are kept so that their events can still be read.

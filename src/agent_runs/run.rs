@@ -9,8 +9,8 @@ use super::State;
 use super::event::{Happened, Kind, SessionLog};
 use super::launch_plan::{Folder, Order};
 use super::stream::{AgentResult, Stream};
-use crate::error::{Error, ErrorKind};
-use crate::process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum number of lines of an agent's error output in a message.
 const MAX_LINES: usize = 20;

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::config::{LoggedArguments, Permission, PermissionProfile};
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Outcome as ToolOutcome, Stopped};
+use haft_config::{LoggedArguments, Permission, PermissionProfile};
+use haft_tool::{Block, Outcome as ToolOutcome, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum length of a name, in characters. Callers choose names, so longer ones are cut.
 const MAX_NAME_LEN: usize = 200;
@@ -387,7 +387,8 @@ pub(crate) fn outcome_of(ended: &Result<ToolOutcome, Error>) -> (Outcome, Option
             ErrorKind::Load => (Outcome::Refused, Some("load")),
             ErrorKind::Stopped(why) => (stopped(why), Some(why.as_str())),
             ErrorKind::IsolateLost => (Outcome::Failed, Some("isolate lost")),
-            ErrorKind::Internal => (Outcome::Failed, Some("internal")),
+            // `Internal`, and any kind without a row here.
+            _ => (Outcome::Failed, Some("internal")),
         },
     }
 }

@@ -30,8 +30,8 @@ pub(crate) use read::{Reader, Tail};
 pub(crate) use verify::{Finding, verify};
 pub(crate) use writer::{Ending, OpenCall, Origin, Place, flush_all, set_reporter};
 
-use crate::config::{Config, LoggedArguments};
-use crate::tool::{CallTrace, Problem};
+use haft_config::{Config, LoggedArguments};
+use haft_tool::{CallTrace, Problem};
 use writer::Writer;
 
 /// The folder below the state directory.

@@ -11,14 +11,14 @@ mod spill;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Error;
-use crate::tool::deadline::CallDeadline;
-use crate::tool::{
+use approval::Gatekeeper;
+use ask_user::Approvers;
+use haft_tool::Error;
+use haft_tool::deadline::CallDeadline;
+use haft_tool::{
     ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event, LogListener, Outcome,
     Runner, Stopped, Tool, Updates, User, UserInterface, queue,
 };
-use approval::Gatekeeper;
-use ask_user::Approvers;
 pub(crate) use spill::Spill;
 
 /// Conditions of a call besides the call itself.

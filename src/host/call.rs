@@ -11,15 +11,13 @@ use serde_json::value::RawValue;
 use super::call_log::CallEntry;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
 use super::{Host, SHUT_DOWN, spin_wait};
-use crate::error::{Error, ErrorKind};
 use crate::execute::{CallPolicy, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
-use crate::process::{self, StartObserver};
 use crate::registry::{Catalog, Entry};
-use crate::tool::{
-    Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, queue,
-};
+use haft_process::StartObserver;
+use haft_tool::{Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, queue};
+use haft_tool::{Error, ErrorKind};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -260,16 +258,19 @@ impl Host {
     }
 }
 
-impl StartObserver for CallTrace {
+/// Notes the programs that a call starts in its trace.
+struct TracedStarts(Arc<CallTrace>);
+
+impl StartObserver for TracedStarts {
     fn starts(&self, program: &str) {
-        CallTrace::starts(self, program);
+        self.0.starts(program);
     }
 }
 
 /// Runs a call. `trace` notes the programs that the call starts.
 async fn traced<T>(trace: Option<Arc<CallTrace>>, running: impl Future<Output = T>) -> T {
     match trace {
-        Some(trace) => process::observed(trace, running).await,
+        Some(trace) => haft_process::observed(Arc::new(TracedStarts(trace)), running).await,
         None => running.await,
     }
 }

@@ -20,8 +20,8 @@ use tokio::sync::Notify;
 use super::call::shut_down;
 use super::{Host, Inner};
 use crate::audit::{self, AuditLog, Caller, Ending, OpenCall, Origin};
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, CallTrace, Cancellation, Outcome, Stopped};
+use haft_tool::{Call, CallTrace, Cancellation, Outcome, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum number of kept ended calls of an owner.
 const MAX_ENDED_CALLS: usize = 1000;

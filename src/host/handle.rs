@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Host;
 use super::call_log::CallOrigin;
 use crate::audit::AuditLog;
-use crate::tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
+use haft_tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]

@@ -15,13 +15,13 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::call_log::CallRecord;
 use super::spin_wait::CallSpin;
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Cancellation, Event, Outcome, queue};
+use haft_tool::{Cancellation, Event, Outcome, queue};
+use haft_tool::{Error, ErrorKind};
 
 /// A running call: a stream of events, the last of which is [`Event::Finished`] with the outcome.
 /// Dropping it cancels the call.
 ///
-/// ```ignore
+/// ```no_run,standalone_crate
 #[doc = include_str!("../../tests/it/examples/call.rs")]
 /// ```
 pub struct RunningCall {

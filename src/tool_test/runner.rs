@@ -18,11 +18,11 @@ use super::replay::{CWD, Mode, TestTape};
 use super::scripted_user::Person;
 use super::secrets::is_secret_name;
 use super::{Report, Secrets, Status, Suite, Terms, World};
-use crate::config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
-use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Catalog;
-use crate::tool::{Block, Call, Event, Outcome, Severity, json};
+use haft_config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
+use haft_tool::Error;
+use haft_tool::{Block, Call, Event, Outcome, Severity, json};
 
 /// Time between cancellation and forced termination. Short, since a tool under test has nothing to
 /// lose.

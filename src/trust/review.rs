@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool, VERSION};
-use crate::config::{Config, PROJECT_FILE, paths, settings};
-use crate::discover::{self, Candidate};
-use crate::engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
-use crate::error::Error;
-use crate::tool::{Family, Problem};
+use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool};
+use haft_config::grants::{VERSION, digest, path_of, real, text_of};
+use haft_config::{Config, PROJECT_FILE, paths, settings};
+use haft_discover::Candidate;
+use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
+use haft_tool::Error;
+use haft_tool::{Family, Problem};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -105,7 +106,7 @@ impl Review {
     pub fn of(config: &Config) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
-        let read = store.read(names.project());
+        let read = store.read::<Grant>(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -113,7 +114,7 @@ impl Review {
         let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
-        let scan = discover::scan_as(config, true);
+        let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
@@ -140,7 +141,7 @@ impl Review {
         let learned = before.as_ref().map(|before| before.learned.clone());
         grant.learned = learned.unwrap_or_default();
         let learned = look_again(&names, &mut grant.learned.files);
-        let decisions = discover::decisions(config);
+        let decisions = haft_discover::decisions(config);
         grant.settings = names.settings(&decisions);
         let settings = decisions.into_iter().map(|one| {
             let name = names.name(&one.path);
@@ -182,7 +183,7 @@ impl Review {
     pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::of_tests(&config.state_dir, &config.home);
-        let read = store.read(names.project());
+        let read = store.read::<Grant>(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -263,7 +264,7 @@ impl Review {
     pub(crate) fn learn(&mut self, files: BTreeMap<PathBuf, blake3::Hash>) -> Vec<PathBuf> {
         let mut new = Vec::new();
         for (path, digest) in files {
-            let name = grant::text_of(&path);
+            let name = text_of(&path);
             let digest = digest.to_hex().to_string();
             let known = self.grant.learned.files.insert(name, digest.clone());
             if known.as_ref() != Some(&digest) {
@@ -302,7 +303,7 @@ fn empty(project: &Path) -> Grant {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Grant {
         version: VERSION,
-        project: grant::text_of(project),
+        project: text_of(project),
         trusted_at: since.map_or(0, |since| since.as_secs()),
         config: None,
         config_keys: BTreeMap::new(),
@@ -325,7 +326,7 @@ fn look_again(names: &Names<'_>, files: &mut Files) -> Vec<(PathBuf, State)> {
     let before = std::mem::take(files);
     let mut learned = Vec::new();
     for (name, was) in before {
-        let path = grant::path_of(&name);
+        let path = path_of(&name);
         let Some(is) = digest_of_file(&path) else {
             continue;
         };
@@ -431,14 +432,19 @@ fn reviewed_config(
 ) -> Option<(PathBuf, State)> {
     let path = config.cwd.join(PROJECT_FILE);
     let text = paths::read_text(&path).ok().flatten()?;
-    let state = match before.map(|grant| (grant.config.is_some(), grant.allows_config(&text))) {
+    let state = match before.map(|grant| {
+        (
+            grant.config.is_some(),
+            grant.config.as_deref() == Some(digest(&text).as_str()),
+        )
+    }) {
         Some((_, true)) => State::Unchanged,
         Some((true, false)) => State::Changed(Vec::new()),
         _ => State::New,
     };
-    grant.config = Some(grant::digest(&text));
+    grant.config = Some(digest(&text));
     grant.config_keys = settings(&text);
-    Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
+    Some((real(&config.cwd).join(PROJECT_FILE), state))
 }
 
 fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {

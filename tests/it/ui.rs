@@ -11,7 +11,7 @@ use haft::approval::ApprovalMode;
 use haft::call::Stopped;
 use haft::config::Env;
 use haft::ui::{Answer, MAX_QUESTIONS, NotificationFrom, Prompt, Question, UserInterface};
-use haft::{Call, Config, ErrorKind, Event, Flags, Host, RunningCall};
+use haft::{Call, Config, ErrorKind, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -375,7 +375,7 @@ async fn a_call_cannot_flood_its_user() {
     let (silent, mut withdrawn) = person(|_| None);
     let host = fixture.host.with_ui(silent.clone());
     let count = MAX_QUESTIONS + 2;
-    let mut running = call(&host, "c", "many", json!({ "count": count }));
+    let running = call(&host, "c", "many", json!({ "count": count }));
     silent.has_said(|said| said.len() >= MAX_QUESTIONS).await;
     // Answered after the tool has asked everything: withdrawn questions make room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();

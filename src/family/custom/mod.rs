@@ -19,10 +19,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Loaded;
-use crate::discover::Candidate;
-use crate::tool::panic;
-use crate::tool::schema::Schema;
-use crate::tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
+use haft_discover::Candidate;
+use haft_tool::panic;
+use haft_tool::schema::Schema;
+use haft_tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -36,7 +36,7 @@ const PROVIDER: &str = "sdk";
 /// becomes the result, an `Err` a result with `is_error`. It runs on the task that drives the call
 /// and must not block; see [`CustomTool::blocking`] for work that does.
 ///
-/// ```ignore
+/// ```no_run,standalone_crate
 #[doc = include_str!("../../../tests/it/examples/custom_tool.rs")]
 /// ```
 pub struct CustomTool {

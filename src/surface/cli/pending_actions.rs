@@ -12,12 +12,11 @@ use super::context::CommandContext;
 use super::exit::{Failure, say};
 use super::run_call::{CallWaiter, WaitEvent};
 use super::terminal::Terminal;
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render;
-use crate::tool::{
+use haft_tool::{
     Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, UserInterface,
 };
+use haft_tool::{Error, ErrorKind};
 
 const APPLY: &str = "Apply";
 const DISCARD: &str = "Discard";
@@ -59,7 +58,7 @@ pub(super) async fn resolve(host: &Host, session: &mut CommandContext<'_>) -> Re
             ));
             continue;
         }
-        render::outcome::write_content(session.out, &outcome.content)?;
+        haft_render::outcome::write_content(session.out, &outcome.content)?;
         session.out.flush()?;
     }
     Ok(())
@@ -100,7 +99,7 @@ struct Consent;
 
 #[async_trait::async_trait]
 impl Approver for Consent {
-    async fn ask(&self, _: crate::tool::ApprovalRequest) -> Decision {
+    async fn ask(&self, _: haft_tool::ApprovalRequest) -> Decision {
         Decision::Approved
     }
 }

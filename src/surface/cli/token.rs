@@ -3,20 +3,20 @@
 
 use std::io::Write;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use serde::Serialize;
 
 use super::With;
 use super::exit::{Answer, Failure, SUCCESS, say};
-use super::flags::Globals;
+use super::flags::{Globals, named};
 use crate::audit::{self, Caller, Event};
-use crate::config::{Config, parse_duration};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
-use crate::error::{Error, ErrorKind};
-use crate::render::table::{self, Column, Fit};
-use crate::render::units;
 use crate::surface::stdout::Out;
-use crate::tool::{Tier, Timestamp};
+use haft_config::{Config, parse_duration};
+use haft_render::table::{self, Column, Fit};
+use haft_render::units;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Tier, Timestamp};
 
 /// Default lifetime of a token.
 const LIFETIME: &str = "30d";
@@ -66,7 +66,7 @@ struct New {
     names: Vec<String>,
 
     /// The highest tier of a call
-    #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
+    #[arg(long, value_parser = named([Tier::Read, Tier::Write, Tier::Exec], Tier::as_str), value_name = "TIER", default_value = "read")]
     tier: Tier,
 
     /// Time that it is valid: 8h, 30d, or never
@@ -313,15 +313,5 @@ fn lifetime(text: &str) -> Result<Lifetime, String> {
         _ => Err(format!(
             "`{text}` must be between 1 second and 100 years; `never` is without an end"
         )),
-    }
-}
-
-impl ValueEnum for Tier {
-    fn value_variants<'a>() -> &'a [Tier] {
-        &[Tier::Read, Tier::Write, Tier::Exec]
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.as_str()))
     }
 }

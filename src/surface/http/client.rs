@@ -15,10 +15,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::problem_response::ProblemResponse;
-use crate::config::Serve;
 use crate::credentials::{Capability, TokenStore, id_of};
 use crate::host::Host;
-use crate::tool::{Tier, Tool};
+use haft_config::Serve;
+use haft_tool::{Tier, Tool};
 
 /// Id of the user. No token has this id.
 const USER: &str = "user";

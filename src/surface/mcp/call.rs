@@ -27,7 +27,7 @@ use super::request::{Sender, owner};
 use super::server::Server;
 use super::{request, suspended};
 use crate::credentials::random_id;
-use crate::tool::{Call, TaskMode, suggest};
+use haft_tool::{Call, TaskMode, suggest};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);

@@ -11,9 +11,9 @@ use super::log::{self, Lines};
 use super::request::Sender;
 use super::result::{self, ResultForm};
 use super::tool_list::{OfferedTool, ToolList};
-use crate::error::Error;
 use crate::host::{Host, RunningCall};
-use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
+use haft_tool::Error;
+use haft_tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Limit of the updates that wait to be sent. Beyond it the oldest ones are skipped.
 const UPDATE_QUEUE_CAPACITY: usize = 64;

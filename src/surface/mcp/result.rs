@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::structured;
 use super::tool_list::OfferedTool;
-use crate::config::Structured;
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
+use haft_config::Structured;
+use haft_tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
+use haft_tool::{Error, ErrorKind};
 
 /// Details for renderers and logs, not for models.
 const DETAILS: &str = "haft/details";
@@ -159,7 +159,8 @@ pub(super) fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
         | ErrorKind::Stopped(_)
         | ErrorKind::IsolateLost => Ok(CallToolResult::error(vec![ContentBlock::text(text)])),
         ErrorKind::NoSuchTool | ErrorKind::Usage => Err(ErrorData::invalid_params(text, None)),
-        ErrorKind::Internal => Err(ErrorData::internal_error(text, None)),
+        // `Internal`, and any kind without a row here.
+        _ => Err(ErrorData::internal_error(text, None)),
     }
 }
 

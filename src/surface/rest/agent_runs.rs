@@ -21,11 +21,11 @@ use utoipa::ToSchema;
 
 use super::tools::{bytes, fresh};
 use crate::agent_runs::{Happened, Refused, Session, Sessions, State as How, Wish};
-use crate::error::ErrorKind;
 use crate::event_log::Next;
 use crate::surface::http::{Client, JsonText, PathText, ProblemResponse, Standing, held, sse};
 use crate::surface::wire;
-use crate::tool::{Timestamp, Tool};
+use haft_tool::ErrorKind;
+use haft_tool::{Timestamp, Tool};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

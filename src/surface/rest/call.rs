@@ -23,13 +23,13 @@ use super::call_dto::CallAnswer;
 use super::state::Shared;
 use super::tools::fresh;
 use crate::credentials::random_id;
-use crate::error::{Error, ErrorKind};
 use crate::host::{CallRecord, RunningCall};
 use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
-use crate::tool::{Call, Event};
+use haft_tool::{Call, Event};
+use haft_tool::{Error, ErrorKind};
 
 /// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
 const UPDATE_QUEUE_CAPACITY: usize = 16;

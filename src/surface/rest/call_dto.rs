@@ -13,11 +13,11 @@ use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema,
 
 use super::event_ring::Feeds;
 use crate::audit::{CallOutcome, RecordedCall};
-use crate::error::Error;
 use crate::host::{CallEnd, CallListener, CallRecord};
 use crate::surface::http::ProblemDetails;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Outcome, Stopped, Timestamp};
+use haft_tool::Error;
+use haft_tool::{Outcome, Stopped, Timestamp};
 
 /// The response to a call: the outcome of the tool.
 #[derive(Serialize)]

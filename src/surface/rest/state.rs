@@ -13,7 +13,7 @@ use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
 use crate::surface::wire::ProblemView;
-use crate::tool::CatalogChange;
+use haft_tool::CatalogChange;
 
 /// State that the routes share.
 pub(super) struct Shared {

@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 use super::message::Notification;
 use super::payload::{self, Answer};
 use super::rpc_error::RpcError;
-use crate::error::{Error, ErrorKind};
 use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Call, Event, Outcome};
+use haft_tool::{Call, Event, Outcome};
+use haft_tool::{Error, ErrorKind};
 
 /// The parameters of `tools/call`.
 #[derive(Deserialize)]

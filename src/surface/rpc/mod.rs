@@ -25,11 +25,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::config::Flags;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
+use haft_config::Flags;
 use message::{Item, Message, Response};
 use rpc_error::RpcError;
 use service::{Service, Work};

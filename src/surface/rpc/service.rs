@@ -26,12 +26,12 @@ use super::render::{self, RenderParams};
 use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
-use crate::config::{Config, Flags};
-use crate::error::ErrorKind;
 use crate::host::Host;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing};
-use crate::tool::{Call, ScanState, suggest};
+use haft_config::{Config, Flags};
+use haft_tool::ErrorKind;
+use haft_tool::{Call, ScanState, suggest};
 
 const METHODS: [&str; 12] = [
     "initialize",

@@ -6,10 +6,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::{Instant, sleep_until};
 
-use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::surface::signals::Signals;
-use crate::tool::{Cancellation, Event, Stopped};
+use haft_tool::{Cancellation, Event, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Time to wait for a call after it was killed. A call that hangs in the system, or a container
 /// that stops slowly, must not block the prompt.

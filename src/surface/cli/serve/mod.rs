@@ -10,9 +10,9 @@ use clap::Subcommand;
 use super::With;
 use super::exit::Failure;
 use super::flags::{Approval, Globals};
-use crate::config::Flags;
 use crate::surface::mcp as mcp_surface;
 use crate::surface::stdout::Out;
+use haft_config::Flags;
 use network::Network;
 
 /// Serve the tools to other programs: MCP, REST, or both on one port

@@ -4,10 +4,10 @@ use axum::Router;
 
 use super::How;
 use super::web;
-use crate::config::Flags;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::{page, rest};
+use haft_config::Flags;
 
 /// Serve the tools over REST, with events and an OpenAPI description
 #[derive(clap::Args)]

@@ -22,7 +22,7 @@ use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 use crate::surface::mcp::{call, execution};
-use crate::tool::{Call, Cancellation, LogListener};
+use haft_tool::{Call, Cancellation, LogListener};
 
 /// The plain calls of one connection.
 pub(super) struct Direct {

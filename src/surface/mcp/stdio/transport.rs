@@ -30,7 +30,7 @@ use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
-use crate::tool::Cancellation;
+use haft_tool::Cancellation;
 
 /// Time for requests to finish after the end of the input.
 const FINISHING: Duration = Duration::from_millis(900);
