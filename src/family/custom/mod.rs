@@ -51,7 +51,7 @@ impl CustomTool {
     /// without parameters. Doc comments of `P` become the descriptions that the model reads.
     ///
     /// A call that is cancelled may go on for the host's grace period
-    /// ([`Limits::grace`](crate::Limits::grace)); then its future is dropped.
+    /// ([`Limits::grace`](crate::config::Limits::grace)); then its future is dropped.
     pub fn new<P, R, E, F, Fut>(
         name: impl Into<String>,
         description: impl Into<String>,
