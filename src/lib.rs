@@ -54,6 +54,8 @@ mod agents;
 #[cfg(feature = "cli")]
 mod credentials;
 #[cfg(feature = "cli")]
+mod event_log;
+#[cfg(feature = "cli")]
 mod install;
 #[cfg(feature = "cli")]
 mod surface;
@@ -66,10 +68,10 @@ mod tool_test;
 
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use haft_config::{Config, Flags};
-pub use haft_tool::{Block, Call, Error, ErrorKind, Event, Outcome, Problem, Severity, Tier, Tool};
-pub use host::{
-    CancelHandle, Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard,
+pub use haft_tool::{
+    Block, Call, Cancellation, Error, ErrorKind, Event, Outcome, Problem, Severity, Tier, Tool,
 };
+pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard};
 pub use registry::{Catalog, Entry};
 
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.

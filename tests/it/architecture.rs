@@ -32,6 +32,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("audit", &["config", "process"]),
     // Watches files for changes. The host decides what a change means.
     ("watch", &[]),
+    // The newest events of one source, for readers at any pace.
+    ("event_log", &[]),
     (
         "host",
         &[
@@ -57,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "agents",
             "config",
             "credentials",
+            "event_log",
             "host",
             "process",
             "registry",
@@ -74,6 +77,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "config",
             "credentials",
             "discover",
+            "event_log",
             "host",
             "install",
             // The end of the program ends its children.

@@ -120,7 +120,7 @@ impl Runner for CustomRunner {
             None => tokio::select! {
                 biased;
                 ended = &mut running => Some(ended),
-                () = ctx.grace_period(self.grace) => None,
+                () = ctx.cancellation().grace_period(self.grace) => None,
             },
         };
         // A tool that reacted to the cancellation may have ended in the same moment.

@@ -14,7 +14,7 @@ use super::run_call::{CallWaiter, WaitEvent};
 use super::terminal::Terminal;
 use crate::host::Host;
 use haft_tool::{
-    Answer, Approver, Call, Decision, Outcome, Prompt, PromptOrigin, Question, UserInterface,
+    Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, UserInterface,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -82,13 +82,14 @@ async fn run(
     let mut following = CallWaiter::new(running, "resolve");
     loop {
         match following.next(&mut session.signals).await {
-            WaitEvent::Event(_) => {}
+            WaitEvent::Event(Event::Started | Event::Update(_)) => {}
+            WaitEvent::Event(Event::Finished(ended)) => match ended {
+                Err(error) if error.kind() == ErrorKind::Denied => {
+                    return Ok(Outcome::failure(error.message(), Duration::ZERO));
+                }
+                ended => return Ok(ended?),
+            },
             WaitEvent::Cancelling(line) => say(&line),
-            WaitEvent::Ended(Ok(outcome)) => return Ok(outcome),
-            WaitEvent::Ended(Err(error)) if error.kind() == ErrorKind::Denied => {
-                return Ok(Outcome::failure(error.message(), Duration::ZERO));
-            }
-            WaitEvent::Ended(Err(error)) => return Err(error.into()),
             WaitEvent::Killed(error) => return Err(Failure::Killed(error)),
         }
     }

@@ -143,8 +143,9 @@ impl Client {
 
     /// Returns the host for its calls. A call above its tier is refused, regardless of the policy.
     pub(crate) fn host(&self, host: &Host) -> Host {
+        let host = host.owned_by(&self.id);
         let host = match &self.capability {
-            None => host.clone(),
+            None => host,
             Some(_) => host.called_by(|caller| caller.token = self.token_name()),
         };
         match self.max_tier() {

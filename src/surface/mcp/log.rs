@@ -145,11 +145,6 @@ impl Lines {
         }
         std::future::pending().await
     }
-
-    /// Returns the next line if one is available.
-    pub(super) fn waiting(&mut self) -> Option<LogLine> {
-        self.0.as_mut()?.try_recv()
-    }
 }
 
 impl LogListener for LogSink {

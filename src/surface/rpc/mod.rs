@@ -184,7 +184,9 @@ async fn answered(tasks: &mut JoinSet<()>) {
 
 /// Cancels the calls, waits for pending responses, stops the host, and answers `shutdown`.
 async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
-    service.cancel_all();
+    if let Some(host) = service.host_if_any() {
+        host.abort_all();
+    }
     let _ = timeout(ANSWERING, answered(&mut tasks)).await;
     if let Some(host) = service.host_if_any() {
         let ending = host.shutdown_within(Duration::ZERO, FAREWELL);

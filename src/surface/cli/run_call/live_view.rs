@@ -81,9 +81,9 @@ impl Frame {
             };
             match seen {
                 WaitEvent::Event(Event::Update(partial)) => canvas.update = Some(partial),
-                WaitEvent::Event(_) => has_started = session.out.is_terminal(),
+                WaitEvent::Event(Event::Started) => has_started = session.out.is_terminal(),
                 WaitEvent::Cancelling(line) => canvas.note(&line),
-                WaitEvent::Ended(ended) => {
+                WaitEvent::Event(Event::Finished(ended)) => {
                     // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);

@@ -143,12 +143,14 @@ impl CallOptions {
                         progress.update(&text);
                     }
                 }
-                WaitEvent::Event(_) => self.line(tool, session, "started", Nothing {})?,
+                WaitEvent::Event(Event::Started) => {
+                    self.line(tool, session, "started", Nothing {})?;
+                }
                 WaitEvent::Cancelling(line) => {
                     terminal.settle().await;
                     progress.note(&line);
                 }
-                WaitEvent::Ended(ended) => {
+                WaitEvent::Event(Event::Finished(ended)) => {
                     // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);

@@ -71,7 +71,7 @@ impl Args {
         let selection = self.selection(&config)?;
         if is_over_http {
             return web::run(globals, flags, "mcp-http", |web| {
-                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut, None))
+                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
             })
             .await;
         }

@@ -17,7 +17,7 @@ use crate::surface::stdout::Out;
 use haft_config::Flags;
 use haft_render::{text, units};
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{Outcome, Stopped, Test};
+use haft_tool::{Event, Outcome, Stopped, Test};
 
 /// Test a tool with its defined tests
 #[derive(clap::Args)]
@@ -169,8 +169,8 @@ async fn outcome(
     let mut following = CallWaiter::new(host.test(entry, test), &test.name);
     let outcome = loop {
         match following.next(&mut session.signals).await {
+            WaitEvent::Event(Event::Finished(ended)) => break ended?,
             WaitEvent::Event(_) | WaitEvent::Cancelling(_) => {}
-            WaitEvent::Ended(ended) => break ended?,
             WaitEvent::Killed(_) => {
                 session.killed = true;
                 return Err(interrupted(&test.name));
