@@ -200,7 +200,7 @@ impl HostBuilder {
 
     /// Searches for files of tools as [`discover_custom_tool_paths`] does.
     ///
-    /// ```ignore
+    /// ```no_run,standalone_crate
     #[doc = include_str!("../tests/it/examples/paths.rs")]
     /// ```
     ///
@@ -217,7 +217,7 @@ impl HostBuilder {
 
     /// Builds the host and loads the modules at `paths` as [`load_custom_tools`] does.
     ///
-    /// ```ignore
+    /// ```no_run,standalone_crate
     #[doc = include_str!("../tests/it/examples/loader.rs")]
     /// ```
     ///

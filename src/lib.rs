@@ -4,33 +4,36 @@
 //! Start with [`Host`]: create one from a [`Config`], read its [`Catalog`], and call a tool. An
 //! example with a tool of your own:
 //!
-//! ```ignore
+//! ```no_run,standalone_crate
 #![doc = include_str!("../tests/it/examples/custom_tool.rs")]
 //! ```
 
 #![deny(missing_docs)]
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some of it is used by the surfaces only"
+    )
+)]
 
-mod error;
-mod tool;
+pub use haft_config as config;
+use haft_discover as discover;
+use haft_engine as engine;
+#[cfg(feature = "cli")]
+use haft_process::atomic_file;
+use haft_process::{self as process, private_files};
+pub use haft_render as render;
+#[cfg(feature = "cli")]
+use haft_tool::provider_schema;
+use haft_tool::{self as tool, error};
 
-mod atomic_file;
-mod owners;
-mod private_files;
-mod regular_files;
 mod transcript;
-
-mod engine;
-#[doc(hidden)]
-pub use engine::graph;
-#[doc(hidden)]
-pub mod process;
 
 /// Protects the embedding program from programs that tools start; see `docs/limits.md`.
 pub use process::harden as protect_process;
 
-pub mod config;
-#[doc(hidden)]
-pub mod discover;
 mod family;
 /// Quoting of values in shell scripts. For tests.
 #[doc(hidden)]
@@ -43,8 +46,6 @@ pub mod trust;
 
 mod registry;
 
-mod provider_schema;
-
 mod execute;
 
 pub mod audit;
@@ -53,19 +54,26 @@ mod watch;
 
 mod host;
 
-mod install;
-
-mod agent_runs;
-mod agents;
-mod credentials;
 mod custom_tools;
-mod tool_files;
 mod tool_registry;
-mod tool_test;
 
-pub mod render;
+// The program, with its surfaces and what only they use.
+#[cfg(feature = "cli")]
+mod agent_runs;
+#[cfg(feature = "cli")]
+mod agents;
+#[cfg(feature = "cli")]
+mod credentials;
+#[cfg(feature = "cli")]
+mod install;
+#[cfg(feature = "cli")]
 mod surface;
+#[cfg(feature = "cli")]
 mod telemetry;
+#[cfg(feature = "cli")]
+mod tool_files;
+#[cfg(feature = "cli")]
+mod tool_test;
 
 pub use config::{Config, Flags};
 pub use error::{Error, ErrorKind};
@@ -125,12 +133,24 @@ pub mod log {
 }
 
 /// Session (conversation) that calls belong to.
+///
+/// An agent that gives its conversation to tools:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/session.rs")]
+/// ```
 pub mod session {
     pub use crate::tool::{Models, SessionEvent, SessionProvider, SessionView};
     pub use crate::transcript::SessionFile;
 }
 
 /// User of a surface: the questions and notifications of tools, and their widgets.
+///
+/// A user interface of a program's own:
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../tests/it/examples/user_interface.rs")]
+/// ```
 pub mod ui {
     pub use crate::tool::{
         Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification,
@@ -139,17 +159,17 @@ pub mod ui {
     };
 }
 
-/// Schemas and reference of the tool formats, for editors and the documentation.
-#[doc(hidden)]
+/// Schemas and reference of the tool formats, for editors and documentation.
 pub mod formats {
     pub use crate::family::shell::{
         json_schema as shell_tool_schema, reference as shell_tool_reference,
     };
+    #[cfg(feature = "cli")]
     pub use crate::tool_test::json_schema as tool_test_schema;
 }
 
-/// Entry point of the `haft` program. For the binary only.
-#[doc(hidden)]
+/// Entry point of the `haft` program.
+#[cfg(feature = "cli")]
 pub mod program {
     use std::ffi::OsString;
     use std::process::ExitCode;
@@ -160,7 +180,7 @@ pub mod program {
         let mut arguments = arguments.into_iter().peekable();
         let own_name = arguments.next();
         if arguments.peek().is_some_and(|word| word == super::READER) {
-            return match crate::graph::serve_reader() {
+            return match crate::engine::graph::serve_reader() {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,
             };
@@ -182,18 +202,18 @@ const READER: &str = "__reader";
 /// parsed then, and a text that needs too much memory exhausts that of this process.
 pub fn use_reader(program: impl Into<std::path::PathBuf>) {
     let program = program.into();
-    graph::set_reader(Box::new(move || {
+    engine::graph::set_reader(Box::new(move || {
         let started = process::Helper::start(&program, &["haft", READER]);
         let helper = started.inspect_err(|error| {
             tracing::warn!(%error, program = %program.display(), "no reader can be started");
         });
-        Some(Box::new(Reader(helper.ok()?)) as Box<dyn graph::Reader>)
+        Some(Box::new(Reader(helper.ok()?)) as Box<dyn engine::graph::Reader>)
     }));
 }
 
 struct Reader(process::Helper);
 
-impl graph::Reader for Reader {
+impl engine::graph::Reader for Reader {
     fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
         let answer = self.0.ask(request);
         answer

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use haft::process::{End, Exit, Finished, Keep, Spawn};
+use haft_process::{End, Exit, Finished, Keep, Spawn};
 use tokio_util::sync::CancellationToken;
 
 use crate::{bare_mean, mean};
@@ -37,7 +37,7 @@ pub async fn run(words: &[&str]) -> Option<Duration> {
 /// Runs the smallest possible tool: it answers with its input.
 async fn call() {
     let spawn = Spawn {
-        stdin: haft::process::Stdin::Bytes(INPUT.to_vec()),
+        stdin: haft_process::Stdin::Bytes(INPUT.to_vec()),
         deadline: Some(Duration::from_secs(30)),
         ..Spawn::new("cat", [""; 0])
     };

@@ -387,7 +387,8 @@ pub(crate) fn outcome_of(ended: &Result<ToolOutcome, Error>) -> (Outcome, Option
             ErrorKind::Load => (Outcome::Refused, Some("load")),
             ErrorKind::Stopped(why) => (stopped(why), Some(why.as_str())),
             ErrorKind::IsolateLost => (Outcome::Failed, Some("isolate lost")),
-            ErrorKind::Internal => (Outcome::Failed, Some("internal")),
+            // `Internal`, and any kind without a row here.
+            _ => (Outcome::Failed, Some("internal")),
         },
     }
 }

@@ -112,13 +112,13 @@ async fn in_time<T>(running: impl Future<Output = T>, deadline: &CallDeadline, c
 
 /// Returns true for errors that occur before the tool is started.
 fn was_refused(error: &Error) -> bool {
-    match error.kind() {
+    matches!(
+        error.kind(),
         ErrorKind::Usage
-        | ErrorKind::BadArguments
-        | ErrorKind::NoSuchTool
-        | ErrorKind::Untrusted
-        | ErrorKind::Denied
-        | ErrorKind::Load => true,
-        ErrorKind::Stopped(_) | ErrorKind::IsolateLost | ErrorKind::Internal => false,
-    }
+            | ErrorKind::BadArguments
+            | ErrorKind::NoSuchTool
+            | ErrorKind::Untrusted
+            | ErrorKind::Denied
+            | ErrorKind::Load
+    )
 }

@@ -21,7 +21,7 @@ use crate::tool::{Event, Outcome, queue};
 
 /// A running call. Dropping it cancels the call.
 ///
-/// ```ignore
+/// ```no_run,standalone_crate
 #[doc = include_str!("../../tests/it/examples/call.rs")]
 /// ```
 pub struct RunningCall {

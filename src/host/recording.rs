@@ -122,9 +122,12 @@ impl Drop for Recording {
     }
 }
 
-impl StartObserver for CallTrace {
+/// Notes the programs that a call starts in its trace.
+struct TracedStarts(Arc<CallTrace>);
+
+impl StartObserver for TracedStarts {
     fn starts(&self, program: &str) {
-        CallTrace::starts(self, program);
+        self.0.starts(program);
     }
 }
 
@@ -134,7 +137,7 @@ pub(super) async fn traced<T>(
     running: impl Future<Output = T>,
 ) -> T {
     match trace {
-        Some(trace) => process::observed(trace, running).await,
+        Some(trace) => process::observed(Arc::new(TracedStarts(trace)), running).await,
         None => running.await,
     }
 }

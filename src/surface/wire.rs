@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::host::Reload;
 use crate::registry::Catalog;
 use crate::tool::{
@@ -207,7 +207,7 @@ impl<'a> From<&'a Reload> for ReloadView<'a> {
 impl<'a> From<&'a Error> for ErrorView<'a> {
     fn from(error: &'a Error) -> Self {
         ErrorView {
-            kind: kind_name(error.kind()),
+            kind: error.kind().as_str(),
             message: error.message(),
             hint: error.hint(),
         }
@@ -222,21 +222,6 @@ pub(crate) fn refreshed(tools: usize) -> String {
 /// Converts a path to JSON text. Bytes that are not UTF-8 are replaced.
 pub(crate) fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
-}
-
-/// Returns the name of an error's kind, which is the same in all JSON that haft writes.
-pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Usage => "usage",
-        ErrorKind::BadArguments => "bad-arguments",
-        ErrorKind::NoSuchTool => "no-such-tool",
-        ErrorKind::Untrusted => "untrusted",
-        ErrorKind::Denied => "denied",
-        ErrorKind::Load => "load",
-        ErrorKind::Stopped(_) => "stopped",
-        ErrorKind::IsolateLost => "isolate-lost",
-        ErrorKind::Internal => "internal",
-    }
 }
 
 /// Returns milliseconds with microsecond precision: most calls take less than one.

@@ -8,15 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
+use crate::config::grants::{OfProject, digest, path_of, real, text_of};
 use crate::discover::{Candidate, Decisions};
 use crate::engine::graph::{Graph, What};
 use crate::tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
-
-/// Version of the format. Grants of another version are not used. Version 1 had no families,
-/// providers or rights.
-pub(super) const VERSION: u32 = 2;
 
 /// Everything that the user trusts of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,11 +125,13 @@ impl Rights {
     }
 }
 
-impl Grant {
-    pub(super) fn allows_config(&self, text: &str) -> bool {
-        self.config.as_deref() == Some(digest(text).as_str())
+impl OfProject for Grant {
+    fn project(&self) -> &str {
+        &self.project
     }
+}
 
+impl Grant {
     /// Returns the trusted files of the tool in `entry`, if its family and its provider are
     /// unchanged.
     pub(super) fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
@@ -223,18 +221,6 @@ pub(super) fn changes(was: &Files, is: &Files) -> Vec<Change> {
     paths.into_iter().filter_map(change).collect()
 }
 
-/// Returns the hash of a text that is not in any graph.
-pub(super) fn digest(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
-/// Returns the real path of a directory, or the path itself if it cannot be resolved.
-pub(crate) fn real(directory: &Path) -> PathBuf {
-    directory
-        .canonicalize()
-        .unwrap_or_else(|_| directory.to_owned())
-}
-
 /// Names files so that each has only one name, by whatever path the project was reached.
 pub(super) struct Names<'a> {
     cwd: &'a Path,
@@ -284,23 +270,4 @@ impl<'a> Names<'a> {
             .map(|(path, hash)| (self.name(path), hash.clone()))
             .collect()
     }
-}
-
-/// Returns a path as text. Different paths have different texts, even if they are not UTF-8.
-pub(super) fn text_of(path: &Path) -> String {
-    match path.to_str() {
-        Some(text) => text.to_owned(),
-        // A path cannot hold a zero byte, so the prefix is unambiguous.
-        None => {
-            let url = Url::from_file_path(path).map_or_else(|()| String::new(), String::from);
-            format!("\0{url}")
-        }
-    }
-}
-
-/// Returns the path with this text.
-pub(super) fn path_of(text: &str) -> PathBuf {
-    let url = text.strip_prefix('\0').and_then(|url| Url::parse(url).ok());
-    let path = url.and_then(|url| url.to_file_path().ok());
-    path.unwrap_or_else(|| PathBuf::from(text))
 }

@@ -63,7 +63,7 @@ fn decides(config: &Config, decisions: &[Decisions]) -> bool {
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
     // A store that cannot be read is reported by `judge_once`.
-    let grant = store.read(names.project()).ok().flatten();
+    let grant = store.read::<Grant>(names.project()).ok().flatten();
     grant.is_some_and(|grant| grant.settings == names.settings(decisions))
 }
 
@@ -89,7 +89,7 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
     }
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
-    let grant = if config.distrust_project {
+    let grant: Option<Grant> = if config.distrust_project {
         None
     } else {
         store.read(names.project()).unwrap_or_else(|error| {

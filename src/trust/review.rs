@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool, VERSION};
+use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool};
+use crate::config::grants::{VERSION, digest, path_of, real, text_of};
 use crate::config::{Config, PROJECT_FILE, paths, settings};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
@@ -105,7 +106,7 @@ impl Review {
     pub fn of(config: &Config) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
-        let read = store.read(names.project());
+        let read = store.read::<Grant>(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -182,7 +183,7 @@ impl Review {
     pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::of_tests(&config.state_dir, &config.home);
-        let read = store.read(names.project());
+        let read = store.read::<Grant>(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -263,7 +264,7 @@ impl Review {
     pub(crate) fn learn(&mut self, files: BTreeMap<PathBuf, blake3::Hash>) -> Vec<PathBuf> {
         let mut new = Vec::new();
         for (path, digest) in files {
-            let name = grant::text_of(&path);
+            let name = text_of(&path);
             let digest = digest.to_hex().to_string();
             let known = self.grant.learned.files.insert(name, digest.clone());
             if known.as_ref() != Some(&digest) {
@@ -302,7 +303,7 @@ fn empty(project: &Path) -> Grant {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Grant {
         version: VERSION,
-        project: grant::text_of(project),
+        project: text_of(project),
         trusted_at: since.map_or(0, |since| since.as_secs()),
         config: None,
         config_keys: BTreeMap::new(),
@@ -325,7 +326,7 @@ fn look_again(names: &Names<'_>, files: &mut Files) -> Vec<(PathBuf, State)> {
     let before = std::mem::take(files);
     let mut learned = Vec::new();
     for (name, was) in before {
-        let path = grant::path_of(&name);
+        let path = path_of(&name);
         let Some(is) = digest_of_file(&path) else {
             continue;
         };
@@ -431,14 +432,19 @@ fn reviewed_config(
 ) -> Option<(PathBuf, State)> {
     let path = config.cwd.join(PROJECT_FILE);
     let text = paths::read_text(&path).ok().flatten()?;
-    let state = match before.map(|grant| (grant.config.is_some(), grant.allows_config(&text))) {
+    let state = match before.map(|grant| {
+        (
+            grant.config.is_some(),
+            grant.config.as_deref() == Some(digest(&text).as_str()),
+        )
+    }) {
         Some((_, true)) => State::Unchanged,
         Some((true, false)) => State::Changed(Vec::new()),
         _ => State::New,
     };
-    grant.config = Some(grant::digest(&text));
+    grant.config = Some(digest(&text));
     grant.config_keys = settings(&text);
-    Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
+    Some((real(&config.cwd).join(PROJECT_FILE), state))
 }
 
 fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {

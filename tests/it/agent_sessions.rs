@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::process::goes;
+use crate::programs::goes;
 use crate::sandbox::Sandbox;
 use crate::served::{Events, Reply, Served};
 

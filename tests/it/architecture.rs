@@ -3,139 +3,69 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Allowed dependencies: the modules that each module may use. Others may not use a module that is
-/// missing here.
-const EDGES: &[(&str, &[&str])] = &[
-    ("error", &["tool"]),
-    ("tool", &["error"]),
-    ("process", &["owners", "regular_files"]),
+/// The packages in `crates/`, each with the packages of ours that it may use. cargo allows no
+/// others, and no circles.
+const PACKAGES: &[(&str, &[&str])] = &[
+    ("config", &["process", "tool"]),
+    ("discover", &["config", "process", "tool"]),
+    // The only package with V8 and Deno.
+    ("engine", &["process", "tool"]),
+    ("process", &[]),
+    ("render", &["tool"]),
+    ("tool", &[]),
+];
+
+/// Modules of the package `haft`, each with the other modules and the packages that it may use.
+/// All use `tool`. Others may not use a module that is missing here.
+const MODULES: &[(&str, &[&str])] = &[
     // A separate program: it uses nothing of the library, so that V8 is not linked.
     ("system", &[]),
-    ("atomic_file", &[]),
-    ("regular_files", &[]),
-    ("owners", &[]),
-    ("private_files", &["atomic_file"]),
-    ("transcript", &["tool", "error"]),
-    (
-        "engine",
-        &["private_files", "regular_files", "tool", "error"],
-    ),
-    // `process` lists the variables that no child gets; `config` removes them from our own
-    // environment.
-    ("config", &["error", "process", "tool"]),
-    ("discover", &["config", "owners", "tool", "error"]),
-    (
-        "family",
-        &[
-            "config",
-            "discover",
-            "engine",
-            "private_files",
-            "process",
-            "tool",
-            "error",
-        ],
-    ),
+    ("transcript", &[]),
+    ("family", &["config", "discover", "engine", "process"]),
     (
         "trust",
-        &[
-            "discover",
-            "engine",
-            "family",
-            "config",
-            "owners",
-            "private_files",
-            "tool",
-            "error",
-        ],
+        &["discover", "engine", "family", "config", "process"],
     ),
-    // Schemas and results in the formats of model providers. Text in, text out.
-    ("provider_schema", &["tool"]),
-    ("registry", &["discover", "family", "tool", "error"]),
-    ("execute", &["tool", "error"]),
+    ("registry", &["discover", "family"]),
+    ("execute", &[]),
     // The log of calls: one writer a process, one format.
-    ("audit", &["config", "error", "private_files", "tool"]),
+    ("audit", &["config", "process"]),
     // Watches files for changes. The host decides what a change means.
-    ("watch", &["tool"]),
+    ("watch", &[]),
     (
         "host",
         &[
             // The log records the programs that a call starts.
-            "audit", "config", "discover", "engine", "error", "execute", "family", "process",
-            "registry", "render", "tool", "trust", "watch",
+            "audit", "config", "discover", "engine", "execute", "family", "process", "registry",
+            "render", "trust", "watch",
         ],
     ),
     // oh-my-pi's loader over a host.
-    (
-        "custom_tools",
-        &["config", "error", "host", "registry", "tool"],
-    ),
-    (
-        "tool_registry",
-        &["config", "error", "host", "registry", "tool"],
-    ),
+    ("custom_tools", &["config", "host", "registry"]),
+    ("tool_registry", &["config", "host", "registry"]),
     // Authoring of YAML shell tool files. It is the only way from a surface to a family, because
     // only the family knows the file format.
-    (
-        "tool_files",
-        &[
-            "config",
-            "family",
-            "atomic_file",
-            "process",
-            "tool",
-            "error",
-        ],
-    ),
-    (
-        "agents",
-        &[
-            "config",
-            "error",
-            "atomic_file",
-            "private_files",
-            "process",
-            "tool",
-        ],
-    ),
+    ("tool_files", &["config", "family", "process"]),
+    ("agents", &["config", "process"]),
     // npm packages that tools lack. Modules are read and compiled for it, never run.
-    (
-        "install",
-        &[
-            "config",
-            "discover",
-            "engine",
-            "error",
-            "atomic_file",
-            "process",
-            "tool",
-        ],
-    ),
+    ("install", &["config", "discover", "engine", "process"]),
     // Tests of tools without a model, each with a host of its own.
-    (
-        "tool_test",
-        &["config", "error", "family", "host", "registry", "tool"],
-    ),
+    ("tool_test", &["config", "family", "host", "registry"]),
     (
         "agent_runs",
         &[
             "agents",
             "config",
             "credentials",
-            "provider_schema",
-            "error",
             "host",
-            "private_files",
             "process",
             "registry",
-            "tool",
             "tool_registry",
         ],
     ),
     // Tokens and their rights.
-    ("credentials", &["private_files", "tool", "error"]),
-    ("render", &["tool", "error"]),
-    ("telemetry", &["error"]),
+    ("credentials", &["process"]),
+    ("telemetry", &[]),
     (
         "surface",
         &[
@@ -143,9 +73,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "audit",
             "config",
             "credentials",
-            "provider_schema",
             "discover",
-            "error",
             "host",
             "install",
             // The end of the program ends its children.
@@ -155,7 +83,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "transcript",
             "agent_runs",
             "telemetry",
-            "tool",
             "tool_test",
             "trust",
             "tool_files",
@@ -181,6 +108,8 @@ const ROOT: &[&str] = &[
     "build.rs",
     "SECURITY.md",
     "clippy.toml",
+    // The packages below `haft`; the tables above list them.
+    "crates",
     "deny.toml",
     "docs",
     // Programs that embed the crate; `tests/it/sdk` runs them.
@@ -200,21 +129,47 @@ const ROOT: &[&str] = &[
 ];
 
 #[test]
+fn packages_use_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for (name, allowed) in PACKAGES {
+        let manifest = read(&root().join("crates").join(name).join("Cargo.toml"));
+        let used = manifest.lines().filter_map(|line| {
+            let line = line.strip_prefix("haft-")?;
+            line.split(['.', ' ']).next()
+        });
+        let others = used.filter(|used| !allowed.contains(used));
+        wrong.extend(others.map(|used| format!("`{name}` uses `{used}`")));
+    }
+    for entry in fs::read_dir(root().join("crates")).expect("a folder of the checkout") {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_string_lossy();
+        if !PACKAGES.iter().any(|(known, _)| *known == name) {
+            wrong.push(format!("`{name}` is not in the table"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn modules_use_only_what_they_may() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        let room = room_of(&path);
         // The roots of the library and of the program use all of it.
-        if path.starts_with("src/lib.rs") || path.starts_with("src/main.rs") {
+        let is_root = path.starts_with("src/lib.rs") || path.starts_with("src/main.rs");
+        if is_root || !path.starts_with("src") {
             continue;
         }
-        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == room) else {
-            wrong.push(format!("{}: `{room}` is not in the table", path.display()));
+        let module = module_of(&path);
+        let Some((_, allowed)) = MODULES.iter().find(|(name, _)| *name == module) else {
+            wrong.push(format!(
+                "{}: `{module}` is not in the table",
+                path.display()
+            ));
             continue;
         };
-        for used in used_rooms(&text) {
-            if used != room && !allowed.contains(&used.as_str()) {
-                wrong.push(format!("{}: `{room}` uses `{used}`", path.display()));
+        for used in used_modules(&text) {
+            if used != module && used != "tool" && !allowed.contains(&used.as_str()) {
+                wrong.push(format!("{}: `{module}` uses `{used}`", path.display()));
             }
         }
     }
@@ -223,14 +178,25 @@ fn modules_use_only_what_they_may() {
 
 #[test]
 fn only_the_engine_names_v8_and_deno() {
-    let found = files_with(&["deno_", "v8::", "node_resolver"], |room| room != "engine");
+    let found = files_with(&["deno_", "v8::", "node_resolver"], |module| {
+        module != "engine"
+    });
     assert!(found.is_empty(), "{}", found.join("\n"));
+    let manifests = PACKAGES
+        .iter()
+        .map(|(name, _)| format!("crates/{name}/Cargo.toml"));
+    let named: Vec<String> = manifests
+        .chain(["Cargo.toml".to_owned()])
+        .filter(|path| path != "crates/engine/Cargo.toml")
+        .filter(|path| read(&root().join(path)).contains("\ndeno_"))
+        .collect();
+    assert!(named.is_empty(), "{named:?}");
 }
 
 #[test]
 fn only_the_process_module_starts_programs() {
     let ways = ["std::process::Command", "tokio::process", "posix_spawn"];
-    let mut found = files_with(&ways, |room| room != "process");
+    let mut found = files_with(&ways, |module| module != "process");
     // Another program than haft, and starting bash is the purpose of its tool `bash`.
     found.retain(|place| !place.starts_with("src/system/bash.rs:"));
     assert!(found.is_empty(), "{}", found.join("\n"));
@@ -238,15 +204,15 @@ fn only_the_process_module_starts_programs() {
 
 #[test]
 fn nothing_prints_below_the_surfaces() {
-    let found = files_with(&["println!", "eprintln!", "print!(", "dbg!("], |room| {
-        room != "surface" && room != "render"
+    let found = files_with(&["println!", "eprintln!", "print!(", "dbg!("], |module| {
+        module != "surface" && module != "render"
     });
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
 fn the_system_tools_do_not_name_the_library() {
-    let found = files_with(&["haft::"], |room| room == "system");
+    let found = files_with(&["haft::"], |module| module == "system");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -262,10 +228,10 @@ fn families_do_not_use_each_other() {
         let mut parts = path
             .components()
             .map(|part| part.as_os_str().to_string_lossy().into_owned());
-        let (Some(_), Some(room), Some(own)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(_), Some(module), Some(own)) = (parts.next(), parts.next(), parts.next()) else {
             continue;
         };
-        if room != "family" {
+        if module != "family" {
             continue;
         }
         for other in &families {
@@ -309,11 +275,11 @@ fn the_root_holds_nothing_else() {
 
 #[test]
 fn every_op_has_a_user_in_javascript() {
-    let declared = read(&root().join("src/engine/extension/mod.rs"));
+    let declared = read(&root().join("crates/engine/src/extension/mod.rs"));
     // The build script adds some of them to Deno's own modules.
     let runtime: String = walk(&root().join("js-runtime"), "ts")
         .iter()
-        .chain([&root().join("build.rs")])
+        .chain([&root().join("crates/engine/build.rs")])
         .map(|path| read(path))
         .collect();
     let unused: Vec<&str> = declared
@@ -346,7 +312,7 @@ fn every_test_file_is_listed() {
 fn files_with(words: &[&str], counts: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in sources() {
-        if !counts(&room_of(&path)) {
+        if !counts(&module_of(&path)) {
             continue;
         }
         for (number, line) in text.lines().enumerate() {
@@ -359,29 +325,31 @@ fn files_with(words: &[&str], counts: impl Fn(&str) -> bool) -> Vec<String> {
     found
 }
 
-/// Returns the modules that a file names with `crate::module`.
-fn used_rooms(text: &str) -> Vec<String> {
-    let mut rooms = Vec::new();
+/// Returns the modules and packages that a file names with `crate::module` or `haft_package`.
+fn used_modules(text: &str) -> Vec<String> {
+    let mut modules = Vec::new();
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
-        for part in code.split("crate::").skip(1) {
-            let room: String = part
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            if !room.is_empty() {
-                rooms.push(room);
+        for start in ["crate::", "haft_"] {
+            for part in code.split(start).skip(1) {
+                let name = part
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next();
+                modules.extend(name.filter(|name| !name.is_empty()).map(str::to_owned));
             }
         }
     }
-    rooms
+    modules
 }
 
-/// Returns the top module of a file: `engine` for `src/engine/loader/mod.rs`, `host` for
-/// `src/host.rs`.
-fn room_of(path: &Path) -> String {
-    let inside = path.strip_prefix("src").unwrap_or(path);
+/// Returns the top module or the package of a file: `engine` for
+/// `crates/engine/src/loader/mod.rs`, `host` for `src/host.rs`.
+fn module_of(path: &Path) -> String {
+    let inside = ["src", "crates"]
+        .iter()
+        .find_map(|folder| path.strip_prefix(folder).ok());
     let first = inside
+        .unwrap_or(path)
         .components()
         .next()
         .map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -389,8 +357,12 @@ fn room_of(path: &Path) -> String {
 }
 
 fn sources() -> Vec<(PathBuf, String)> {
-    walk(&root().join("src"), "rs")
-        .into_iter()
+    let packages = PACKAGES
+        .iter()
+        .map(|(name, _)| root().join("crates").join(name).join("src"));
+    packages
+        .chain([root().join("src")])
+        .flat_map(|folder| walk(&folder, "rs"))
         .map(|path| {
             let text = read(&path);
             let short = path

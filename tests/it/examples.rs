@@ -1,6 +1,6 @@
 //! The examples of the documentation: each file is shown there as it is (`include_str!`), and run here.
 //!
-//! Doc tests of the crate would link V8 once for each example.
+//! The documentation only compiles them (`no_run`), because each would link V8 once more.
 
 mod call;
 mod custom_tool;

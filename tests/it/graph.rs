@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use haft::graph::{Checker, Graph, What, module_graph};
+use haft_engine::graph::{Checker, Graph, What, module_graph};
 
 /// A folder with files; nothing in it is ever run.
 struct Place {

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::mcp_client::{Client, TEST_TIMEOUT, text};
-use crate::process::goes;
+use crate::programs::goes;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
 
@@ -268,7 +268,7 @@ fn what_is_detached_and_released_goes_on_where_it_may() {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         if is_left {
             assert!(stat.contains("(sleep) S"), "{stat}");
-            crate::process::kill(id);
+            crate::programs::kill(id);
         }
         assert!(goes(id), "{id} is left");
     }

@@ -11,15 +11,13 @@
 mod sandbox;
 // A terminal for one program, to read from and type on.
 mod pty;
-// Child processes: real ones, each promise of `process` by itself.
-mod process;
+// Programs that the tests start, and processes that they look at.
+#[path = "../../crates/process/tests/process/programs.rs"]
+mod programs;
 // A process of its own for a test that counts resources.
+#[path = "../../crates/process/tests/process/arena.rs"]
 mod arena;
-// Processes outside of the program's own group: those that a stop ends, and those that it must not.
-mod process_trees;
-// Hundreds of concurrent calls of the worst programs, which leave nothing behind.
-mod torture;
-// The same from a module, through `pi.exec`.
+// Hundreds of calls of the worst programs through `pi.exec`, which leave nothing behind.
 mod torture_pi_exec;
 // The same through executables that describe themselves.
 mod torture_tools;
@@ -41,8 +39,6 @@ mod untrusted;
 mod domains;
 // Attacks by tools on the process: its output, its threads, its descriptors.
 mod holes;
-// Discovery of tools, rule by rule, and the configuration.
-mod discovery;
 // Executable tools, Kodelet's and ikigai's: timeouts, concurrency, leftover processes.
 mod exec;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::process::goes;
+use crate::programs::goes;
 use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 

@@ -358,7 +358,7 @@ async fn memory_is_that_of_the_whole_tree() {
          resources: {{max-memory: 200MB}}"
     );
     let outcome = Project::new(&[("t", &yaml)]).outcome("t", json!({})).await;
-    if haft::process::can_limit_trees() {
+    if haft_process::can_limit_trees() {
         assert_eq!(outcome.details["warnings"], Value::Null);
         let single = "run: python3 -c \"x = b'x' * (400 << 20)\"\nresources: {max-memory: 200MB}";
         let text = failure(single, json!({})).await;

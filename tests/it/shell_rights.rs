@@ -116,7 +116,7 @@ async fn memory_has_a_limit_and_questions_have_an_answer() {
     // 114
     let hog = "run: python3 -c \"x = b'x' * (1 << 30)\"\nresources: {max-memory: 256MB}";
     let text = failure(hog, json!({})).await;
-    let is_whole_tree = haft::process::can_limit_trees();
+    let is_whole_tree = haft_process::can_limit_trees();
     let why = if is_whole_tree {
         "memory limit"
     } else {

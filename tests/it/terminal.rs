@@ -5,7 +5,7 @@
 use std::io::{Read, pipe};
 use std::process::{Command, Stdio};
 
-use crate::process::goes;
+use crate::programs::goes;
 use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 

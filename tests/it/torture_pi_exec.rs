@@ -13,8 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::arena::{self, Arena, Dice, Holding};
-use crate::torture::{ENDING, ENDLESS};
+use crate::arena::{self, Arena, Dice, ENDING, ENDLESS, Holding};
 
 const CALLS: usize = 120;
 const CONCURRENT_CALLS: usize = 24;

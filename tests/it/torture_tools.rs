@@ -13,9 +13,8 @@ use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::arena::{self, Arena, Dice, Holding};
-use crate::process::script;
-use crate::torture::{ENDING, ENDLESS};
+use crate::arena::{self, Arena, Dice, ENDING, ENDLESS, Holding};
+use crate::programs::script;
 use crate::torture_pi_exec::{Fate, run};
 
 const CALLS: usize = 180;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use haft::graph::{Graph, What, module_graph, untrusted_module_graph};
+use haft_engine::graph::{Graph, What, module_graph, untrusted_module_graph};
 use wait4::Wait4;
 
 use crate::callers::until;
@@ -401,7 +401,7 @@ fn a_helper_has_neither_our_variables_nor_our_descriptors() {
     let script = "text=$(env | cut -d= -f1 | sort | tr '\\n' ' '; ls /proc/$$/fd | tr '\\n' ' ')\n\
                   printf \"\\\\$(printf %03o ${#text})\\\\0\\\\0\\\\0%s\" \"$text\"; cat > /dev/null";
     let arguments = ["sh", "-c", script];
-    let helper = haft::process::Helper::start(Path::new("/bin/sh"), &arguments);
+    let helper = haft_process::Helper::start(Path::new("/bin/sh"), &arguments);
     let answer = helper.expect("a shell").ask(b"").expect("it answers");
     drop(inherited);
     let said = String::from_utf8(answer).expect("text");

@@ -173,7 +173,7 @@ fn a_race_over_a_program_is_never_won() {
     finished(true);
     let digest = blake3::hash(&fs::read(&good).expect("a program"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let verified = haft::process::Verified {
+    let verified = haft_process::Verified {
         digest,
         project: project.0.path().join("p"),
         copies: project.0.path().join("copies"),
@@ -188,10 +188,10 @@ fn a_race_over_a_program_is_never_won() {
         });
         let mut ran = 0;
         for _ in 0..200 {
-            let spawn = haft::process::Spawn {
+            let spawn = haft_process::Spawn {
                 verified: Some(verified.clone()),
-                stdin: haft::process::Stdin::Bytes(b"from cat".to_vec()),
-                ..haft::process::Spawn::new(&path, [""; 0])
+                stdin: haft_process::Stdin::Bytes(b"from cat".to_vec()),
+                ..haft_process::Spawn::new(&path, [""; 0])
             };
             let never = tokio_util::sync::CancellationToken::new();
             if let Ok(finished) = runtime.block_on(spawn.run(&never)) {
@@ -203,10 +203,10 @@ fn a_race_over_a_program_is_never_won() {
         assert!(ran <= 200);
     });
     finished(true);
-    let spawn = haft::process::Spawn {
+    let spawn = haft_process::Spawn {
         verified: Some(verified),
-        stdin: haft::process::Stdin::Bytes(b"again".to_vec()),
-        ..haft::process::Spawn::new(&path, [""; 0])
+        stdin: haft_process::Stdin::Bytes(b"again".to_vec()),
+        ..haft_process::Spawn::new(&path, [""; 0])
     };
     let never = tokio_util::sync::CancellationToken::new();
     let finished = runtime
@@ -424,18 +424,18 @@ fn a_binary_runs_and_knows_its_path() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for cwd in [None, Some(sandbox.path().join("home"))] {
         for memory in [None, Some(1 << 32)] {
-            let spawn = haft::process::Spawn {
-                verified: Some(haft::process::Verified {
+            let spawn = haft_process::Spawn {
+                verified: Some(haft_process::Verified {
                     digest: blake3::hash(&fs::read(&path).expect("a program")),
                     project: sandbox.path(),
                     copies: sandbox.path().join("copies"),
                 }),
                 cwd: cwd.clone(),
-                limits: haft::process::Limits {
+                limits: haft_process::Limits {
                     address_space: memory,
                     ..Default::default()
                 },
-                ..haft::process::Spawn::new(&path, ["-f", "/proc/self/exe"])
+                ..haft_process::Spawn::new(&path, ["-f", "/proc/self/exe"])
             };
             let never = tokio_util::sync::CancellationToken::new();
             let finished = runtime.block_on(spawn.run(&never)).expect("it starts");

@@ -36,7 +36,7 @@ const PROVIDER: &str = "sdk";
 /// becomes the result, an `Err` a result with `is_error`. It runs on the task that drives the call
 /// and must not block; see [`CustomTool::blocking`] for work that does.
 ///
-/// ```ignore
+/// ```no_run,standalone_crate
 #[doc = include_str!("../../../tests/it/examples/custom_tool.rs")]
 /// ```
 pub struct CustomTool {

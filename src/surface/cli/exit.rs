@@ -153,7 +153,8 @@ fn code_of_kind(kind: ErrorKind) -> u8 {
         ErrorKind::NoSuchTool => NO_SUCH_TOOL,
         ErrorKind::Untrusted | ErrorKind::Denied => REFUSED,
         ErrorKind::Stopped(why) => code_of_stop(why),
-        ErrorKind::Load | ErrorKind::IsolateLost | ErrorKind::Internal => FAILURE,
+        // `Load`, `IsolateLost`, `Internal`, and any kind without a row here.
+        _ => FAILURE,
     }
 }
 

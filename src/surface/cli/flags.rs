@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::config::{Config, Flags, paths};
 use crate::error::Error;
@@ -227,4 +228,21 @@ impl Approval {
 fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
     let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
     ApprovalMode::from_name(text).ok_or_else(|| format!("it is one of {names}"))
+}
+
+/// Parser of a flag that takes the name of one of `values`. For types of other packages, which
+/// cannot implement `clap::ValueEnum` here.
+pub(super) fn named<T, const N: usize>(
+    values: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values.map(name)).try_map(move |typed| {
+        let mut values = values.into_iter();
+        values
+            .find(|value| name(*value) == typed)
+            .ok_or("unknown name")
+    })
 }

@@ -5,13 +5,12 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::flags::named;
 use crate::error::{Error, ErrorKind};
 use crate::provider_schema::{Effect, Finding, Names, Provider, offer};
 use crate::registry::Catalog;
@@ -34,21 +33,11 @@ pub(super) struct Args {
     /// The tool's name; without it, all tools that a model may see
     name: Option<String>,
     /// Write them as this provider takes them
-    #[arg(long = "for", value_name = "PROVIDER")]
+    #[arg(long = "for", value_name = "PROVIDER", value_parser = named(Provider::ALL, Provider::name))]
     provider: Option<Provider>,
     /// Say what this provider, or each of them, would refuse
     #[arg(long)]
     check: bool,
-}
-
-impl ValueEnum for Provider {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Provider::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
 }
 
 #[derive(Serialize)]

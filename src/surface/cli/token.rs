@@ -3,12 +3,12 @@
 
 use std::io::Write;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use serde::Serialize;
 
 use super::With;
 use super::exit::{Answer, Failure, SUCCESS, say};
-use super::flags::Globals;
+use super::flags::{Globals, named};
 use crate::audit::{self, Caller, Event};
 use crate::config::{Config, parse_duration};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
@@ -66,7 +66,7 @@ struct New {
     names: Vec<String>,
 
     /// The highest tier of a call
-    #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
+    #[arg(long, value_parser = named([Tier::Read, Tier::Write, Tier::Exec], Tier::as_str), value_name = "TIER", default_value = "read")]
     tier: Tier,
 
     /// Time that it is valid: 8h, 30d, or never
@@ -313,15 +313,5 @@ fn lifetime(text: &str) -> Result<Lifetime, String> {
         _ => Err(format!(
             "`{text}` must be between 1 second and 100 years; `never` is without an end"
         )),
-    }
-}
-
-impl ValueEnum for Tier {
-    fn value_variants<'a>() -> &'a [Tier] {
-        &[Tier::Read, Tier::Write, Tier::Exec]
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.as_str()))
     }
 }

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
-use crate::surface::wire;
 use crate::tool::Stopped;
 
 /// An error response.
@@ -146,13 +145,14 @@ impl From<&Error> for ProblemResponse {
             ErrorKind::Stopped(why) => (status_of_stop(why), Some(why)),
             // The same call may succeed when it is repeated.
             ErrorKind::IsolateLost => (StatusCode::SERVICE_UNAVAILABLE, None),
-            ErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, None),
+            // `Internal`, and any kind without a row here.
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
         };
         let mut problem_response = ProblemResponse::new(status, error.message());
         if status == StatusCode::SERVICE_UNAVAILABLE {
             problem_response = problem_response.header(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        problem_response.kind = Some(wire::kind_name(error.kind()));
+        problem_response.kind = Some(error.kind().as_str());
         problem_response.hint = error.hint().map(str::to_owned);
         problem_response.stopped = stopped;
         problem_response

@@ -159,7 +159,8 @@ pub(super) fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
         | ErrorKind::Stopped(_)
         | ErrorKind::IsolateLost => Ok(CallToolResult::error(vec![ContentBlock::text(text)])),
         ErrorKind::NoSuchTool | ErrorKind::Usage => Err(ErrorData::invalid_params(text, None)),
-        ErrorKind::Internal => Err(ErrorData::internal_error(text, None)),
+        // `Internal`, and any kind without a row here.
+        _ => Err(ErrorData::internal_error(text, None)),
     }
 }
 

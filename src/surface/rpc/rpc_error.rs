@@ -6,7 +6,6 @@
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
-use crate::surface::wire;
 use crate::tool::Stopped;
 
 const PARSE_ERROR: i32 = -32700;
@@ -96,13 +95,14 @@ impl From<Error> for RpcError {
             ErrorKind::Load => (NOT_LOADABLE, None),
             ErrorKind::Stopped(why) => (STOPPED, Some(why)),
             ErrorKind::IsolateLost => (ISOLATE_LOST, None),
-            ErrorKind::Internal => (INTERNAL_ERROR, None),
+            // `Internal`, and any kind without a row here.
+            _ => (INTERNAL_ERROR, None),
         };
         RpcError {
             code,
             message: error.message().to_owned(),
             data: Some(Data {
-                kind: Some(wire::kind_name(error.kind())),
+                kind: Some(error.kind().as_str()),
                 stopped,
                 hint: error.hint().map(str::to_owned),
             }),

@@ -1,0 +1,310 @@
+//! Creates one isolate: Deno's worker from our snapshot, with the host's services in it.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, Once};
+
+use deno_core::v8;
+use deno_resolver::npm::DenoInNpmPackageChecker;
+use deno_runtime::deno_io::{Stdio, StdioPipe};
+use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, PermissionsOptions};
+use deno_runtime::deno_web::BlobStore;
+use deno_runtime::permissions::RuntimePermissionDescriptorParser;
+use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
+use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
+use sys_traits::impls::RealSys;
+use url::Url;
+
+use super::extension::{self, Budget, IsolateHost};
+use super::files::BoundedFiles;
+use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
+use super::memory::HeapLimit;
+use super::op_host::OpHost;
+use super::transpile_cache::Compiled;
+use super::{
+    EngineOptions, IsolateKey, code_cache, eval_guard, load_trace, platform, refusal, snapshot,
+    sqlite,
+};
+use haft_tool::{Permission, PermissionProfile};
+
+/// A worker and the functions of `js-runtime/90_main.ts` in it.
+pub(super) struct Booted {
+    pub(super) worker: MainWorker,
+    pub(super) functions: Functions,
+}
+
+/// The JavaScript functions that Rust calls.
+pub(super) struct Functions {
+    pub(super) load: v8::Global<v8::Function>,
+    pub(super) invoke: v8::Global<v8::Function>,
+    pub(super) prepare: v8::Global<v8::Function>,
+    pub(super) start_prepared: v8::Global<v8::Function>,
+    pub(super) forget: v8::Global<v8::Function>,
+    pub(super) check: v8::Global<v8::Function>,
+    pub(super) describe: v8::Global<v8::Function>,
+    pub(super) render: v8::Global<v8::Function>,
+    pub(super) cancel: v8::Global<v8::Function>,
+    pub(super) session: v8::Global<v8::Function>,
+    pub(super) leave: v8::Global<v8::Function>,
+}
+
+/// A page of WebAssembly is 64 kB.
+const WASM_PAGES_PER_MB: u32 = 16;
+
+/// Limit of the WebAssembly standard for the pages of one memory.
+const MAX_WASM_PAGES: u32 = 1 << 16;
+
+/// V8 must be set up once, before the first isolate.
+static PLATFORM: Once = Once::new();
+
+/// Serialises the creation of isolates: V8's deserialisation of a snapshot is not thread-safe.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Boots an isolate on the current thread, which the isolate never leaves.
+pub(super) fn boot(
+    options: &EngineOptions,
+    key: &IsolateKey,
+    link: Rc<OpHost>,
+    alarm: &HeapLimit,
+) -> Result<Booted, String> {
+    let _alone = one_at_a_time();
+    start_v8(options.heap_mb);
+    extension::set_script_runner(|| options.programs.script_runner());
+
+    let main = main_url(options)?;
+    let compiled = Compiled::open(options);
+    let verifier = options.verifier_of(key.domain).cloned();
+    let guard = ReadGuard::new(key.permissions.clone());
+    let node = Rc::new(NodeServices::guarded(
+        compiled.clone(),
+        verifier.clone(),
+        guard,
+    ));
+    link.finds_required(Required::new(node.clone()));
+    let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
+    {
+        let state = worker.js_runtime.op_state();
+        let mut state = state.borrow_mut();
+        state.put::<Rc<dyn IsolateHost>>(link);
+        extension::begin_with_env(&mut state, &options.env);
+        let budget = Budget::new((options.heap_mb as usize) << 20);
+        sqlite::count_for(&budget);
+        extension::begin_with_budget(&mut state, budget);
+    }
+    let functions = take_functions(&mut worker, options, &key.permissions)?;
+    if let Some(verifier) = verifier {
+        eval_guard::install(&mut worker.js_runtime, verifier);
+    }
+    Ok(Booted { worker, functions })
+}
+
+/// Sets V8 up, once in the life of the process. `heap_mb` limits each WebAssembly memory.
+pub(super) fn start_v8(heap_mb: u32) {
+    PLATFORM.call_once(|| {
+        load_trace::install_recorder();
+        sqlite::set_up();
+        // The provider may be installed already by the program that embeds us.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        // V8 has a limit for each memory only, not for all memories of an isolate together.
+        v8::V8::set_flags_from_string(&format!(
+            "--wasm-max-mem-pages={}",
+            heap_mb
+                .saturating_mul(WASM_PAGES_PER_MB)
+                .min(MAX_WASM_PAGES)
+        ));
+        deno_core::JsRuntime::init_platform(Some(platform::new()));
+    });
+}
+
+/// Returns the lock that is held while an isolate is created.
+pub(super) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Returns the URL that names the isolate in stack traces. Nothing is read from it.
+fn main_url(options: &EngineOptions) -> Result<Url, String> {
+    Url::from_directory_path(&options.cwd)
+        .and_then(|directory| directory.join("haft").map_err(|_| ()))
+        .map_err(|()| format!("'{}' is not an absolute path", options.cwd.display()))
+}
+
+fn make_worker(
+    options: &EngineOptions,
+    profile: &PermissionProfile,
+    main: &Url,
+    alarm: &HeapLimit,
+    (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
+) -> Result<MainWorker, String> {
+    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
+        .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
+    let heap = (options.heap_mb as usize) << 20;
+    let worker = MainWorker::bootstrap_from_options(
+        main,
+        WorkerServiceOptions::<DenoInNpmPackageChecker, NpmFolders, Sys> {
+            blob_store: Arc::new(BlobStore::default()),
+            broadcast_channel: Default::default(),
+            deno_rt_native_addon_loader: None,
+            feature_checker: Default::default(),
+            fs: Arc::new(BoundedFiles::new(
+                options.most_bytes_of_a_file(),
+                node.shared_verifier(),
+            )),
+            module_loader: Rc::new(Loader::new(node.clone())),
+            node_services: Some(node.init_services()),
+            npm_process_state_provider: None,
+            permissions: PermissionsContainer::new(parser, permissions),
+            root_cert_store_provider: None,
+            fetch_dns_resolver: Default::default(),
+            shared_array_buffer_store: None,
+            compiled_wasm_module_store: None,
+            v8_code_cache: None,
+            bundle_provider: None,
+        },
+        WorkerOptions {
+            bootstrap: BootstrapOptions {
+                mode: WorkerExecutionMode::None,
+                has_node_modules_dir: true,
+                user_agent: concat!("haft/", env!("CARGO_PKG_VERSION")).to_owned(),
+                ..Default::default()
+            },
+            extensions: vec![extension_for_runtime()],
+            startup_snapshot: Some(snapshot::SNAPSHOT),
+            residual_lazy_js_sources: snapshot::RESIDUAL_SCRIPTS,
+            residual_lazy_esm_sources: snapshot::RESIDUAL_MODULES,
+            create_params: Some(
+                v8::CreateParams::default()
+                    .heap_limits(0, heap)
+                    .array_buffer_allocator(alarm.buffer_allocator()),
+            ),
+            stdio: detached_stdio()?,
+            ..Default::default()
+        },
+    );
+    let scripts = compiled.map(code_cache::of_scripts);
+    worker.js_runtime.set_eval_context_code_cache_cbs(scripts);
+    Ok(worker)
+}
+
+fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
+    let denied = |permission: &Permission| {
+        let list = permission.denied();
+        (!list.is_empty()).then(|| list.to_vec())
+    };
+    PermissionsOptions {
+        allow_env: profile.env.granted(),
+        deny_env: denied(&profile.env),
+        allow_ffi: profile.ffi.granted(),
+        deny_ffi: denied(&profile.ffi),
+        allow_import: profile.import.granted(),
+        deny_import: denied(&profile.import),
+        allow_net: profile.net.granted(),
+        deny_net: denied(&profile.net),
+        allow_read: profile.read.granted(),
+        deny_read: denied(&profile.read),
+        allow_run: profile.run.granted(),
+        deny_run: denied(&profile.run),
+        allow_sys: profile.sys.granted(),
+        deny_sys: denied(&profile.sys),
+        allow_write: profile.write.granted(),
+        deny_write: denied(&profile.write),
+        // An isolate has no terminal at which a user could answer.
+        prompt: false,
+        ..Default::default()
+    }
+}
+
+fn extension_for_runtime() -> deno_core::Extension {
+    let mut ours = extension::haft::init();
+    ours.synthetic_esm_modules = snapshot::HOST_MODULES.into();
+    ours
+}
+
+/// Returns a tool's standard streams. Reading gives nothing, and writing never reaches the host's
+/// own streams. `console` is caught earlier; this is for `process.stdout` and `Deno.stdout`.
+fn detached_stdio() -> Result<Stdio, String> {
+    let null = || {
+        std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")
+            .map(StdioPipe::file)
+            .map_err(|error| format!("cannot open /dev/null: {error}"))
+    };
+    Ok(Stdio {
+        stdin: null()?,
+        stdout: null()?,
+        stderr: null()?,
+    })
+}
+
+/// Removes from the global object what neither Node nor Bun has there.
+///
+/// Deno's own modules find `Deno` among the variables of scripts; `loader::globals` keeps that
+/// variable from tools. Text that is evaluated can reach it. So the members that only Deno's own
+/// tests need are deleted: with `core` a tool could act in the name of another call.
+const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
+     delete Deno[Deno.internal]; delete Deno.internal; \
+     delete globalThis.localStorage; delete globalThis.sessionStorage;";
+
+/// Takes the functions off the global object, where a tool would find them, and starts the runtime.
+fn take_functions(
+    worker: &mut MainWorker,
+    options: &EngineOptions,
+    profile: &PermissionProfile,
+) -> Result<Functions, String> {
+    let context = worker.js_runtime.main_context();
+    deno_core::scope!(scope, &mut worker.js_runtime);
+    let context = v8::Local::new(scope, context);
+    let global = context.global(scope);
+    let key = v8::String::new(scope, "__haft").ok_or("V8 is out of memory")?;
+    let door: v8::Local<v8::Object> = global
+        .get(scope, key.into())
+        .and_then(|value| value.try_into().ok())
+        .ok_or("the snapshot lacks haft's runtime")?;
+    global.delete(scope, key.into());
+
+    let start = function(scope, door, "start")?;
+    let settings = serde_json::json!({
+        "cwd": options.cwd,
+        "sessionId": options.session_id,
+        "autoApprove": options.auto_approve,
+        "version": env!("CARGO_PKG_VERSION"),
+        "hasTape": options.tape.is_some(),
+        "refusals": refusal::texts(profile),
+    });
+    let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
+    start.call(scope, door.into(), &[settings.into()]);
+    let hide = v8::String::new(scope, HIDE_DENO).ok_or("V8 is out of memory")?;
+    v8::Script::compile(scope, hide, None)
+        .and_then(|script| script.run(scope))
+        .ok_or("V8 cannot hide what is Deno's own")?;
+
+    let mut take =
+        |name: &str| function(scope, door, name).map(|found| v8::Global::new(scope, found));
+    Ok(Functions {
+        load: take("load")?,
+        invoke: take("invoke")?,
+        prepare: take("prepare")?,
+        start_prepared: take("startPrepared")?,
+        forget: take("forget")?,
+        check: take("check")?,
+        describe: take("describe")?,
+        render: take("render")?,
+        cancel: take("cancel")?,
+        session: take("session")?,
+        leave: take("leave")?,
+    })
+}
+
+fn function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    door: v8::Local<'s, v8::Object>,
+    name: &str,
+) -> Result<v8::Local<'s, v8::Function>, String> {
+    let key = v8::String::new(scope, name).ok_or("V8 is out of memory")?;
+    door.get(scope, key.into())
+        .and_then(|value| value.try_into().ok())
+        .ok_or_else(|| format!("haft's runtime lacks the function `{name}`"))
+}

@@ -1,0 +1,228 @@
+//! The V8 engine: the only module that names deno_core and V8.
+//!
+//! The rest of haft holds an [`Engine`], which is `Send`, and exchanges JSON text with it. Each
+//! isolate runs on a thread of its own and contains modules. A thread that does not answer is ended
+//! from outside. Programs are started elsewhere, by an implementation of [`Programs`].
+
+mod advertised;
+mod approved_call;
+mod boot;
+mod cache;
+mod call;
+mod coarse_timer;
+mod code_cache;
+mod domain;
+mod eval_guard;
+mod expressions;
+mod extension;
+mod files;
+mod generation;
+pub mod graph;
+mod isolate;
+mod isolation;
+mod lazy_module;
+mod load_batch;
+mod load_trace;
+mod loader;
+mod memory;
+mod module;
+mod op_host;
+mod options;
+mod panic_guard;
+mod pending;
+mod placement;
+mod platform;
+mod procfs;
+mod prompts;
+mod refusal;
+mod render;
+mod requests;
+mod schema_check;
+mod screen;
+mod session;
+mod snapshot;
+mod spin_wait;
+mod sqlite;
+mod stuck_threads;
+mod termination;
+mod thread;
+mod transpile_cache;
+mod users;
+mod verify;
+mod version;
+mod widgets;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use url::Url;
+
+use haft_tool::{Tier, TrustDomain, VerifiedFiles};
+
+use cache::Cache;
+pub use call::Ended;
+use coarse_timer::CoarseTimer;
+pub use domain::IsolateKey;
+pub use expressions::{ExpressionError, Expressions};
+use generation::{Generation, Generations};
+pub use isolate::Lost;
+use isolate::Shared;
+pub use isolation::CodeSet;
+pub use load_batch::{Described, LoadBatch, LoadRequest};
+pub use loader::is_provided;
+use module::RESOLVER;
+pub use module::{LoadFailure, Module};
+pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
+use pending::PendingActions;
+pub use render::Drawn;
+use requests::Termination;
+pub use screen::ScreenView;
+pub use session::new_session_id;
+pub use spin_wait::has_several_cores;
+pub use verify::Verifier;
+pub use version::version;
+
+/// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
+/// are loaded through one handle and its clones share isolates.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+    generation: Arc<Generation>,
+}
+
+struct Inner {
+    options: EngineOptions,
+    generations: Generations,
+    /// Every isolate that may still exist, retired and terminated ones too.
+    isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
+    next_module: AtomicU32,
+    pending: Arc<PendingActions>,
+    expressions: Expressions,
+    timer: Arc<CoarseTimer>,
+    /// Cache of descriptions from earlier processes.
+    cache: Option<Arc<Cache>>,
+}
+
+impl Engine {
+    /// Returns an engine that has not started anything yet.
+    pub fn new(options: EngineOptions) -> Self {
+        let inner = Arc::new(Inner {
+            pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
+            cache: Cache::open(&options).map(Arc::new),
+            expressions: Expressions::new(options.heap_mb),
+            timer: Arc::default(),
+            options,
+            generations: Generations::default(),
+            isolates: std::sync::Mutex::default(),
+            next_module: AtomicU32::new(1),
+        });
+        let generation = inner.generations.begin();
+        Engine { inner, generation }
+    }
+
+    /// Loads the module with the tool `resolve`, which ends pending actions. Its calls run in the
+    /// isolate of the newest pending action.
+    ///
+    /// # Errors
+    /// When no isolate can be started.
+    pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
+        let url = Url::parse(RESOLVER).expect("it is a URL");
+        let key = self.isolate_key_of_tier(TrustDomain::User, Tier::Exec);
+        self.load_url(url, key).await.0
+    }
+
+    /// Returns the number of threads on which native code of killed tools still runs.
+    pub fn stuck_threads() -> usize {
+        stuck_threads::count()
+    }
+
+    /// Returns the evaluator of small expressions, whose isolate no module shares.
+    pub fn expressions(&self) -> &Expressions {
+        &self.inner.expressions
+    }
+
+    /// Sets the files that the project's modules may load from now on.
+    pub fn trust(&self, files: Arc<VerifiedFiles>) {
+        if let Some(verifier) = &self.inner.options.verifier {
+            verifier.trust(files);
+        }
+    }
+
+    /// Returns the files that the project's modules loaded although they are not trusted yet.
+    pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
+        let verifier = self.inner.options.verifier.as_ref();
+        verifier
+            .map(|verifier| verifier.learned())
+            .unwrap_or_default()
+    }
+
+    /// Returns true if tools may leave actions pending.
+    pub fn offers_pending(&self) -> bool {
+        self.inner.pending.is_offered()
+    }
+
+    /// Forbids tools to leave actions pending from now on.
+    pub fn disable_pending_actions(&self) {
+        self.inner.pending.withhold();
+    }
+
+    /// Returns the label of the newest pending action.
+    pub fn newest_pending(&self) -> Option<String> {
+        self.inner.pending.newest_label()
+    }
+
+    /// Returns true if any action is pending.
+    pub fn has_pending(&self) -> bool {
+        self.inner.pending.any()
+    }
+
+    /// Describes the pending actions that were lost with their isolates since the last call.
+    pub fn take_lost_pending(&self) -> Option<String> {
+        self.inner.pending.take_lost()
+    }
+
+    /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
+    /// native code is not waited for.
+    pub async fn shutdown(&self) {
+        // Dropping the last handle terminates an isolate that is not terminated yet.
+        for generation in self.inner.generations.living() {
+            drop(std::mem::take(&mut *generation.homes.lock().await));
+        }
+        let isolates = std::mem::take(&mut *self.isolates());
+        for isolate in &isolates {
+            isolate.terminate(Termination {
+                why: "the host is shutting down".to_owned(),
+                is_out_of_memory: false,
+            });
+        }
+        for isolate in isolates {
+            isolate.gone().await;
+        }
+    }
+
+    /// Notes that the program ends after [`Self::shutdown`], so that memory need not be freed.
+    pub fn ends_with_program(&self) {
+        for isolate in &*self.isolates() {
+            isolate.skip_teardown();
+        }
+    }
+
+    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
+        lock(&self.inner.isolates)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Actions hold their isolates, which hold the list of actions.
+        self.pending.let_go();
+    }
+}
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

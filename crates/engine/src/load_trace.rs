@@ -1,0 +1,256 @@
+//! Recorder of the inputs of a module load, apart from the code that it imports.
+//!
+//! An isolate never leaves its thread, so the notes are kept per thread. Deno reports every
+//! permission check, even where everything is allowed; our own ops and the loader report the rest.
+//! Other code that runs in the isolate meanwhile is recorded too: the notes may contain too much,
+//! never too little.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
+
+use super::isolate::Shared;
+use haft_tool::CallTrace;
+
+/// Inputs of one load.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LoadTrace {
+    /// The environment variables that it read.
+    pub(super) env: BTreeSet<String>,
+    /// Set if it listed the environment variables.
+    pub(super) lists_env: bool,
+    /// Start of the load.
+    pub(super) since: Option<SystemTime>,
+    /// The paths that it accessed, other than by importing.
+    pub(super) looked: BTreeSet<PathBuf>,
+    /// Files that change with the system information that it read.
+    pub(super) system: BTreeSet<PathBuf>,
+    /// Native code that it loaded. The inputs of that code are not visible, so its file stands for
+    /// them.
+    pub(super) native: BTreeSet<PathBuf>,
+    /// The specifiers that `require` did not find.
+    pub(super) unfound: BTreeSet<String>,
+    /// The files that it imported, with the hash of what was read.
+    pub(super) imported: BTreeMap<PathBuf, String>,
+    /// The files, imported by now, whose text names a clock other than `Date`.
+    pub(super) timely: BTreeSet<PathBuf>,
+    /// Reason for which the description must not be cached, if there is one.
+    pub(super) mark_uncacheable: Option<String>,
+    /// Set if it changed state that the modules after it can see.
+    pub(super) mark_side_effects: bool,
+    /// Set if it, or a module before it, put something on the global object under a registered
+    /// symbol.
+    pub(super) has_symbols: bool,
+}
+
+#[derive(Default)]
+struct Recorder {
+    /// Number of loads under way. Loads at the same time share their notes.
+    loads: u32,
+    notes: LoadTrace,
+    /// Every file that was imported into the isolate, with the hash of what was read.
+    read: HashMap<PathBuf, String>,
+    timely: BTreeSet<PathBuf>,
+    has_symbols: bool,
+}
+
+thread_local! {
+    /// The isolate of this thread, whose calls may have caused the recorded accesses.
+    static ISOLATE: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
+    static WITNESS: RefCell<Recorder> = RefCell::default();
+}
+
+/// False if another part of this process receives Deno's reports: then no load's inputs are known.
+static SEES: OnceLock<bool> = OnceLock::new();
+
+/// Installs the recorder; once, before the first isolate.
+pub(super) fn install_recorder() {
+    SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
+}
+
+/// Registers `isolate` as the one of this thread.
+pub(super) fn belongs_to(isolate: &Arc<Shared>) {
+    ISOLATE.set(Some(isolate.clone()));
+}
+
+/// Notes something in the traces of all calls that run in this isolate. The runtime does not report
+/// which call it was, so a trace may contain too much, never too little.
+fn mark_calls(note: impl Fn(&CallTrace)) {
+    ISOLATE.with_borrow(|isolate| {
+        let traces = isolate.iter().flat_map(|isolate| isolate.requests.traces());
+        traces.for_each(|trace| note(&trace));
+    });
+}
+
+/// Notes that a load begins on this thread.
+pub(super) fn load_begins() {
+    WITNESS.with_borrow_mut(|witness| {
+        if witness.loads == 0 {
+            witness.notes = LoadTrace {
+                since: Some(SystemTime::now()),
+                ..LoadTrace::default()
+            };
+        }
+        witness.loads += 1;
+    });
+}
+
+/// Notes that a load has ended, and returns its inputs.
+pub(super) fn load_ended() -> LoadTrace {
+    WITNESS.with_borrow_mut(|witness| {
+        witness.loads = witness.loads.saturating_sub(1);
+        let mut notes = witness.notes.clone();
+        notes.timely.clone_from(&witness.timely);
+        notes.has_symbols = witness.has_symbols;
+        if SEES.get() != Some(&true) {
+            notes.mark_uncacheable = Some("what it asks for cannot be seen".to_owned());
+        }
+        notes
+    })
+}
+
+/// Marks the load as uncacheable: its description may change without a change of recorded inputs.
+pub(super) fn mark_uncacheable(why: &str) {
+    note(|notes| {
+        notes.mark_uncacheable.get_or_insert_with(|| why.to_owned());
+    });
+}
+
+/// Notes that the global object got a property under a registered symbol.
+pub(super) fn registers_symbol() {
+    WITNESS.with_borrow_mut(|witness| witness.has_symbols = true);
+}
+
+/// Notes a specifier that `require` did not find.
+pub(super) fn require_failed(specifier: &str) {
+    note(|notes| {
+        notes.unfound.insert(specifier.to_owned());
+    });
+}
+
+/// Notes that other modules can see what the module did.
+pub(super) fn mark_side_effects(what: &str) {
+    note(|notes| notes.mark_side_effects = true);
+    mark_uncacheable(what);
+}
+
+/// Properties of an imported file that are recorded.
+pub(super) struct Read {
+    hash: blake3::Hash,
+    digest: String,
+    is_timely: bool,
+}
+
+impl Read {
+    /// Returns the properties of a file with these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Read {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let hash = blake3::hash(bytes);
+        Read {
+            hash,
+            digest: hash.to_hex().to_string(),
+            is_timely: TIMELY.iter().any(|word| text.contains(word)),
+        }
+    }
+
+    /// Returns the hash of its bytes.
+    pub(super) fn hash(&self) -> &blake3::Hash {
+        &self.hash
+    }
+
+    /// Returns the hash as text.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+/// Notes that a file was read for an import.
+pub(super) fn imported(path: &Path, read: Read) {
+    let Read {
+        digest, is_timely, ..
+    } = read;
+    WITNESS.with_borrow_mut(|witness| {
+        witness.read.insert(path.to_owned(), digest.clone());
+        if is_timely {
+            witness.timely.insert(path.to_owned());
+        }
+        if witness.loads > 0 {
+            witness.notes.imported.insert(path.to_owned(), digest);
+        }
+    });
+}
+
+/// Notes that a path was imported by its computed name; it may have been read long ago.
+pub(super) fn imported_again(path: &Path) {
+    WITNESS.with_borrow_mut(|witness| {
+        let known = witness.read.get(path).cloned();
+        if witness.loads > 0
+            && let Some(digest) = known
+        {
+            witness.notes.imported.insert(path.to_owned(), digest);
+        }
+    });
+}
+
+/// Other clocks than `Date`, which `js-runtime/09_load_trace.ts` watches.
+const TIMELY: &[&str] = &["Temporal", "DateTimeFormat"];
+
+/// Returns the file that changes with a long-lived answer of the system.
+fn system_file(asked: &str) -> Option<&'static Path> {
+    let file = match asked {
+        "osRelease" => "/proc/sys/kernel/osrelease",
+        "hostname" => "/proc/sys/kernel/hostname",
+        "cpus" => "/sys/devices/system/cpu/online",
+        "userInfo" | "username" => "/etc/passwd",
+        _ => return None,
+    };
+    Some(Path::new(file))
+}
+
+fn note(write: impl FnOnce(&mut LoadTrace)) {
+    WITNESS.with_borrow_mut(|witness| {
+        if witness.loads > 0 {
+            write(&mut witness.notes);
+        }
+    });
+}
+
+/// Callback of Deno before a permission check. Opening a file is reported as reading and as
+/// writing, whatever it is opened for.
+fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
+    // Programs are recorded where they are started, because the call is known there.
+    if permission == "net" {
+        mark_calls(|trace| trace.connects(value));
+    }
+    note(|notes| match permission {
+        "env" if value == "null" => notes.lists_env = true,
+        "env" => {
+            notes.env.insert(value.to_owned());
+        }
+        "sys" if value == "homedir" => {
+            notes.env.insert("HOME".to_owned());
+        }
+        // The cache belongs to the user, whose numbers they are.
+        "sys" if matches!(value, "uid" | "gid" | "getegid") => {}
+        "sys" if system_file(value).is_some_and(Path::exists) => {
+            notes.system.extend(system_file(value).map(Path::to_owned));
+        }
+        "ffi" if Path::new(value).is_absolute() => {
+            notes.native.insert(value.into());
+        }
+        "read" => {
+            if let Ok(path) = std::path::absolute(value) {
+                notes.looked.insert(path);
+            }
+        }
+        "write" if std::path::absolute(value).is_ok_and(|path| notes.looked.contains(&path)) => {}
+        _ => {
+            let why = || format!("it uses `{permission}` ({value})");
+            notes.mark_uncacheable.get_or_insert_with(why);
+        }
+    });
+}

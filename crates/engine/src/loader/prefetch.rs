@@ -1,0 +1,124 @@
+//! Reads and compiles modules on another thread before the isolate loads them.
+//!
+//! Modules run one after another, but they can be read and compiled at the same time. A module that
+//! is not ready when the isolate needs it is compiled by the isolate.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::source::{self, Prepared};
+use super::{NodeServices, assets, deep_stack, files, tsconfig, url_of};
+use crate::load_trace::{self, Read};
+use crate::transpile_cache::Compiled;
+use crate::verify::{self, Verifier};
+
+/// Files that were announced, by path. They are taken within one batch of module loads.
+static ANNOUNCED: Mutex<Option<HashMap<PathBuf, State>>> = Mutex::new(None);
+
+/// Size limit of a text that is compiled ahead.
+const MAX_SOURCE_BYTES: usize = 1 << 20;
+
+enum State {
+    Wanted,
+    Ready(Prepared, Read),
+}
+
+/// Files that are compiled ahead. Its drop removes those that were not taken.
+pub(crate) struct Prefetch(Vec<(PathBuf, Option<Arc<Verifier>>)>);
+
+impl Prefetch {
+    /// Announces files, each with its verifier; [`Prefetch::compile`] does the work.
+    pub(crate) fn announce(paths: Vec<(PathBuf, Option<Arc<Verifier>>)>) -> Prefetch {
+        // The loader uses paths with all links followed.
+        let disk = super::Sys::default();
+        let paths = paths.into_iter();
+        let paths = paths.map(|(path, verifier)| (files::real(&disk, path), verifier));
+        let paths: Vec<_> = paths.collect();
+        let mut announced = announced();
+        let states = announced.get_or_insert_default();
+        for (path, _) in &paths {
+            states.insert(path.clone(), State::Wanted);
+        }
+        Prefetch(paths)
+    }
+
+    /// Compiles the files that the isolate has not loaded yet. Blocks until all are done.
+    pub(crate) fn compile(&self, compiled: Option<Arc<Compiled>>) {
+        let services = |verifier| {
+            let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
+            (tsconfig::Cache::on(node.sys()), node)
+        };
+        let own = services(None);
+        for (path, verifier) in &self.0 {
+            if !is_wanted(path) {
+                continue;
+            }
+            let verified = verifier.clone().map(|verifier| services(Some(verifier)));
+            let (tsconfigs, node) = verified.as_ref().unwrap_or(&own);
+            // An error in the file occurs again, and is reported, when the isolate loads it.
+            if let Some((prepared, read)) = compiled_file(path, tsconfigs, node)
+                && let Some(state @ State::Wanted) =
+                    announced().get_or_insert_default().get_mut(path)
+            {
+                *state = State::Ready(prepared, read);
+            }
+        }
+    }
+}
+
+impl Drop for Prefetch {
+    fn drop(&mut self) {
+        let mut announced = announced();
+        let states = announced.get_or_insert_default();
+        for (path, _) in &self.0 {
+            states.remove(path);
+        }
+    }
+}
+
+/// Takes the file, if it is ready. It is not compiled ahead again.
+pub(super) fn take(path: &Path, verifier: Option<&Verifier>) -> Option<Prepared> {
+    let State::Ready(prepared, read) = announced().as_mut()?.remove(path)? else {
+        return None;
+    };
+    // The file may have been compiled from bytes that this isolate may not load.
+    if verifier.is_some_and(|verifier| verifier.check(path, read.hash()).is_err()) {
+        return None;
+    }
+    load_trace::imported(path, read);
+    Some(prepared)
+}
+
+fn compiled_file(
+    path: &Path,
+    tsconfigs: &tsconfig::Cache,
+    node: &Rc<NodeServices>,
+) -> Option<(Prepared, Read)> {
+    if !path.is_file() || assets::is_asset(path) {
+        return None;
+    }
+    let (text, read) = files::read(path, node.verifier()).ok()?;
+    // Compiling a large file is left to the isolate, where it has a time limit.
+    if text.len() > MAX_SOURCE_BYTES {
+        return None;
+    }
+    let url = url_of(path).ok()?;
+    let prepared = deep_stack::with_text(path, text, |text| {
+        source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
+    });
+    verify::no_manifest_changed().ok()?;
+    Some((prepared.ok()?, read))
+}
+
+fn is_wanted(path: &Path) -> bool {
+    matches!(
+        announced().get_or_insert_default().get(path),
+        Some(State::Wanted)
+    )
+}
+
+fn announced() -> MutexGuard<'static, Option<HashMap<PathBuf, State>>> {
+    ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner)
+}

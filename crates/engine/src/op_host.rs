@@ -1,0 +1,434 @@
+//! Host side of one isolate's ops: sends answers to callers, starts programs, writes logs.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::rc::Rc;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::extension::{
+    self, AskFuture, ExecFuture, IsolateHost, Refusal, ReplyKind, ShowFuture, TouchFuture,
+};
+use super::isolate::{Answer, Shared};
+use super::loader::Required;
+use super::prompts::PromptBridge;
+use super::schema_check::SchemaChecker;
+use super::users::Users;
+use super::verify::{CodeFrom, Verifier};
+use super::widgets::WidgetBridge;
+use super::{EngineOptions, Programs, ToolLog, load_trace, render};
+use haft_tool::{
+    CurrentSession, LogLevel, LogLine, Progress, Replay, ReplayAnswer, ReplayChannel, SessionView,
+};
+
+/// The [`IsolateHost`] of one isolate.
+pub(super) struct OpHost {
+    shared: Arc<Shared>,
+    loading: RefCell<HashSet<u32>>,
+    /// The requests whose tools have started in this turn.
+    started: RefCell<Vec<u32>>,
+    execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
+    schemas: SchemaChecker,
+    asking: PromptBridge,
+    showing: WidgetBridge,
+    session: Arc<CurrentSession>,
+    /// The view of the session that JavaScript has read last.
+    session_read: RefCell<Option<Arc<SessionView>>>,
+    required: OnceCell<Required>,
+    most_bytes_of_a_file: u64,
+    programs: Arc<dyn Programs>,
+    verifier: Option<Arc<Verifier>>,
+    tape: Option<Arc<dyn Replay>>,
+    log: Arc<dyn ToolLog>,
+}
+
+impl OpHost {
+    pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
+        let users = Users::new(shared.clone(), options.default_user.clone());
+        OpHost {
+            verifier: options.verifier_of(shared.key.domain).cloned(),
+            session: options.session.clone(),
+            session_read: RefCell::default(),
+            asking: PromptBridge::new(users.clone()),
+            showing: WidgetBridge::new(users),
+            shared,
+            loading: RefCell::default(),
+            started: RefCell::default(),
+            execs: Rc::default(),
+            schemas: SchemaChecker::default(),
+            required: OnceCell::new(),
+            most_bytes_of_a_file: options.most_bytes_of_a_file(),
+            programs: options.programs.clone(),
+            tape: options.tape.clone(),
+            log: options.log.clone(),
+        }
+    }
+
+    /// Sets the resolver of `require`; once.
+    pub(super) fn finds_required(&self, required: Required) {
+        // A second resolver would be the same.
+        let _ = self.required.set(required);
+    }
+
+    /// Marks that the request `id` loads the module at `url`; see [`IsolateHost::is_loading`].
+    pub(super) fn loading(&self, id: u32, url: &str) {
+        let entry = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        if let (Some(entry), Some(required)) = (entry, self.required.get()) {
+            required.admit(&entry);
+        }
+        self.loading.borrow_mut().insert(id);
+        load_trace::load_begins();
+    }
+
+    /// Reports which tools have started and still run; called at the end of each turn.
+    pub(super) fn tell_starts(&self) {
+        for id in self.started.borrow_mut().drain(..) {
+            self.shared.requests.tell_start(id);
+        }
+    }
+
+    /// Answers a render request that was interrupted.
+    pub(super) fn drawing_was_interrupted(&self, id: u32) {
+        let answer = Answer::Failed(render::NEVER_ENDS.to_owned());
+        self.shared.requests.answer(id, answer);
+    }
+
+    /// Returns the verifier of the isolate's code; `None` if the code is the user's own.
+    pub(super) fn verifier(&self) -> Option<&Verifier> {
+        self.verifier.as_deref()
+    }
+
+    /// Stops the programs that still run.
+    pub(super) fn stop_programs(&self) {
+        for (_, running) in self.execs.borrow_mut().drain() {
+            running.cancel();
+        }
+    }
+
+    /// Logs an error that belongs to no call.
+    pub(super) fn report(&self, message: &str) {
+        let domain = self.shared.key.domain;
+        self.log.log(domain, LogLevel::Warn, "", message, "");
+    }
+}
+
+/// The part of a `pi.exec` request that the trace of a call records.
+#[derive(Deserialize)]
+struct Program {
+    command: String,
+}
+
+impl IsolateHost for OpHost {
+    fn is_es_module(&self, path: &str) -> bool {
+        let required = self.required.get();
+        required.is_some_and(|required| required.is_es_module(Path::new(path)))
+    }
+
+    fn is_verified(&self) -> bool {
+        self.verifier.is_some()
+    }
+
+    fn check_required(&self, code: &str) -> Result<(), Refusal> {
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_required(code))
+    }
+
+    fn check_text(&self, text: &str) -> Result<(), Refusal> {
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_text(text, CodeFrom::Text))
+    }
+
+    fn note_data(&self, path: &Path, bytes: &[u8]) {
+        if let Some(verifier) = self.verifier() {
+            verifier.note_data(path, bytes);
+        }
+    }
+
+    fn check_native(&self, path: &str) -> Result<(), Refusal> {
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_file(Path::new(path)))
+    }
+
+    fn check_wasm(&self, bytes: &[u8], url: &str) -> Result<(), Refusal> {
+        let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        let path = path.map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+        self.verifier().map_or(Ok(()), |verifier| {
+            verifier.check_wasm(bytes, path.as_deref())
+        })
+    }
+
+    fn noticed_symbol(&self) {
+        load_trace::registers_symbol();
+    }
+
+    fn require_failed(&self, specifier: &str) {
+        load_trace::require_failed(specifier);
+    }
+
+    fn find_required(&self, specifier: &str, from: &str) -> Option<String> {
+        let found = self.required.get()?.find(specifier, Path::new(from));
+        found?.into_os_string().into_string().ok()
+    }
+
+    fn reply(&self, id: u32, kind: ReplyKind, text: String) {
+        if kind == ReplyKind::Update {
+            if let Some(updates) = self.shared.requests.updates(id)
+                && let Ok(partial) = RawValue::from_string(text)
+            {
+                updates.send(Progress::Partial(partial));
+            }
+            return;
+        }
+        if self.shared.termination.get().is_some() {
+            // An exception that a built-in throws during termination is not the tool's answer.
+            return;
+        }
+        if self.loading.borrow_mut().remove(&id) {
+            self.shared.witnessed(id, load_trace::load_ended());
+        }
+        let answer = match kind {
+            ReplyKind::Done | ReplyKind::Update => Answer::Done(text),
+            ReplyKind::Refused => Answer::Refused(text),
+            ReplyKind::Failed => Answer::Failed(text),
+        };
+        self.shared.requests.answer(id, answer);
+    }
+
+    fn start(&self, id: u32) -> bool {
+        let starts = self.shared.requests.start(id);
+        if starts {
+            self.started.borrow_mut().push(id);
+        }
+        starts
+    }
+
+    fn built_ins_changed(&self, module: u32, what: &str) {
+        load_trace::mark_side_effects("it changes built-in functions");
+        if self.shared.require_own_isolate(module) {
+            self.report(&format!(
+                "a module changed {what}: from now on it has an isolate for itself"
+            ));
+        }
+    }
+
+    fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture {
+        load_trace::mark_uncacheable("it starts programs");
+        if let Some(trace) = self.shared.requests.trace(call)
+            && let Ok(Program { command }) = serde_json::from_str(&request)
+        {
+            trace.starts(&command);
+        }
+        let cancel = CancellationToken::new();
+        self.execs.borrow_mut().insert(id, cancel.clone());
+        let permissions = &self.shared.key.permissions;
+        let running = self.programs.exec(request, permissions, cancel);
+        let execs = self.execs.clone();
+        Box::pin(async move {
+            let answer = running.await;
+            execs.borrow_mut().remove(&id);
+            answer
+        })
+    }
+
+    fn shows_variables(&self) -> bool {
+        !self.shared.key.permissions.env.is_bounded()
+    }
+
+    fn shows_variable(&self, name: &str) -> bool {
+        self.shared.key.permissions.shows_variable(name)
+    }
+
+    fn abort_exec(&self, id: u32) {
+        if let Some(running) = self.execs.borrow().get(&id) {
+            running.cancel();
+        }
+    }
+
+    fn starts_program(&self, call: u32, program: &str) {
+        load_trace::mark_uncacheable("it starts programs");
+        if let Some(trace) = self.shared.requests.trace(call) {
+            trace.starts(program);
+        }
+        self.programs.starts_by(self.shared.thread_id());
+    }
+
+    fn release_program(&self, pid: i32) {
+        self.programs.release(pid);
+    }
+
+    fn session(&self) -> Result<String, String> {
+        load_trace::mark_uncacheable("it looks at the session");
+        let view = self.session.view()?;
+        let mut read = self.session_read.borrow_mut();
+        if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
+            return Ok(String::new());
+        }
+        let json = view.json().to_owned();
+        *read = Some(view);
+        Ok(json)
+    }
+
+    fn is_idle(&self) -> Result<bool, String> {
+        let idle = self.session.ask(|session| session.is_idle())?;
+        Ok(idle.unwrap_or_default())
+    }
+
+    fn has_queued_messages(&self) -> Result<bool, String> {
+        let queued = self.session.ask(|session| session.has_queued_messages())?;
+        Ok(queued.unwrap_or_default())
+    }
+
+    fn auto_approve(&self, request: u32, otherwise: bool) -> bool {
+        let of_call = self.shared.requests.auto_approve(request);
+        of_call.unwrap_or(otherwise)
+    }
+
+    fn abort_agent(&self) -> Result<(), String> {
+        self.session.ask(|session| session.abort()).map(drop)
+    }
+
+    fn has_user(&self, request: u32, owner: &str) -> bool {
+        self.asking.has_user(request, owner)
+    }
+
+    fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture {
+        self.asking.ask(request, &owner, id, question)
+    }
+
+    fn withdraw_question(&self, id: u32) {
+        self.asking.withdraw(id);
+        self.showing.withdraw(id);
+    }
+
+    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
+        self.asking.tell(request, owner, notice);
+    }
+
+    fn editor_text(&self, request: u32, owner: &str) -> String {
+        self.asking.editor_text(request, owner)
+    }
+
+    fn canvas(&self, request: u32, owner: &str) -> String {
+        self.showing.canvas(request, owner)
+    }
+
+    fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture {
+        self.showing.show(request, &owner, id)
+    }
+
+    fn next_touch(&self, id: u32) -> TouchFuture {
+        self.showing.next_touch(id)
+    }
+
+    fn paint(&self, id: u32, lines: String) {
+        self.showing.paint(id, lines);
+    }
+
+    fn check_schema(&self, schema: &str, value: &str) -> String {
+        self.schemas.check(schema, value)
+    }
+
+    fn log(
+        &self,
+        request: u32,
+        level: extension::LogLevel,
+        tool: &str,
+        message: &str,
+        context: &str,
+    ) {
+        let level = LogLevel::from(level);
+        self.log
+            .log(self.shared.key.domain, level, tool, message, context);
+        if let Some(listener) = self.shared.requests.log(request) {
+            listener.hear(LogLine {
+                level,
+                tool: tool.to_owned(),
+                message: message.to_owned(),
+                context: RawValue::from_string(context.to_owned()).ok(),
+            });
+        }
+    }
+
+    fn push_pending(&self, id: u32, label: &str) -> bool {
+        load_trace::mark_side_effects("it leaves an action pending");
+        self.shared.pending.push(self.shared.home, id, label)
+    }
+
+    fn pending_done(&self, id: u32) {
+        self.shared.pending.done(self.shared.home, id);
+    }
+
+    fn send_signal(&self, pid: i32, signal: i32) -> i32 {
+        let signal = match signal {
+            0 => None,
+            number => match Signal::try_from(number) {
+                Ok(signal) => Some(signal),
+                Err(error) => return error as i32,
+            },
+        };
+        kill(Pid::from_raw(pid), signal).map_or_else(|error| error as i32, |()| 0)
+    }
+
+    fn signal_number(&self, name: &str) -> Option<i32> {
+        Signal::from_str(name).ok().map(|signal| signal as i32)
+    }
+
+    fn most_bytes_of_a_file(&self) -> u64 {
+        self.most_bytes_of_a_file
+    }
+
+    fn env_changed(&self) {
+        let has_shared_state = &self.shared.has_shared_state;
+        has_shared_state.store(true, Ordering::Relaxed);
+    }
+
+    fn noticed(&self, what: &str, is_trace: bool) {
+        if is_trace {
+            load_trace::mark_side_effects(what)
+        } else {
+            load_trace::mark_uncacheable(what)
+        }
+    }
+
+    fn tape_play(&self, request: &str) -> String {
+        let played = self
+            .tape
+            .as_ref()
+            .map(|tape| tape.play(ReplayChannel::Fetch, request));
+        match played {
+            None | Some(ReplayAnswer::World) => String::new(),
+            Some(ReplayAnswer::Answer(answer)) => answer,
+            Some(ReplayAnswer::Nothing(why)) => serde_json::json!({ "refused": why }).to_string(),
+        }
+    }
+
+    fn tape_keep(&self, request: &str, answer: &str) {
+        if let Some(tape) = &self.tape {
+            tape.keep(ReplayChannel::Fetch, request, answer);
+        }
+    }
+
+    fn is_loading(&self) -> bool {
+        !self.loading.borrow().is_empty()
+    }
+}
+
+impl From<extension::LogLevel> for LogLevel {
+    fn from(level: extension::LogLevel) -> LogLevel {
+        match level {
+            extension::LogLevel::Debug => LogLevel::Debug,
+            extension::LogLevel::Info => LogLevel::Info,
+            extension::LogLevel::Warn => LogLevel::Warn,
+            extension::LogLevel::Error => LogLevel::Error,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Options of an engine: limits, permissions, and the services that the host implements for it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::verify::Verifier;
+use haft_tool::{
+    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, TrustDomain,
+};
+
+/// Options of an engine.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// `pi.cwd`, absolute.
+    pub cwd: PathBuf,
+    /// V8's heap limit of one isolate, in MB.
+    pub heap_mb: u32,
+    /// Limit of the isolates that modules may be spread over.
+    pub isolates: u32,
+    /// `ctx.sessionId`.
+    pub session_id: String,
+    /// Grace period of a call after its AbortSignal fired.
+    pub grace: Duration,
+    /// Timeout of importing a module and running its factory.
+    pub load_timeout: Duration,
+    /// Permissions of modules.
+    pub permissions: Arc<PermissionProfile>,
+    /// Options that differ for the modules of the project.
+    pub project: ProjectOptions,
+    /// The tier of calls that run without approval. Code that runs before any approval (the top
+    /// level of modules, their factories, `approval`) has the rights of that tier.
+    pub unasked: Tier,
+    /// Starts and stops programs.
+    pub programs: Arc<dyn Programs>,
+    /// Receives the log lines of tools.
+    pub log: Arc<dyn ToolLog>,
+    /// Replaces the network behind `fetch`, in tests of tools.
+    pub tape: Option<Arc<dyn Replay>>,
+    /// Changes to the process's environment for tools; `None` removes a variable.
+    pub env: BTreeMap<String, Option<String>>,
+    /// Set if previewed actions can be resolved later.
+    pub supports_pending_actions: bool,
+    /// The user to ask outside of calls.
+    pub default_user: Arc<DefaultUser>,
+    /// The conversation that calls belong to.
+    pub session: Arc<CurrentSession>,
+    /// `ctx.autoApprove` outside of calls: they run without approval.
+    pub auto_approve: bool,
+    /// Verifier of the files of the project's modules; `None` loads them unchecked.
+    pub verifier: Option<Arc<Verifier>>,
+    /// Folder of the caches; `None` disables them.
+    pub cache: Option<PathBuf>,
+}
+
+impl EngineOptions {
+    /// Returns the options of isolates for that domain.
+    pub(super) fn for_domain(&self, domain: TrustDomain) -> EngineOptions {
+        let mut options = self.clone();
+        if domain == TrustDomain::Project {
+            options.permissions = self.project.permissions.clone();
+            options.heap_mb = self.project.heap_mb;
+            options.grace = self.project.grace;
+            options.load_timeout = self.project.load_timeout;
+        }
+        options
+    }
+
+    /// Returns the timeout of importing a module of that domain.
+    pub(super) fn load_timeout(&self, domain: TrustDomain) -> Duration {
+        match domain {
+            TrustDomain::Project => self.project.load_timeout,
+            TrustDomain::User | TrustDomain::Plugins => self.load_timeout,
+        }
+    }
+
+    /// Returns the grace period of a call of that domain after its AbortSignal fired.
+    pub(super) fn grace(&self, domain: TrustDomain) -> Duration {
+        match domain {
+            TrustDomain::Project => self.project.grace,
+            TrustDomain::User | TrustDomain::Plugins => self.grace,
+        }
+    }
+
+    /// Returns the verifier of the files of `domain`; `None` if they are loaded unchecked.
+    pub(super) fn verifier_of(&self, domain: TrustDomain) -> Option<&Arc<Verifier>> {
+        let verifier = self.verifier.as_ref();
+        verifier.filter(|_| domain == TrustDomain::Project)
+    }
+
+    /// Returns the limit of a file's size, which is that of all buffers of an isolate together.
+    pub(super) fn most_bytes_of_a_file(&self) -> u64 {
+        u64::from(self.heap_mb) << 20
+    }
+}
+
+/// Options that differ for the modules of the project: its configuration narrows its own rights.
+#[derive(Clone, Debug)]
+pub struct ProjectOptions {
+    /// Permissions of the project's modules.
+    pub permissions: Arc<PermissionProfile>,
+    /// Like [`EngineOptions::heap_mb`].
+    pub heap_mb: u32,
+    /// Like [`EngineOptions::grace`].
+    pub grace: Duration,
+    /// Like [`EngineOptions::load_timeout`].
+    pub load_timeout: Duration,
+}
+
+/// Starts programs for tools. The engine itself does not use `process`, so the host implements it.
+pub trait Programs: Send + Sync {
+    /// Runs the program of `request` (the JSON of `js-runtime/11_exec.ts`) until it ends or
+    /// `cancel` fires. Returns the JSON of an `ExecAnswer`. `permissions` are those of the caller.
+    fn exec(
+        &self,
+        request: String,
+        permissions: &PermissionProfile,
+        cancel: CancellationToken,
+    ) -> Pin<Box<dyn Future<Output = String> + Send>>;
+
+    /// Notes that the thread `thread_id` is about to start a program itself (`node:child_process`).
+    fn starts_by(&self, thread_id: i32);
+
+    /// Kills every process that the thread `thread_id` started and that still runs, except those
+    /// that were released.
+    fn kill_started_by(&self, thread_id: i32);
+
+    /// Releases a program that a thread of an isolate started. It outlives the host, if it is
+    /// detached and the host allows that.
+    fn release(&self, pid: i32);
+
+    /// Returns the program that runs scripts for Node; tools see it as `process.execPath`.
+    fn script_runner(&self) -> Option<PathBuf>;
+}
+
+/// Receives what tools write with `pi.logger` and `console`, and warnings about them.
+pub trait ToolLog: Send + Sync {
+    /// Logs one line for code of `domain`. `context` is the JSON text of an object, or empty.
+    fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str);
+}

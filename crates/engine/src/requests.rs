@@ -1,0 +1,353 @@
+//! Registry of the requests of one isolate that have no answer yet.
+//!
+//! Both the isolate's thread and the watchdog can answer, so a thread that is stuck in native code
+//! blocks no caller. The registry tracks which requests JavaScript has seen: only the others may be
+//! sent to another isolate.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::oneshot;
+
+use super::isolate::{Answer, Lost};
+use haft_tool::{CallCtx, CallTrace, Cancellation, LogListener, Progress, Updates, User};
+
+/// Channels and options of the caller of a request.
+pub(super) struct Caller {
+    updates: Updates,
+    user: Option<User>,
+    log: Option<Arc<dyn LogListener>>,
+    auto_approve: bool,
+    trace: Option<Arc<CallTrace>>,
+    cancellation: Arc<Cancellation>,
+}
+
+/// State of an open request.
+pub(super) struct Slot {
+    caller: Option<Caller>,
+    pub(super) answer: oneshot::Sender<Answer>,
+    /// Kind of the request and its module, if that ties the module to this isolate.
+    purpose: Option<Purpose>,
+    /// Set if JavaScript has seen the request.
+    is_taken: bool,
+    /// Set if its tool runs.
+    is_started: bool,
+    /// Set if its tool must not start any more.
+    is_withdrawn: bool,
+    /// Set if its tool runs and the caller was not notified yet.
+    is_start_untold: bool,
+}
+
+/// Kind of a request that can run in another isolate as long as JavaScript has not seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Import the module and run its factory.
+    Load(u32),
+    /// Run something that may change the module's state.
+    Call(u32),
+}
+
+/// Reason for which an isolate must end now.
+#[derive(Clone, Debug)]
+pub(super) struct Termination {
+    pub(super) why: String,
+    /// Set if the isolate ran out of memory. A request that ran alone then caused it.
+    pub(super) is_out_of_memory: bool,
+}
+
+/// Result of withdrawing a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Withdrawn {
+    /// JavaScript will never see the request.
+    Unseen,
+    /// JavaScript checks the arguments; the tool will not start afterwards.
+    BeforeStart,
+    /// The tool runs, or has ended.
+    TooLate,
+}
+
+#[derive(Default)]
+pub(super) struct Requests(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    slots: FxHashMap<u32, Slot>,
+    /// The modules in which something was called.
+    used: FxHashSet<u32>,
+    /// The modules that have moved to another isolate.
+    evicted: FxHashSet<u32>,
+    is_closed: bool,
+}
+
+impl From<&CallCtx> for Caller {
+    fn from(ctx: &CallCtx) -> Caller {
+        Caller {
+            updates: ctx.updates.clone(),
+            user: ctx.user.clone(),
+            log: ctx.log.clone(),
+            auto_approve: ctx.auto_approve,
+            trace: ctx.trace.clone(),
+            cancellation: ctx.cancellation().clone(),
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new(
+        caller: Option<Caller>,
+        answer: oneshot::Sender<Answer>,
+        purpose: Option<Purpose>,
+    ) -> Self {
+        Slot {
+            caller,
+            answer,
+            purpose,
+            is_taken: false,
+            is_started: false,
+            is_withdrawn: false,
+            is_start_untold: false,
+        }
+    }
+
+    /// Returns true if the call was cancelled.
+    fn has_to_end(&self) -> bool {
+        let caller = self.caller.as_ref();
+        self.is_withdrawn || caller.is_some_and(|caller| caller.cancellation.is_requested())
+    }
+
+    fn tell_start(&mut self) {
+        if std::mem::take(&mut self.is_start_untold)
+            && let Some(caller) = &self.caller
+        {
+            caller.updates.send(Progress::Started);
+        }
+    }
+
+    fn wants(&self, module: u32) -> bool {
+        self.purpose
+            .is_some_and(|purpose| purpose.module() == module)
+    }
+}
+
+impl Purpose {
+    fn module(self) -> u32 {
+        match self {
+            Purpose::Load(module) | Purpose::Call(module) => module,
+        }
+    }
+}
+
+impl Table {
+    fn is_unused(&self, module: u32) -> bool {
+        let mut slots = self.slots.values();
+        !self.used.contains(&module) && !slots.any(|slot| slot.is_taken && slot.wants(module))
+    }
+}
+
+/// Answers a request whose call was cancelled before its tool started.
+fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
+    let slot = table.slots.remove(&id);
+    // Released first, because the answer may wake the waiting task at once.
+    drop(table);
+    if let Some(slot) = slot {
+        let _ = slot.answer.send(Answer::Withdrawn);
+    }
+}
+
+impl Requests {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // No code in this file can panic halfway through a change.
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Registers a request before it is sent to the isolate.
+    pub(super) fn expect(&self, id: u32, slot: Slot) {
+        let mut table = self.table();
+        let is_elsewhere = slot
+            .purpose
+            .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
+        if table.is_closed || is_elsewhere {
+            drop(table);
+            // The caller may have stopped waiting.
+            let _ = slot.answer.send(Answer::NotStarted);
+        } else {
+            table.slots.insert(id, slot);
+        }
+    }
+
+    /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
+    pub(super) fn take(&self, id: u32) -> bool {
+        let mut table = self.table();
+        let Some(slot) = table.slots.get_mut(&id) else {
+            return false;
+        };
+        if slot.has_to_end() {
+            answer_withdrawn(table, id);
+            return false;
+        }
+        slot.is_taken = true;
+        if let Some(Purpose::Call(module)) = slot.purpose {
+            table.used.insert(module);
+        }
+        true
+    }
+
+    /// Returns true if nothing of the module was ever called, and nothing of it runs.
+    pub(super) fn is_unused(&self, module: u32) -> bool {
+        self.table().is_unused(module)
+    }
+
+    /// Answers all requests for the module, now and later, so that they are sent to its new
+    /// isolate. Returns false, and changes nothing, if JavaScript has called the module: its state
+    /// is here.
+    pub(super) fn evict(&self, module: u32) -> bool {
+        let mut table = self.table();
+        if !table.is_unused(module) {
+            return false;
+        }
+        table.evicted.insert(module);
+        let waiting = table.slots.extract_if(|_, slot| slot.wants(module));
+        let waiting: Vec<_> = waiting.collect();
+        drop(table);
+        for (_, slot) in waiting {
+            let _ = slot.answer.send(Answer::NotStarted);
+        }
+        true
+    }
+
+    /// Accepts requests for the module again.
+    pub(super) fn readmit(&self, module: u32) {
+        self.table().evicted.remove(&module);
+    }
+
+    /// Returns true if the tool of a request may start, which means that its call was not
+    /// cancelled. The start is reported together with the next message, because a message wakes
+    /// another thread, and most tools end a moment later.
+    pub(super) fn start(&self, id: u32) -> bool {
+        let mut table = self.table();
+        let Some(slot) = table.slots.get_mut(&id) else {
+            return false;
+        };
+        if slot.has_to_end() {
+            answer_withdrawn(table, id);
+            return false;
+        }
+        slot.is_started = true;
+        slot.is_start_untold = true;
+        true
+    }
+
+    /// Withdraws a request, so that its tool does not start if it has not started yet.
+    pub(super) fn withdraw(&self, id: u32) -> Withdrawn {
+        let mut table = self.table();
+        match table.slots.get_mut(&id) {
+            Some(slot) if !slot.is_taken => {
+                table.slots.remove(&id);
+                Withdrawn::Unseen
+            }
+            Some(slot) if !slot.is_started => {
+                slot.is_withdrawn = true;
+                Withdrawn::BeforeStart
+            }
+            Some(_) | None => Withdrawn::TooLate,
+        }
+    }
+
+    /// Reports that the tool of a request runs, unless that was reported already.
+    pub(super) fn tell_start(&self, id: u32) {
+        if let Some(slot) = self.table().slots.get_mut(&id) {
+            slot.tell_start();
+        }
+    }
+
+    /// Returns the sender for a request's updates, after it has reported the request's start.
+    pub(super) fn updates(&self, id: u32) -> Option<Updates> {
+        let mut table = self.table();
+        let slot = table.slots.get_mut(&id)?;
+        slot.tell_start();
+        slot.caller.as_ref().map(|caller| caller.updates.clone())
+    }
+
+    /// Returns the user behind a request.
+    pub(super) fn user(&self, id: u32) -> Option<User> {
+        self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
+    }
+
+    /// Returns the listener for the log lines of a request.
+    pub(super) fn log(&self, id: u32) -> Option<Arc<dyn LogListener>> {
+        self.table().slots.get(&id)?.caller.as_ref()?.log.clone()
+    }
+
+    /// Returns true if the calls of this caller run without approval; `None` outside of calls.
+    pub(super) fn auto_approve(&self, id: u32) -> Option<bool> {
+        let table = self.table();
+        let caller = table.slots.get(&id)?.caller.as_ref()?;
+        Some(caller.auto_approve)
+    }
+
+    /// Returns the trace of a request's call; `None` also for an unknown call.
+    pub(super) fn trace(&self, id: u32) -> Option<Arc<CallTrace>> {
+        self.table().slots.get(&id)?.caller.as_ref()?.trace.clone()
+    }
+
+    /// Returns the traces of all calls that JavaScript has seen.
+    pub(super) fn traces(&self) -> Vec<Arc<CallTrace>> {
+        let table = self.table();
+        let taken = table.slots.values().filter(|slot| slot.is_taken);
+        let callers = taken.filter_map(|slot| slot.caller.as_ref());
+        callers.filter_map(|caller| caller.trace.clone()).collect()
+    }
+
+    /// Answers a request; does nothing if it was forgotten or answered before.
+    pub(super) fn answer(&self, id: u32, answer: Answer) {
+        let slot = self.table().slots.remove(&id);
+        if let Some(mut slot) = slot {
+            slot.tell_start();
+            let _ = slot.answer.send(answer);
+        }
+    }
+
+    /// Forgets a request whose caller has gone.
+    pub(super) fn forget(&self, id: u32) {
+        self.table().slots.remove(&id);
+    }
+
+    /// Returns true if no request is open.
+    pub(super) fn is_idle(&self) -> bool {
+        self.table().slots.is_empty()
+    }
+
+    /// Returns true if JavaScript has not seen the request yet.
+    pub(super) fn is_waiting(&self, id: u32) -> bool {
+        let table = self.table();
+        table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
+    }
+
+    /// Returns true if requests wait although none of them runs. Then leftover work of an ended
+    /// call keeps the thread busy.
+    pub(super) fn is_blocked_without_running_call(&self) -> bool {
+        let table = self.table();
+        !table.slots.is_empty() && table.slots.values().all(|slot| !slot.is_taken)
+    }
+
+    /// Answers all requests that still wait, and those that come later: the isolate has ended.
+    pub(super) fn close(&self, terminate: &Termination) {
+        let mut table = self.table();
+        table.is_closed = true;
+        let slots = std::mem::take(&mut table.slots);
+        drop(table);
+        let running = slots.values().filter(|slot| slot.is_taken).count();
+        for mut slot in slots.into_values() {
+            slot.tell_start();
+            let why = || Lost(terminate.why.clone());
+            let answer = match slot.is_taken {
+                false => Answer::NotStarted,
+                true if terminate.is_out_of_memory && running == 1 => Answer::OutOfMemory(why()),
+                true => Answer::Lost(why()),
+            };
+            let _ = slot.answer.send(answer);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Users that the tools of one isolate can reach, and the prompts and components open there.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::isolate::Shared;
+use haft_tool::{DefaultUser, User};
+
+/// Finds the user of a call.
+#[derive(Clone)]
+pub(super) struct Users {
+    shared: Arc<Shared>,
+    default_user: Arc<DefaultUser>,
+}
+
+impl Users {
+    pub(super) fn new(shared: Arc<Shared>, default_user: Arc<DefaultUser>) -> Self {
+        Users {
+            shared,
+            default_user,
+        }
+    }
+
+    /// Returns the user of a call. A call that has ended has only the default user.
+    pub(super) fn of(&self, request: u32, owner: &str) -> Option<User> {
+        let of_call = self.shared.requests.user(request);
+        of_call.or_else(|| self.default_user.of(owner))
+    }
+
+    /// Waits until the AbortSignal of a cancelled call has withdrawn what the call has open.
+    pub(super) async fn after_signal(
+        &self,
+        user: &User,
+        request: u32,
+        withdrawn: &CancellationToken,
+    ) {
+        if user.must_end() && self.shared.requests.user(request).is_some() {
+            withdrawn.cancelled().await;
+        }
+    }
+}
+
+/// The prompts or components that are open, by the numbers that JavaScript gives them.
+pub(super) struct Opened<T>(Rc<RefCell<HashMap<u32, T>>>);
+
+impl<T> Opened<T> {
+    /// Adds `one` to the list until the returned guard is dropped.
+    pub(super) fn open(&self, id: u32, one: T) -> Closing<T> {
+        self.0.borrow_mut().insert(id, one);
+        Closing {
+            opened: self.0.clone(),
+            id,
+        }
+    }
+
+    /// Returns the result of `look` for an entry, if it is still open.
+    pub(super) fn with<R>(&self, id: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
+        self.0.borrow().get(&id).map(look)
+    }
+}
+
+impl<T> Default for Opened<T> {
+    fn default() -> Self {
+        Opened(Rc::default())
+    }
+}
+
+/// Guard that removes an entry from the list, however its future ends.
+pub(super) struct Closing<T> {
+    opened: Rc<RefCell<HashMap<u32, T>>>,
+    id: u32,
+}
+
+impl<T> Drop for Closing<T> {
+    fn drop(&mut self) {
+        self.opened.borrow_mut().remove(&self.id);
+    }
+}

@@ -1,0 +1,177 @@
+//! A `Spawn` converted to the system's types: the resolved file, strings without NUL bytes, the
+//! list of variables.
+//!
+//! Nothing is started here. Every check that needs no process is made here, so a call with invalid
+//! data never creates one.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+
+use crate::environment::{Resolved, inherited};
+use crate::error::{NulPlace, SpawnError};
+use crate::lookup::{self, Miss};
+use crate::memory::Cell;
+use crate::verified::Ready;
+use crate::{Leftovers, Limits, Spawn};
+
+/// Arguments of the system call that starts a program.
+pub(super) struct Order {
+    /// The program as the caller wrote it, for messages.
+    program: String,
+    pub(super) file: CString,
+    /// The arguments, the program's name first.
+    pub(super) arguments: Vec<CString>,
+    pub(super) environment: Vec<CString>,
+    /// The working directory as an absolute path; `None` if it is ours.
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) limits: Limits,
+    /// The file through which the process enters its control group.
+    pub(super) entrance: Option<PathBuf>,
+    pub(super) leftovers: Leftovers,
+    /// The descriptor that `file` names, if it names one.
+    pub(super) held: Option<OwnedFd>,
+}
+
+/// The step that the system refused, with the error.
+pub(super) enum Refusal {
+    Cwd(Errno),
+    Exec(Errno),
+}
+
+impl Order {
+    /// Builds the arguments. `cell` is the control group with the memory limit, if there is one.
+    /// `ready` is the program, if it had to be verified.
+    pub(super) fn new(
+        spawn: &Spawn,
+        cell: Option<&Cell>,
+        ready: Option<Ready>,
+    ) -> Result<Self, SpawnError> {
+        let program = spawn.program.to_string_lossy().into_owned();
+        let (verified, words, held) = match ready {
+            Some(ready) => (Some(ready.file), ready.words, ready.held),
+            None => (None, vec![spawn.program.clone()], None),
+        };
+        let words = words.into_iter();
+        let mut arguments = words
+            .map(|word| c_string(word, || NulPlace::Program))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (index, argument) in spawn.args.iter().enumerate() {
+            arguments.push(c_string(argument.clone(), || NulPlace::Argument(index))?);
+        }
+
+        let ours = std::env::current_dir().unwrap_or_default();
+        let wanted = spawn.cwd.as_ref().map(|cwd| ours.join(cwd));
+        let cwd = wanted.filter(|cwd| *cwd != ours);
+        if let Some(cwd) = &cwd {
+            c_string(cwd.clone().into_os_string(), || NulPlace::Cwd)?;
+        }
+
+        let mut limits = spawn.limits;
+        if cell.is_none() {
+            limits.address_space = [limits.address_space, limits.memory]
+                .into_iter()
+                .flatten()
+                .min();
+        }
+        let variables = spawn.env.resolve(&spawn.rights);
+        let folder = cwd.as_deref().unwrap_or(&ours);
+        let refused = |text| SpawnError::NotPermitted {
+            program: program.clone(),
+            text,
+        };
+        let rights = &spawn.rights;
+        let is_verified = verified.is_some();
+        let file = match verified {
+            Some(file) => file,
+            None => find(&program, spawn, &variables, folder)?,
+        };
+        // A verified program runs from a descriptor. The rules apply to the path that it was opened
+        // by.
+        let named = if is_verified {
+            folder.join(&spawn.program)
+        } else {
+            folder.join(&file)
+        };
+        rights.check_program(&program, &named).map_err(refused)?;
+        for (name, is_ours) in variables.names() {
+            let checked = rights.check_variable(&program, name, is_ours);
+            checked.map_err(refused)?;
+        }
+        Ok(Self {
+            program,
+            file: c_string(file.into_os_string(), || NulPlace::Program)?,
+            arguments,
+            environment: environment(variables)?,
+            cwd,
+            limits,
+            entrance: cell.map(Cell::entrance),
+            leftovers: spawn.leftovers,
+            held,
+        })
+    }
+
+    pub(super) fn refused(&self, refusal: Refusal) -> SpawnError {
+        let program = self.program.clone();
+        match (refusal, &self.cwd) {
+            (Refusal::Cwd(errno), Some(cwd)) => SpawnError::Cwd {
+                program,
+                cwd: cwd.clone(),
+                source: errno.into(),
+            },
+            (Refusal::Exec(Errno::EACCES), _) => SpawnError::PermissionDenied { program },
+            (Refusal::Exec(errno) | Refusal::Cwd(errno), _) => SpawnError::System {
+                program,
+                source: errno.into(),
+            },
+        }
+    }
+}
+
+fn find(
+    program: &str,
+    spawn: &Spawn,
+    variables: &Resolved,
+    cwd: &Path,
+) -> Result<PathBuf, SpawnError> {
+    // Our `PATH` finds the program even if the child may not see that variable.
+    let hidden = match variables.path() {
+        None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
+        _ => None,
+    };
+    let path = variables.path().or(hidden.as_deref());
+    let found = if spawn.chosen_by_haft {
+        lookup::safe(&spawn.program, path)
+    } else {
+        lookup::find(&spawn.program, path, cwd)
+    };
+    found.map_err(|miss| {
+        let program = program.to_owned();
+        match miss {
+            Miss::NotFound => SpawnError::NotFound { program },
+            Miss::NotExecutable => SpawnError::PermissionDenied { program },
+            Miss::Exposed(why) => SpawnError::Exposed { program, why },
+        }
+    })
+}
+
+fn environment(variables: Resolved) -> Result<Vec<CString>, SpawnError> {
+    variables
+        .into_pairs()
+        .map(|(name, value)| {
+            let mut pair = name.clone();
+            pair.push("=");
+            pair.push(value);
+            c_string(pair, || {
+                NulPlace::Variable(name.to_string_lossy().into_owned())
+            })
+        })
+        .collect()
+}
+
+fn c_string(text: OsString, place: impl Fn() -> NulPlace) -> Result<CString, SpawnError> {
+    CString::new(text.into_vec()).map_err(|_| SpawnError::Nul { place: place() })
+}

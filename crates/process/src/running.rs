@@ -1,0 +1,376 @@
+//! One running child and the loop that serves it: both outputs, its input, its end.
+//!
+//! There is one future and no task: the caller that awaits the call does the work. Dropping the
+//! call drops the leader, which kills the tree. A child that always has output must not keep the
+//! loop from seeing the cancel token or the deadline.
+
+use std::fs::File;
+use std::future::pending;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Sender;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::child::{Chunk, Stream};
+use crate::error::SpawnError;
+use crate::exec_args::Order;
+use crate::finished::{End, Exit, Finished};
+use crate::group_leader::Leader;
+use crate::launch::{Ends, launch};
+use crate::memory::Cell;
+use crate::output::{Feed, Output};
+use crate::retry::Starvation;
+use crate::{Leftovers, Spawn, Stdin, inherited, observe, stop, verified};
+
+/// Time for which outputs are read after the end in any case.
+const DRAIN: Duration = Duration::from_millis(50);
+
+/// Minimum interval between two measurements of the time that an overdue child was kept from
+/// running.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Number of bytes that are read at once: the size of a pipe.
+const READ_SIZE: usize = 64 * 1024;
+
+pub(super) struct Running {
+    pub(super) leader: Leader,
+    ended: AsyncFd<OwnedFd>,
+    has_ended: bool,
+    feed: Option<Feed>,
+    /// Our end of an input that stays open, until [`super::Child`] takes it.
+    pub(super) input: Option<Sender>,
+    stdout: Output,
+    stderr: Output,
+    buffer: Vec<u8>,
+    sink: Option<mpsc::Sender<Chunk>>,
+    started: Instant,
+    plan: Plan,
+    /// The control group with its memory limit. Dropped after the leader, which kills the processes
+    /// in it.
+    cell: Option<Cell>,
+}
+
+/// The settings of a [`Spawn`] that are needed while the child runs.
+struct Plan {
+    deadline: Option<Instant>,
+    start_delay_allowance: Duration,
+    grace: Duration,
+    timeout_grace: Duration,
+    force_token: Option<CancellationToken>,
+    leftovers: Leftovers,
+    late_output: Duration,
+}
+
+enum Cause {
+    Itself,
+    Deadline,
+    Cancel,
+}
+
+impl Running {
+    /// Starts the child. Returns `None` if `cancel` fired before the start.
+    pub(super) async fn begin(
+        spawn: Spawn,
+        sink: Option<mpsc::Sender<Chunk>>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, SpawnError> {
+        Self::begin_between(spawn, sink, Neighbours::default(), cancel).await
+    }
+
+    /// Starts a member of a pipeline, as [`Running::begin`] does.
+    pub(super) async fn begin_between(
+        spawn: Spawn,
+        sink: Option<mpsc::Sender<Chunk>>,
+        neighbours: Neighbours,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, SpawnError> {
+        inherited::keep_children();
+        let started = Instant::now();
+        let cell = spawn.limits.memory.and_then(Cell::with_limit);
+        let ready = verified::verify(&spawn).await?;
+        let order = Order::new(&spawn, cell.as_ref(), ready)?;
+        let program = spawn.program.to_string_lossy().into_owned();
+        let system = |source: io::Error| SpawnError::System {
+            program: program.clone(),
+            source,
+        };
+
+        let (ends, ours) = streams(spawn.stdin, neighbours).map_err(system)?;
+        let Some(leader) = launch(order, ends, cancel).await? else {
+            return Ok(None);
+        };
+        observe::starts(&program);
+        // The rest is done while the child starts up. An error drops the leader, which ends the
+        // child.
+        let ended = watch(leader.pid()).map_err(system)?;
+        let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
+        let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
+        let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
+        let feed = feed.transpose().map_err(system)?;
+        let input = ours.open_stdin.map(Sender::from_owned_fd);
+        let input = input.transpose().map_err(system)?;
+        Ok(Some(Self {
+            leader,
+            ended,
+            has_ended: false,
+            feed,
+            input,
+            stdout,
+            stderr,
+            buffer: Vec::with_capacity(READ_SIZE),
+            sink,
+            started,
+            plan: Plan {
+                deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
+                start_delay_allowance: spawn.start_delay_allowance,
+                grace: spawn.grace,
+                timeout_grace: spawn.timeout_grace,
+                force_token: spawn.force_token,
+                leftovers: spawn.leftovers,
+                late_output: spawn.late_output,
+            },
+            cell,
+        }))
+    }
+
+    /// Serves the child until the call has ended. A call that ended by itself in the moment of a
+    /// deadline or a cancel counts as not stopped.
+    pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
+        // The input was not taken, so nothing will be written to it.
+        self.input = None;
+        let (deadline, start_delay_allowance) =
+            (self.plan.deadline, self.plan.start_delay_allowance);
+        let leader = self.leader.pid();
+        let mut was_held_up = false;
+        let cause = tokio::select! {
+            // The loop is polled last. Under a flood it uses up the task's budget, and a timer that
+            // is polled afterwards reports nothing.
+            biased;
+            () = cancel.cancelled() => Cause::Cancel,
+            is_understated = until(deadline, start_delay_allowance, leader) => {
+                was_held_up = is_understated;
+                Cause::Deadline
+            }
+            () = self.until_exit() => Cause::Itself,
+        };
+        // Checked again, since the child may have ended in the same moment.
+        let cause = if self.leader.has_ended() {
+            self.late_output(cancel).await
+        } else {
+            cause
+        };
+        let Plan {
+            grace,
+            timeout_grace,
+            ..
+        } = self.plan;
+        let force_token = self.plan.force_token.take();
+        match cause {
+            Cause::Itself => {}
+            Cause::Deadline => stop::stop(&mut self, timeout_grace, force_token).await,
+            Cause::Cancel => stop::stop(&mut self, grace, force_token).await,
+        }
+        if !matches!(cause, Cause::Itself) {
+            // A timeout is needed: processes that left the tree can hold the outputs.
+            let _ = timeout(DRAIN, self.until_quiet()).await;
+        }
+        if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
+            stop::kill(&mut self).await;
+        }
+        let mut finished = self.conclude(cause).await;
+        finished.was_held_up = was_held_up && matches!(finished.end, End::TimedOut(_));
+        finished
+    }
+
+    /// Reads the output of processes that the program left behind. A cancel ends them and the call.
+    /// The deadline ends them too, but the program still counts as ended by itself.
+    async fn late_output(&mut self, cancel: &CancellationToken) -> Cause {
+        let (deadline, late) = (self.plan.deadline, self.plan.late_output);
+        // This time is always waited.
+        if timeout(DRAIN, self.until_quiet()).await.is_ok() {
+            return Cause::Itself;
+        }
+        let Some(late) = late.checked_sub(DRAIN).filter(|late| !late.is_zero()) else {
+            return Cause::Itself;
+        };
+        let is_over = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Cause::Cancel,
+            // Processes left behind get no extra time for having been kept from running.
+            _ = until(deadline, Duration::ZERO, self.leader.pid()) => true,
+            // Without a limit they could go on forever.
+            _ = timeout(late, self.until_quiet()) => false,
+        };
+        if is_over {
+            stop::kill(self).await;
+        }
+        Cause::Itself
+    }
+
+    /// Serves the child until it has ended. Its outputs may still be open.
+    pub(super) async fn until_exit(&mut self) {
+        while !self.has_ended {
+            self.step().await;
+        }
+    }
+
+    /// Serves the child until it has ended and no process holds its outputs.
+    pub(super) async fn until_quiet(&mut self) {
+        while !self.has_ended || self.stdout.is_open() || self.stderr.is_open() {
+            self.step().await;
+        }
+    }
+
+    /// Handles the first event that is ready. Dropping this future between two polls loses nothing.
+    async fn step(&mut self) {
+        tokio::task::consume_budget().await;
+        let sink = self.sink.as_ref();
+        tokio::select! {
+            permit = self.stdout.ready(sink), if self.stdout.is_open() => {
+                self.stdout.take(&mut self.buffer, permit);
+            }
+            permit = self.stderr.ready(sink), if self.stderr.is_open() => {
+                self.stderr.take(&mut self.buffer, permit);
+            }
+            () = writable(self.feed.as_ref()), if self.feed.is_some() => {
+                self.feed.take_if(Feed::push);
+            }
+            _ = self.ended.readable(), if !self.has_ended => self.has_ended = true,
+            else => {}
+        }
+    }
+
+    /// Reaps the leader, then sends the last of the output. The reader may be slow, so reaping
+    /// comes first.
+    async fn conclude(mut self, cause: Cause) -> Finished {
+        let mut late = self.stdout.rest(&mut self.buffer);
+        late.extend(self.stderr.rest(&mut self.buffer));
+        let exit = self.leader.reap();
+        let end = match (cause, exit) {
+            (Cause::Deadline, exit) => End::TimedOut(exit),
+            (Cause::Cancel, exit) => End::Cancelled(exit),
+            (Cause::Itself, Some(Exit::Code(code))) => End::Exited(code),
+            (Cause::Itself, Some(Exit::Signal(signal))) => End::Signaled(signal),
+            (Cause::Itself, None) => {
+                tracing::error!("a child was reaped by someone else: its exit code is lost");
+                End::Exited(-1)
+            }
+        };
+        let duration = self.started.elapsed();
+        if let Some(sink) = self.sink {
+            for chunk in late {
+                // An error means that the reader is gone.
+                let _ = sink.send(chunk).await;
+            }
+        }
+        Finished {
+            end,
+            pipe_held: self.stdout.is_open() || self.stderr.is_open(),
+            stdout: self.stdout.into_captured(),
+            stderr: self.stderr.into_captured(),
+            duration,
+            was_held_up: false,
+            ran_out_of_memory: self.cell.is_some_and(|cell| cell.ran_out()),
+        }
+    }
+}
+
+/// Returns a descriptor that becomes readable when the process ends.
+#[expect(
+    deprecated,
+    reason = "the successor is `unsafe` because of types that change or lend their descriptor; \
+              an `OwnedFd` does neither"
+)]
+fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+    let descriptor = pidfd_open(process, PidfdFlags::NONBLOCK)?;
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
+}
+
+/// Our ends of the child's streams. `stdin` is set only if there is something to write.
+struct Ours {
+    stdin: Option<(OwnedFd, Vec<u8>)>,
+    /// Our end of an input that stays open.
+    open_stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+/// Pipe ends that connect a member of a pipeline with other children.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    /// The pipe that the child reads, instead of its `stdin`.
+    pub(super) before: Option<OwnedFd>,
+    /// The pipe that the child writes to. Its own standard output stays empty then.
+    pub(super) after: Option<OwnedFd>,
+}
+
+fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
+    // If a neighbour reads the output, our pipe has no writer, so it ends at once.
+    let (stdout, stdout_end) = io::pipe()?;
+    let stdout_end = neighbours.after.unwrap_or_else(|| stdout_end.into());
+    let (stderr, stderr_end) = io::pipe()?;
+    let mut open_stdin = None;
+    let (stdin_end, stdin) = match stdin {
+        Stdin::Open => {
+            let (reader, writer) = io::pipe()?;
+            open_stdin = Some(writer.into());
+            (reader.into(), None)
+        }
+        Stdin::Bytes(bytes) if !bytes.is_empty() => {
+            let (reader, writer) = io::pipe()?;
+            (reader.into(), Some((writer.into(), bytes)))
+        }
+        Stdin::Empty | Stdin::Bytes(_) => (File::open("/dev/null")?.into(), None),
+    };
+    let (stdin_end, stdin) = match neighbours.before {
+        Some(before) => (before, None),
+        None => (stdin_end, stdin),
+    };
+    let ends = Ends {
+        stdin: stdin_end,
+        stdout: stdout_end,
+        stderr: stderr_end.into(),
+    };
+    let ours = Ours {
+        stdin,
+        open_stdin,
+        stdout: stdout.into(),
+        stderr: stderr.into(),
+    };
+    Ok((ends, ours))
+}
+
+/// Waits for the deadline of a child, extended by the time that the child was kept from running, up
+/// to `start_delay_allowance`. Returns true if it may have been kept for longer than was measured.
+async fn until(deadline: Option<Instant>, start_delay_allowance: Duration, leader: Pid) -> bool {
+    let Some(deadline) = deadline else {
+        return pending().await;
+    };
+    sleep_until(deadline).await;
+    if start_delay_allowance.is_zero() {
+        return false;
+    }
+    loop {
+        let starvation = Starvation::of(leader);
+        let due = deadline + starvation.waited.min(start_delay_allowance);
+        if due <= Instant::now() {
+            return starvation.is_understated();
+        }
+        // The child may wait longer meanwhile. The interval limits the number of measurements.
+        sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
+    }
+}
+
+async fn writable(feed: Option<&Feed>) {
+    match feed {
+        Some(feed) => feed.writable().await,
+        None => pending().await,
+    }
+}

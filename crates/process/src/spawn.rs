@@ -1,0 +1,232 @@
+//! Description of a program to start, and the functions that start it.
+//!
+//! No default is chosen here that a family must choose (its deadline, its environment). The values
+//! of [`Spawn::new`] are those of `pi.exec`, except for late output. Callers observe the order of
+//! the checks: first a cancelled token, then the data itself, then the program, then the folder.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::capture::Keep;
+use crate::child::Child;
+use crate::environment::Environment;
+use crate::error::SpawnError;
+use crate::exec_args::Order;
+use crate::finished::Finished;
+use crate::retry::Starvation;
+use crate::rights::Rights;
+use crate::running::Running;
+use crate::verified::Verified;
+
+/// Number of chunks that a slow reader may be behind before its child has to wait.
+const CHUNKS_IN_FLIGHT: usize = 16;
+
+/// Interval of the checks whether a program with a place in `turns` still computes.
+const TURN: Duration = Duration::from_millis(50);
+
+/// Program to start. Use [`Spawn::new`] and change the fields that differ: `Spawn { deadline:
+/// Some(limit), ..Spawn::new("git", ["status"]) }`.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    /// A name to look up in the child's own `PATH`, or a path (anything with a `/`).
+    pub program: OsString,
+    /// The arguments after the program's name.
+    pub args: Vec<OsString>,
+    /// The working directory; ours if `None`. A relative path starts at ours.
+    pub cwd: Option<PathBuf>,
+    /// The environment variables of the child.
+    pub env: Environment,
+    /// Permissions: the programs that may be started, and the variables of ours that they see.
+    pub rights: Rights,
+    /// The child's standard input.
+    pub stdin: Stdin,
+    /// Limit of the kept bytes of its standard output. All of it is read.
+    pub stdout: Keep,
+    /// Limit of the kept bytes of its standard error. All of it is read.
+    pub stderr: Keep,
+    /// Limit of the child's run time, counted from its start.
+    pub deadline: Option<Duration>,
+    /// Limit of the time that is added to the deadline. The child gets back the time for which it
+    /// waited for a processor.
+    pub start_delay_allowance: Duration,
+    /// Time between TERM and KILL after a cancel. Zero kills at once.
+    pub grace: Duration,
+    /// Time between TERM and KILL after the deadline. Zero kills at once.
+    pub timeout_grace: Duration,
+    /// Ends the grace period early: when it fires, a tree that was asked to end is killed. It does
+    /// not start a stop by itself.
+    pub force_token: Option<CancellationToken>,
+    /// True if neither a tool nor the user chose the program. Programs that another user can
+    /// replace are skipped then.
+    pub chosen_by_haft: bool,
+    /// The content that the program must have. The program is then an absolute path. `None`: any
+    /// content.
+    pub verified: Option<Verified>,
+    /// Treatment of the rest of the group when the program ends by itself.
+    pub leftovers: Leftovers,
+    /// Time for which processes left behind may go on writing after the program's end. The call
+    /// ends when no process holds its outputs, or after this time. At least 50 ms are always
+    /// waited.
+    pub late_output: Duration,
+    /// Limits that the system enforces.
+    pub limits: Limits,
+}
+
+/// Standard input of a child.
+#[derive(Debug, Clone, Default)]
+pub enum Stdin {
+    /// Empty input.
+    #[default]
+    Empty,
+    /// These bytes, then the end. A child that does not read them is not an error.
+    Bytes(Vec<u8>),
+    /// Input through [`Child::write`], for [`Spawn::start`]. With [`Spawn::run`] it stays empty.
+    Open,
+}
+
+/// Treatment of processes that a program left in its group when it ended by itself. After a cancel
+/// or a deadline they are always killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leftovers {
+    /// They continue: the program put them in the background on purpose.
+    #[default]
+    Leave,
+    /// They are killed.
+    Kill,
+}
+
+/// Limits that the system enforces on the child and on what it starts.
+///
+/// They hold from the program's first instruction, since a shell sets them and then becomes the
+/// program. That costs the start of a shell. They protect against accidents, not against attacks:
+/// except for `memory` each process has its own limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Limit of the memory of the whole tree in bytes, if a control group can be made. Otherwise
+    /// the limit of the address space of each process.
+    pub memory: Option<u64>,
+    /// Limit of the address space of each process in bytes, rounded down to whole KiB.
+    pub address_space: Option<u64>,
+    /// Limit of the processor time of each process in seconds: SIGXCPU, and a second later KILL.
+    pub cpu_seconds: Option<u64>,
+}
+
+impl Spawn {
+    /// Describes a child with our environment, an empty input, 10 MiB kept of each output, no
+    /// deadline, one second between TERM and KILL on cancel, KILL at once on a deadline, and no
+    /// wait for late output.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            cwd: None,
+            env: Environment::inherit(),
+            rights: Rights::default(),
+            stdin: Stdin::Empty,
+            stdout: Keep::default(),
+            stderr: Keep::default(),
+            deadline: None,
+            start_delay_allowance: Duration::ZERO,
+            grace: Duration::from_secs(1),
+            timeout_grace: Duration::ZERO,
+            force_token: None,
+            chosen_by_haft: false,
+            verified: None,
+            leftovers: Leftovers::Leave,
+            late_output: Duration::ZERO,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Returns an error if the permissions forbid the program. Called before a wrapper is put in
+    /// front of the program. Other errors appear when the program is started.
+    ///
+    /// # Errors
+    /// If its permissions do not allow it.
+    pub fn check_rights(&self) -> Result<(), SpawnError> {
+        match Order::new(self, None, None) {
+            Err(refused @ SpawnError::NotPermitted { .. }) => Err(refused),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts the program and waits for its end. If the token is already cancelled, nothing is
+    /// started.
+    ///
+    /// # Errors
+    /// Only if the program could not be started. The result contains the way it ended.
+    pub async fn run(self, cancel: &CancellationToken) -> Result<Finished, SpawnError> {
+        if cancel.is_cancelled() {
+            return Ok(Finished::never_started());
+        }
+        match Running::begin(self, None, cancel).await? {
+            Some(running) => Ok(running.finish(cancel).await),
+            None => Ok(Finished::never_started()),
+        }
+    }
+
+    /// Runs like [`Spawn::run`], but waits for a permit of `turns` first. The program returns the
+    /// permit as soon as it stops computing, so any number of sleeping programs may run.
+    ///
+    /// # Errors
+    /// Only if the program could not be started.
+    pub async fn run_in_turn(
+        self,
+        turns: &Semaphore,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, SpawnError> {
+        // The semaphore is never closed.
+        let mut turn = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Finished::never_started()),
+            turn = turns.acquire() => turn.ok(),
+        };
+        let Some(running) = Running::begin(self, None, cancel).await? else {
+            return Ok(Finished::never_started());
+        };
+        let leader = running.leader.pid();
+        let finished = running.finish(cancel);
+        tokio::pin!(finished);
+        loop {
+            tokio::select! {
+                finished = &mut finished => return Ok(finished),
+                () = sleep(TURN), if turn.is_some() => {
+                    turn = turn.take_if(|_| Starvation::of(leader).is_at_work());
+                }
+            }
+        }
+    }
+
+    /// Starts the program and returns a handle that reads its output while it runs. Dropping the
+    /// handle kills the child and all processes below it.
+    ///
+    /// # Errors
+    /// Only if the program could not be started.
+    pub async fn start(self, cancel: &CancellationToken) -> Result<Child, SpawnError> {
+        let stop = cancel.child_token();
+        let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
+        let mut input = None;
+        let begun = if stop.is_cancelled() {
+            None
+        } else {
+            Running::begin(self, Some(sender), &stop).await?
+        };
+        let task = match begun {
+            None => tokio::spawn(async { Finished::never_started() }),
+            Some(mut running) => {
+                input = running.input.take();
+                let stop = stop.clone();
+                tokio::spawn(async move { running.finish(&stop).await })
+            }
+        };
+        Ok(Child::new(chunks, stop, task, input))
+    }
+}

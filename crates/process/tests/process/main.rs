@@ -1,0 +1,12 @@
+//! Child processes, with real ones. No V8 is linked here.
+
+// Programs that the tests start, and processes that they look at.
+mod programs;
+// A process of its own for a test that counts resources.
+mod arena;
+// Each promise of the package by itself.
+mod children;
+// Processes outside of the program's own group: those that a stop ends, and those that it must not.
+mod trees;
+// Hundreds of concurrent calls of the worst programs, which leave nothing behind.
+mod torture;

@@ -1,0 +1,22 @@
+//! Renders data as lines for people: problems, results, tables, sizes, times.
+//!
+//! The functions here turn data into text. They do not decide where the text goes. Tools are not
+//! trusted: text of tools passes through [`text::clean`] first, so that a description cannot move
+//! the cursor or recolour the terminal.
+
+pub mod draw;
+mod image;
+pub mod outcome;
+pub mod palette;
+pub mod problem;
+pub mod sanitize;
+pub mod style;
+pub mod table;
+pub mod text;
+pub mod units;
+pub mod width;
+
+pub use haft_tool::{
+    Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen,
+};
+pub use sanitize::safe_lines;

@@ -1,0 +1,185 @@
+//! Standing answers: patterns such as `tool:read` or `tool:git-*`, which select tools (spec cycod
+//! 118–120).
+//!
+//! A word for harm (`read`, `write`, `run`) refers to the effects of a call. Every other word
+//! refers to names and tags of tools. A refusal of a tool also refuses the tools that use it. An
+//! approval does not need that: a tool is as harmful as the tools that it uses.
+
+use super::{
+    ApprovalMode, ApprovalPolicy, ApprovalRequirement, Family, Level, Rule, Tier, Tool, ToolRef,
+};
+
+/// Pattern that selects the tools of a standing answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern(String);
+
+impl ToolPattern {
+    /// Parses `tool:weather`, `tool:git-*`, `*` or `all`. The prefix `tool:` is optional.
+    ///
+    /// # Errors
+    /// Returns a sentence if the text is empty.
+    pub fn parse(text: &str) -> Result<ToolPattern, String> {
+        let body = text.trim();
+        let body = body.strip_prefix("tool:").unwrap_or(body).trim();
+        match body {
+            "" => Err(format!(
+                "`{text}` names no tool: write `tool:` and a tag, a name, or `*`"
+            )),
+            "all" => Ok(ToolPattern("*".to_owned())),
+            body => Ok(ToolPattern(body.to_owned())),
+        }
+    }
+
+    /// Returns the tier if the pattern is a word for harm. haft's own word `exec` means `run`.
+    fn tier(&self) -> Option<Tier> {
+        match self.0.as_str() {
+            "read" => Some(Tier::Read),
+            "write" => Some(Tier::Write),
+            "run" | "exec" => Some(Tier::Exec),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the pattern matches the word; `*` stands for any text.
+    fn fits(&self, word: &str) -> bool {
+        let mut parts = self.0.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = word.strip_prefix(first) else {
+            return false;
+        };
+        let mut last = None;
+        for part in parts {
+            if let Some(middle) = last.replace(part) {
+                match rest.find(middle) {
+                    Some(at) => rest = &rest[at + str::len(middle)..],
+                    None => return false,
+                }
+            }
+        }
+        match last {
+            Some(last) => rest.ends_with(last),
+            None => rest.is_empty(),
+        }
+    }
+
+    fn fits_tool(&self, name: &str, tags: &[String]) -> bool {
+        self.fits(name) || tags.iter().any(|tag| self.fits(tag))
+    }
+
+    /// Returns true if the pattern approves a call. A word for harm also approves less harmful
+    /// calls. It never approves a call whose harm the author has not declared.
+    fn approves(&self, tool: &Tool, stance: &ApprovalRequirement) -> bool {
+        match self.tier() {
+            Some(tier) => {
+                stance.tier <= tier && !stance.requires_explicit_yes && !stance.always_prompt
+            }
+            None => self.fits_tool(&tool.name, &tool.tags),
+        }
+    }
+}
+
+impl ApprovalPolicy {
+    /// Returns the refusal, as text for a model, if the user refuses the tool whatever its
+    /// arguments are. `tier` is the tier of the call.
+    pub fn refusal(&self, tool: &Tool, tier: Tier) -> Option<String> {
+        let name = &tool.name;
+        if let Some(most) = self.max_tier
+            && tier > most
+        {
+            let (tier, most) = (tier.as_str(), most.as_str());
+            return Some(format!(
+                "Tool \"{name}\" is not allowed here: this call is of tier \"{tier}\", the highest is \"{most}\"."
+            ));
+        }
+        let is_denied = |name: &str| self.tools.get(name) == Some(&Rule::Deny);
+        let by_rule = |key: &str| format!("tools.approval.{key}: deny\" from config.");
+        if is_denied(name) {
+            return Some(blocked(name, None, &by_rule(name)));
+        }
+        if let Some(used) = tool.uses.iter().find(|used| is_denied(&used.name)) {
+            return Some(blocked(name, Some(&used.name), &by_rule(&used.name)));
+        }
+        for pattern in &self.deny {
+            let way_out = format!("--auto-deny tool:{}\".", pattern.0);
+            let harms = pattern.tier() == Some(tier);
+            if harms || pattern.fits_tool(name, &tool.tags) {
+                return Some(blocked(name, None, &way_out));
+            }
+            let is_meant = |used: &&ToolRef| pattern.fits_tool(&used.name, &used.tags);
+            if let Some(used) = tool.uses.iter().find(is_meant) {
+                return Some(blocked(name, Some(&used.name), &way_out));
+            }
+        }
+        None
+    }
+
+    /// Returns the tier whose rights the call gets if a pattern approves it. A word for harm gives
+    /// the rights of its tier; a name or a tag gives all rights.
+    pub fn approves(&self, tool: &Tool, stance: &ApprovalRequirement) -> Option<Tier> {
+        let patterns = self.approve.iter();
+        let approving = patterns.filter(|pattern| pattern.approves(tool, stance));
+        approving
+            .map(|pattern| pattern.tier().unwrap_or(Tier::Exec))
+            .max()
+    }
+
+    /// Returns the tier of the call: the user's tier for the tool, otherwise the tool's own.
+    pub fn tier(&self, tool: &Tool, stance: &ApprovalRequirement) -> Tier {
+        self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)
+    }
+
+    /// Returns the tier that counts for a tool that declares `declared`: the user's, if there is one.
+    /// Nothing enforces the tier of a program, so the tier that a project declares for its shell
+    /// tools counts as `exec`.
+    pub fn counted_tier(&self, tool: &Tool, declared: Tier) -> Tier {
+        let source = &tool.source;
+        let is_claim = source.family == Family::Shell && source.level == Level::Project;
+        match self.tiers.get(&tool.name) {
+            Some(users) => *users,
+            None if is_claim => Tier::Exec,
+            None => declared,
+        }
+    }
+
+    /// Returns the highest tier of calls that run without a question. Code that runs before the
+    /// question has the rights of that tier.
+    pub fn unasked_tier(&self) -> Tier {
+        if !self.is_chosen && !self.approve.is_empty() {
+            let named = self.approve.iter().filter_map(ToolPattern::tier);
+            return named.max().unwrap_or(Tier::Read);
+        }
+        match self.mode {
+            ApprovalMode::AlwaysAsk => Tier::Read,
+            ApprovalMode::Write => Tier::Write,
+            ApprovalMode::Yolo => Tier::Exec,
+        }
+    }
+
+    /// Returns true if a rule of the user demands a question for a tool that this tool uses.
+    pub fn asks_inside(&self, tool: &Tool) -> bool {
+        let asks = |used: &ToolRef| self.tools.get(&used.name) == Some(&Rule::Prompt);
+        tool.uses.iter().any(asks)
+    }
+
+    /// Returns the value of `ctx.autoApprove`: true if the mode lets all calls run without a
+    /// question.
+    pub fn auto_approves(&self) -> bool {
+        self.mode == ApprovalMode::Yolo
+    }
+
+    /// Returns true if the mode lets a call run that no rule and no pattern covers.
+    pub fn lets_pass(&self, stance: &ApprovalRequirement) -> bool {
+        let is_for_all = self.is_chosen || self.approve.is_empty();
+        let has_yes = self.is_chosen || !stance.requires_explicit_yes;
+        is_for_all && has_yes && self.mode.allows(stance.tier)
+    }
+}
+
+/// Returns the text of a refusal. Its first words are oh-my-pi's (spec omp 10).
+fn blocked(tool: &str, used: Option<&str>, way_out: &str) -> String {
+    let what = match used {
+        Some(used) => format!("Tool \"{tool}\" uses \"{used}\", which is blocked by user policy."),
+        None => format!("Tool \"{tool}\" is blocked by user policy."),
+    };
+    format!("{what}\nTo allow: remove \"{way_out}")
+}

@@ -1,0 +1,268 @@
+//! One call of a tool: the request, the events while it runs, and the outcome.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A request to run a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The caller's id, unique among running calls. Updates and the outcome carry it.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as the caller wrote them. They stay text, so that numbers and the order of
+    /// keys reach the tool unchanged.
+    pub arguments: Box<RawValue>,
+}
+
+impl Call {
+    /// Returns the arguments of a call without arguments: `{}`.
+    pub fn no_arguments() -> Box<RawValue> {
+        RawValue::from_string("{}".into()).expect("it is JSON")
+    }
+
+    /// Creates a call with a generated id. See [`Call::with_id`] for programs that have their own
+    /// ids.
+    pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Call {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let arguments = RawValue::from_string(arguments.into().to_string());
+        Call {
+            id: format!("call-{number}"),
+            tool: tool.into(),
+            arguments: arguments.expect("the text of a value is JSON"),
+        }
+    }
+
+    /// Returns the same call with this id.
+    pub fn with_id(mut self, id: impl Into<String>) -> Call {
+        self.id = id.into();
+        self
+    }
+}
+
+/// One block of a result, in the wire form that oh-my-pi, pi and MCP share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Block {
+    /// Text for the model.
+    Text {
+        /// The text, free of terminal control sequences.
+        text: String,
+    },
+    /// An image for the model.
+    Image {
+        /// The bytes in base64.
+        data: String,
+        /// The media type, for example `image/png`.
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
+    /// Sound for the model.
+    Audio {
+        /// The bytes in base64.
+        data: String,
+        /// The media type, for example `audio/wav`.
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
+    /// A file or another resource, with its contents.
+    Resource {
+        /// The resource.
+        resource: Contents,
+    },
+    /// A resource by its address alone.
+    #[serde(rename = "resource_link")]
+    ResourceLink(Link),
+}
+
+/// A resource with its contents, either as text or as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// Its address.
+    pub uri: String,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its bytes in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+}
+
+/// Address of a resource, with its description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// Its address.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// Outcome of a call. If the tool reports a failure, that is an `Outcome` with `is_error`; if haft
+/// could not run the tool, that is an [`Error`](crate::Error).
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The content for the model.
+    pub content: Vec<Block>,
+    /// Further data of the tool for its renderer or for later calls. Never `null`; `{}` if there is
+    /// none.
+    pub details: Value,
+    /// Set if the tool reports a failure.
+    pub is_error: bool,
+    /// Set if the tool declares that the result contains nothing of use to a model.
+    pub useless: bool,
+    /// Time from the start of the tool to its end.
+    pub duration: Duration,
+    /// Reason for which the call was stopped, if it was.
+    pub stopped: Option<Stopped>,
+    /// The form of the result for people, if the tool's system has one besides `content`. It may
+    /// contain control sequences.
+    pub display: Option<String>,
+    /// The file with the whole text, if `content` has only its beginning and its end.
+    pub kept_in: Option<PathBuf>,
+}
+
+/// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
+/// one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// The call's deadline has passed.
+    Deadline,
+    /// The caller cancelled it.
+    Cancelled,
+    /// The tool exhausted its memory, or the isolate that it ran in was discarded.
+    Discarded,
+    /// The host is shutting down.
+    HostShutdown,
+}
+
+/// Event of a call. The order is `Started`, any number of `Update`s, `Finished`; or `Rejected`
+/// alone if the tool was not started.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The call was rejected before the start: invalid arguments, no approval, or a project that is
+    /// not trusted.
+    Rejected {
+        /// The text for the model.
+        text: String,
+    },
+    /// The tool has started.
+    Started,
+    /// A partial result in the same JSON form as a result: `{content, details, isError?}`.
+    Update(Box<RawValue>),
+    /// The tool has ended.
+    Finished,
+}
+
+impl Outcome {
+    /// Returns a failure that contains only a text.
+    pub fn failure(text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            content: vec![Block::Text { text: text.into() }],
+            details: Value::Object(Default::default()),
+            is_error: true,
+            useless: false,
+            duration,
+            stopped: None,
+            display: None,
+            kept_in: None,
+        }
+    }
+
+    /// Returns a success that contains only a text.
+    pub fn success(text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            is_error: false,
+            ..Outcome::failure(text, duration)
+        }
+    }
+
+    /// Returns the failure of a call that was stopped; it contains only a text.
+    pub fn stopped(why: Stopped, text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            stopped: Some(why),
+            ..Outcome::failure(text, duration)
+        }
+    }
+
+    /// Returns the outcome of a call that had to end before its tool started. The text is
+    /// oh-my-pi's (spec omp 8).
+    pub fn not_started(why: Stopped) -> Self {
+        let reason = why.abort_reason();
+        let text = format!("Tool was not executed because the run was aborted: {reason}.");
+        Outcome::stopped(why, text, Duration::ZERO)
+    }
+
+    /// Returns the result as the JSON of `{content, details, isError}`, the form for a tool's
+    /// renderer.
+    pub fn as_result(&self) -> Box<RawValue> {
+        let result = serde_json::json!({
+            "content": self.content,
+            "details": self.details,
+            "isError": self.is_error,
+        });
+        serde_json::value::to_raw_value(&result).expect("JSON values are JSON")
+    }
+
+    /// Returns the text blocks, joined by newlines.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Stopped {
+    /// Returns the text of `signal.reason` in a JavaScript tool. The first text is oh-my-pi's (spec
+    /// omp 8).
+    pub fn abort_reason(self) -> &'static str {
+        match self {
+            Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
+            Stopped::Deadline => "The call timed out",
+            Stopped::HostShutdown => "The host is shutting down",
+        }
+    }
+
+    /// Returns the reason of that name.
+    pub fn from_name(name: &str) -> Option<Stopped> {
+        let all = [
+            Stopped::Deadline,
+            Stopped::Cancelled,
+            Stopped::Discarded,
+            Stopped::HostShutdown,
+        ];
+        all.into_iter().find(|reason| reason.as_str() == name)
+    }
+
+    /// Returns the reason's name as surfaces print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stopped::Deadline => "deadline",
+            Stopped::Cancelled => "cancelled",
+            Stopped::Discarded => "discarded",
+            Stopped::HostShutdown => "host-shutdown",
+        }
+    }
+}

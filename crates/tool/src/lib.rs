@@ -1,0 +1,73 @@
+//! The vocabulary of haft: the types of tools, calls and results.
+//!
+//! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
+//! types, so every surface sees a field that is added here.
+
+mod approval;
+mod approval_policy;
+mod call;
+mod cancellation;
+mod change;
+pub mod consent;
+pub mod deadline;
+mod definition;
+mod domain;
+pub mod error;
+pub mod excerpt;
+mod hints;
+pub mod json;
+mod log;
+pub mod panic;
+mod permissions;
+mod place;
+mod problem;
+pub mod provider_schema;
+pub mod queue;
+mod render;
+mod replay;
+mod runner;
+mod scan;
+pub mod schema;
+mod session;
+mod suggest;
+mod timestamp;
+mod trace;
+mod ui;
+mod user;
+mod verified;
+pub mod visible;
+mod widget;
+
+pub use approval::{
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
+    Decision, Rule,
+};
+pub use approval_policy::ToolPattern;
+pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
+pub use cancellation::Cancellation;
+pub use change::CatalogChange;
+pub use definition::{ArgumentOrder, Family, Level, Source, Tier, Tool, ToolRef};
+pub use domain::TrustDomain;
+pub use error::{Error, ErrorKind};
+pub use hints::{ClientHints, TaskMode};
+pub use log::{LogLevel, LogLine, LogListener};
+pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+pub use place::place_after;
+pub use problem::TRUST_HINT;
+pub use problem::{Problem, Severity};
+pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
+pub use replay::{Replay, ReplayAnswer, ReplayChannel};
+pub use runner::{CallCtx, Gate, Progress, Rejection, Runner, Test, Updates};
+pub use scan::ScanState;
+pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
+pub use suggest::{MIN_SIMILARITY, similarity, suggest};
+pub use timestamp::Timestamp;
+pub use trace::CallTrace;
+pub use ui::{
+    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    UserInterface,
+};
+pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};
+pub use verified::{CodeFromData, Unverified, VerifiedEntry, VerifiedFiles};
+pub use widget::WidgetHandle;
+pub use widget::{InputEvent, InputSender, Widget, WidgetSurface};

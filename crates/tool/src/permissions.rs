@@ -1,0 +1,578 @@
+//! Permissions of tools: the access that a tool gets to files, hosts, variables, programs and
+//! native code.
+//!
+//! These types are data: the engine and the families turn a profile into their own checks. Refusals
+//! are worded here, so that all of them have one form. Each names the refused access, the key and
+//! file that refuse it, and the way to allow it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::Tier;
+
+/// Permissions of tools, with one entry for each kind of access.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PermissionProfile {
+    /// Paths that may be read.
+    pub read: Permission,
+    /// Paths that may be written.
+    pub write: Permission,
+    /// Hosts (`name` or `name:port`) that may be connected to.
+    pub net: Permission,
+    /// Environment variables that may be read.
+    pub env: Permission,
+    /// Programs that may be started.
+    pub run: Permission,
+    /// Facts about the system (`hostname`, `osRelease`, …) that may be queried.
+    pub sys: Permission,
+    /// Native libraries and addons that may be loaded.
+    pub ffi: Permission,
+    /// Hosts that modules may be imported from.
+    pub import: Permission,
+    /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
+    /// the default permission has no entry.
+    pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
+}
+
+/// A kind of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
+pub enum PermissionKind {
+    Read,
+    Write,
+    Net,
+    Env,
+    Run,
+    Sys,
+    Ffi,
+    Import,
+}
+
+/// Origin of a permission.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PermissionSource {
+    /// The key `permissions` of this configuration file, as the user would write its path.
+    File(String),
+    /// The program that embeds haft.
+    Program,
+    /// The tier of the tool.
+    Tier(Tier),
+    /// The replay of a test, in which the tool may not reach the outside except through the
+    /// recording.
+    Replay,
+}
+
+/// Extent to which one kind of access is granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Permission {
+    /// Everything. The default, because tools written for oh-my-pi expect the rights of their user.
+    #[default]
+    All,
+    /// Nothing.
+    None,
+    /// The entries of the list.
+    List(Vec<String>),
+    /// The entries of `allow` (everything if it is empty), except those of `deny`.
+    Except {
+        /// Granted entries; everything if the list is empty.
+        allow: Vec<String>,
+        /// Refused entries. They override `allow`.
+        deny: Vec<String>,
+    },
+}
+
+impl Default for PermissionProfile {
+    /// Returns all permissions except that for native code, which cannot be restricted once it is
+    /// loaded.
+    fn default() -> Self {
+        PermissionProfile {
+            ffi: Permission::None,
+            ..PermissionProfile::everything()
+        }
+    }
+}
+
+impl PermissionProfile {
+    /// Returns a profile that grants every kind of access.
+    pub fn everything() -> PermissionProfile {
+        PermissionProfile {
+            read: Permission::All,
+            write: Permission::All,
+            net: Permission::All,
+            env: Permission::All,
+            run: Permission::All,
+            sys: Permission::All,
+            ffi: Permission::All,
+            import: Permission::All,
+            sources: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the permission of that kind.
+    pub fn of(&self, kind: PermissionKind) -> &Permission {
+        match kind {
+            PermissionKind::Read => &self.read,
+            PermissionKind::Write => &self.write,
+            PermissionKind::Net => &self.net,
+            PermissionKind::Env => &self.env,
+            PermissionKind::Run => &self.run,
+            PermissionKind::Sys => &self.sys,
+            PermissionKind::Ffi => &self.ffi,
+            PermissionKind::Import => &self.import,
+        }
+    }
+
+    fn of_mut(&mut self, kind: PermissionKind) -> &mut Permission {
+        match kind {
+            PermissionKind::Read => &mut self.read,
+            PermissionKind::Write => &mut self.write,
+            PermissionKind::Net => &mut self.net,
+            PermissionKind::Env => &mut self.env,
+            PermissionKind::Run => &mut self.run,
+            PermissionKind::Sys => &mut self.sys,
+            PermissionKind::Ffi => &mut self.ffi,
+            PermissionKind::Import => &mut self.import,
+        }
+    }
+
+    /// Returns true if every kind is granted entirely or as in the default profile.
+    pub fn grants_defaults(&self) -> bool {
+        let default = PermissionProfile::default();
+        PermissionKind::ALL
+            .iter()
+            .all(|kind| self.of(*kind) == &Permission::All || self.of(*kind) == default.of(*kind))
+    }
+
+    /// Returns the permissions that both profiles grant. If `other` restricts a kind, its sources
+    /// are added to the kind's sources.
+    #[must_use]
+    pub fn narrowed(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut narrowed = self.clone();
+        for kind in PermissionKind::ALL {
+            let both = self.of(kind).both(other.of(kind), kind);
+            if both != *self.of(kind) {
+                let sources = narrowed.sources.entry(kind).or_default();
+                sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
+            }
+            *narrowed.of_mut(kind) = both;
+        }
+        narrowed
+    }
+
+    /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
+    /// code; `write` excludes programs and native code.
+    #[must_use]
+    pub fn of_tier(&self, tier: Tier) -> PermissionProfile {
+        let mut narrow = PermissionProfile::everything();
+        let refused: &[PermissionKind] = match tier {
+            Tier::Read => &[
+                PermissionKind::Write,
+                PermissionKind::Run,
+                PermissionKind::Ffi,
+            ],
+            Tier::Write => &[PermissionKind::Run, PermissionKind::Ffi],
+            Tier::Exec => &[],
+        };
+        for kind in refused {
+            *narrow.of_mut(*kind) = Permission::None;
+            let source = PermissionSource::Tier(tier);
+            narrow.sources.insert(*kind, vec![source]);
+        }
+        self.narrowed(&narrow)
+    }
+
+    /// Returns true if `env` grants the variable.
+    pub fn shows_variable(&self, name: &str) -> bool {
+        let matches = |entry: &String| PermissionKind::Env.contains(entry, name);
+        let allowed = self.env.allowed();
+        allowed.is_none_or(|list| list.iter().any(matches))
+            && !self.env.denied().iter().any(matches)
+    }
+
+    /// Returns the same profile with the embedding program as the source of each kind that differs
+    /// from the default.
+    #[must_use]
+    pub fn by_program(mut self) -> PermissionProfile {
+        let default = PermissionProfile::default();
+        for kind in PermissionKind::ALL {
+            if self.of(kind) != default.of(kind) {
+                let sources = self.sources.entry(kind);
+                sources.or_insert_with(|| vec![PermissionSource::Program]);
+            }
+        }
+        self
+    }
+
+    /// Sets the permission of one kind and its source.
+    pub fn set(&mut self, kind: PermissionKind, granted: Permission, by: PermissionSource) {
+        *self.of_mut(kind) = granted;
+        self.sources.insert(kind, vec![by]);
+    }
+
+    /// Replaces each path with the result of `anchor`. A name of a program without a slash is not a
+    /// path.
+    pub fn anchor(&mut self, anchor: impl Fn(&str) -> String) {
+        let mut nothing = Vec::new();
+        for kind in PermissionKind::ALL {
+            let lists = match self.of_mut(kind) {
+                Permission::All | Permission::None => continue,
+                Permission::List(list) => [list, &mut nothing],
+                Permission::Except { allow, deny } => [allow, deny],
+            };
+            for entry in lists.into_iter().flatten() {
+                if kind.has_paths() || kind == PermissionKind::Run && entry.contains('/') {
+                    *entry = anchor(entry);
+                }
+            }
+        }
+    }
+
+    /// Splits a refusal that these permissions produce into its text and its hint. `None` for any
+    /// other text.
+    pub fn parts_of_refusal<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let (access, _) = text.strip_prefix('`')?.split_once("` is not permitted: ")?;
+        let (kind, what) = access.split_once("` access to `")?;
+        let kind = PermissionKind::from_name(kind)?;
+        if self.refusal(kind, what) == text {
+            text.split_once("\nhint: ")
+        } else {
+            None
+        }
+    }
+
+    /// Returns the refusal of that kind of access to `what`, in two lines: the reason, and a hint
+    /// that allows it.
+    pub fn refusal(&self, kind: PermissionKind, what: &str) -> String {
+        let reason = self.reason(kind);
+        let what = what.replace(['\n', '\r'], " ");
+        let what = what.as_str();
+        let access = match what {
+            "" => format!("`{kind}` access"),
+            what => format!("`{kind}` access to `{what}`"),
+        };
+        format!(
+            "{access} is not permitted: {reason}\nhint: {}",
+            self.way_out(kind, what)
+        )
+    }
+
+    /// Returns the configured permission of that kind, and the place where it is configured.
+    pub fn reason(&self, kind: PermissionKind) -> String {
+        let granted = self.of(kind);
+        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
+        if let Some(PermissionSource::Tier(tier)) = sources.last() {
+            let tier = tier.as_str();
+            return format!("a call of the tier `{tier}` has no `{kind}` permission");
+        }
+        let place = match sources {
+            [] => "by default".to_owned(),
+            sources => {
+                let places: Vec<String> = sources.iter().map(ToString::to_string).collect();
+                format!("in {}", places.join(" and "))
+            }
+        };
+        format!("`permissions.{kind}` is {granted} {place}")
+    }
+
+    fn way_out(&self, kind: PermissionKind, what: &str) -> String {
+        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
+        let file = match sources.last() {
+            Some(PermissionSource::Tier(_)) => {
+                return "a tool that does this is of the tier `exec`: its author declares \
+                        `approval: \"exec\"`, or you set `approval.tiers` in \
+                        ~/.config/haft/config.yaml"
+                    .to_owned();
+            }
+            Some(PermissionSource::Replay) => {
+                return "what goes through `pi.exec` and `fetch` can be recorded: `haft test --record`"
+                    .to_owned();
+            }
+            Some(PermissionSource::File(file)) => file,
+            Some(PermissionSource::Program) => "the program that embeds haft",
+            None => "~/.config/haft/config.yaml",
+        };
+        let key = match self.of(kind) {
+            Permission::Except { .. } => format!("permissions.{kind}.allow"),
+            _ => format!("permissions.{kind}"),
+        };
+        match what {
+            "" => format!("set `permissions.{kind}: all` in {file}"),
+            what => format!("add `{what}` to `{key}` in {file}"),
+        }
+    }
+}
+
+impl PermissionKind {
+    /// Every kind.
+    pub const ALL: [PermissionKind; 8] = [
+        PermissionKind::Read,
+        PermissionKind::Write,
+        PermissionKind::Net,
+        PermissionKind::Env,
+        PermissionKind::Run,
+        PermissionKind::Sys,
+        PermissionKind::Ffi,
+        PermissionKind::Import,
+    ];
+
+    /// Returns the kind's key in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PermissionKind::Read => "read",
+            PermissionKind::Write => "write",
+            PermissionKind::Net => "net",
+            PermissionKind::Env => "env",
+            PermissionKind::Run => "run",
+            PermissionKind::Sys => "sys",
+            PermissionKind::Ffi => "ffi",
+            PermissionKind::Import => "import",
+        }
+    }
+
+    /// Returns the kind with that key.
+    fn from_name(name: &str) -> Option<PermissionKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    fn has_paths(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Ffi)
+    }
+
+    /// Returns true if the entry `outer` covers everything that the entry `inner` covers.
+    fn contains(self, outer: &str, inner: &str) -> bool {
+        if outer == inner {
+            return true;
+        }
+        match self {
+            Self::Read | Self::Write | Self::Ffi => Path::new(inner).starts_with(outer),
+            Self::Net | Self::Import => {
+                let (host, port) = split_port(outer);
+                let (inner_host, inner_port) = split_port(inner);
+                let is_host = host.eq_ignore_ascii_case(inner_host)
+                    || host.strip_prefix('*').is_some_and(|domain| {
+                        domain.starts_with('.')
+                            && inner_host.to_lowercase().ends_with(&domain.to_lowercase())
+                    });
+                is_host && (port.is_none() || port == inner_port)
+            }
+            Self::Env => outer
+                .strip_suffix('*')
+                .is_some_and(|prefix| inner.starts_with(prefix)),
+            // Two spellings of a program may be two programs.
+            Self::Run | Self::Sys => false,
+        }
+    }
+}
+
+/// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
+fn split_port(entry: &str) -> (&str, Option<&str>) {
+    match entry.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+        _ => (entry, None),
+    }
+}
+
+impl fmt::Display for PermissionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for PermissionSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PermissionSource::File(path) => f.write_str(path),
+            PermissionSource::Program => f.write_str("the program that embeds haft"),
+            PermissionSource::Replay => f.write_str("a test that is replayed"),
+            PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |list: &[String]| format!("[{}]", list.join(", "));
+        match self {
+            Permission::All => f.write_str("`all`"),
+            Permission::None => f.write_str("`none`"),
+            Permission::List(entries) => write!(f, "`{}`", list(entries)),
+            Permission::Except { allow, deny } if allow.is_empty() => {
+                write!(f, "`{{deny: {}}}`", list(deny))
+            }
+            Permission::Except { allow, deny } => {
+                write!(f, "`{{allow: {}, deny: {}}}`", list(allow), list(deny))
+            }
+        }
+    }
+}
+
+impl Permission {
+    /// Returns the granted entries, or `None` if everything is granted.
+    fn allowed(&self) -> Option<&[String]> {
+        match self {
+            Permission::All => None,
+            Permission::None => Some(&[]),
+            Permission::List(list) => Some(list),
+            Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
+        }
+    }
+
+    /// Returns true if less than everything is granted.
+    pub fn is_bounded(&self) -> bool {
+        *self != Permission::All
+    }
+
+    /// Returns the refused entries, which override the granted ones.
+    pub fn denied(&self) -> &[String] {
+        match self {
+            Permission::Except { deny, .. } => deny,
+            Permission::All | Permission::None | Permission::List(_) => &[],
+        }
+    }
+
+    /// Returns the permission in Deno's notation: `None` for nothing, or a list, which grants
+    /// everything if it is empty.
+    pub fn granted(&self) -> Option<Vec<String>> {
+        match self {
+            Permission::None => None,
+            other => Some(other.allowed().unwrap_or_default().to_vec()),
+        }
+    }
+
+    /// Returns the permission that covers what both permissions grant.
+    fn both(&self, other: &Permission, kind: PermissionKind) -> Permission {
+        let allow = match (self.allowed(), other.allowed()) {
+            (None, None) => None,
+            (Some(list), None) | (None, Some(list)) => Some(list.to_vec()),
+            (Some(ours), Some(theirs)) => Some(common(ours, theirs, kind)),
+        };
+        let mut deny = self.denied().to_vec();
+        for entry in other.denied() {
+            if !deny.contains(entry) {
+                deny.push(entry.clone());
+            }
+        }
+        match (allow, deny.is_empty()) {
+            (None, true) => Permission::All,
+            (Some(allow), _) if allow.is_empty() => Permission::None,
+            (Some(allow), true) => Permission::List(allow),
+            (allow, false) => Permission::Except {
+                allow: allow.unwrap_or_default(),
+                deny,
+            },
+        }
+    }
+
+    /// Returns true if the path is granted. The path must be absolute and must not contain `.` or
+    /// `..`.
+    pub fn allows_path(&self, path: &Path) -> bool {
+        let holds = |entry: &String| path.starts_with(entry);
+        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
+    }
+
+    /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
+    pub fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
+        let whole = match port {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let kind = PermissionKind::Net;
+        let names = |entry: &String| {
+            kind.contains(entry, &whole) || port.is_none() && split_port(entry).0 == host
+        };
+        let is_denied = self
+            .denied()
+            .iter()
+            .any(|entry| kind.contains(entry, &whole));
+        self.allowed().is_none_or(|list| list.iter().any(names)) && !is_denied
+    }
+}
+
+fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<String> {
+    let mut both: Vec<String> = Vec::new();
+    for one in ours {
+        for other in theirs {
+            let narrower = if kind.contains(one, other) {
+                other
+            } else if kind.contains(other, one) {
+                one
+            } else {
+                continue;
+            };
+            if !both.contains(narrower) {
+                both.push(narrower.clone());
+            }
+        }
+    }
+    both
+}
+
+impl<'de> Deserialize<'de> for Permission {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Permission;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`all`, `none` or a list of names (or `{allow: …, deny: [names]}`)")
+            }
+
+            fn visit_bool<E: de::Error>(self, all: bool) -> Result<Permission, E> {
+                Ok(if all {
+                    Permission::All
+                } else {
+                    Permission::None
+                })
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Permission, E> {
+                match text {
+                    "all" | "true" => Ok(Permission::All),
+                    "none" | "false" => Ok(Permission::None),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Permission, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = list.next_element()? {
+                    names.push(name);
+                }
+                // An empty list grants nothing. It becomes `None`, because equal permissions must
+                // be equal values.
+                Ok(if names.is_empty() {
+                    Permission::None
+                } else {
+                    Permission::List(names)
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Permission, A::Error> {
+                let (mut allow, mut deny) = (Permission::All, Vec::new());
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "allow" => allow = map.next_value()?,
+                        "deny" => deny = map.next_value::<Vec<String>>()?,
+                        other => return Err(de::Error::unknown_field(other, &["allow", "deny"])),
+                    }
+                }
+                if !allow.denied().is_empty() {
+                    let text = "`allow` must be `all`, `none` or a list of names";
+                    return Err(de::Error::custom(text));
+                }
+                Ok(match (allow, deny.is_empty()) {
+                    (Permission::None, _) => Permission::None,
+                    (allow, true) => allow,
+                    (allow, false) => Permission::Except {
+                        allow: allow.allowed().unwrap_or_default().to_vec(),
+                        deny,
+                    },
+                })
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}

@@ -1,0 +1,308 @@
+//! Interface between the code that calls a tool and the families that run it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::deadline::CallDeadline;
+use super::{
+    Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, Outcome,
+    Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, User, queue,
+};
+use crate::error::Error;
+
+/// Runner of one tool. Every family implements it; callers use only this interface.
+#[async_trait]
+pub trait Runner: Send + Sync {
+    /// Returns the work that is needed once before the first call; `None` if there is none or if it
+    /// is done. Its time does not count as the call's. If it fails, the call reports the failure.
+    fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
+        None
+    }
+
+    /// Validates the arguments as the family requires, without starting anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadArguments`](crate::ErrorKind) with every problem in its text.
+    async fn check(&self, call: &Call) -> Result<(), Error>;
+
+    /// Runs the tool to its end. The arguments are validated first, and invalid ones start nothing.
+    /// If `ctx.gate` is set, nothing starts before the gate approves the call.
+    ///
+    /// Returns soon after [`CallCtx::cancel`] is cancelled, within the family's grace period,
+    /// whatever the tool does.
+    ///
+    /// # Errors
+    /// Returns an error if the tool could not be run. A failure that the tool itself reports is an
+    /// [`Outcome`].
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error>;
+
+    /// Computes the current description, for tools whose author computes it. `None` if it never
+    /// changes.
+    async fn current_description(&self) -> Option<String> {
+        None
+    }
+
+    /// Draws a call or its result with the author's renderer; `None` leaves the drawing to the
+    /// host. Returns soon, whatever the author's code does.
+    ///
+    /// # Errors
+    /// Returns the fault of the author's renderer.
+    async fn render(
+        &self,
+        _scene: RenderTarget<'_>,
+        _look: &RenderOptions,
+    ) -> Result<Option<RawRender>, Problem> {
+        Ok(None)
+    }
+
+    /// Returns the text of what a call would run, for people, with secrets masked. Starts nothing.
+    /// `None` if that cannot be known.
+    ///
+    /// # Errors
+    /// Returns the error with which the call itself would fail to start.
+    async fn preview(&self, _call: &Call) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// Returns the tests that the tool's author wrote for it.
+    fn tests(&self) -> Vec<Test> {
+        Vec::new()
+    }
+
+    /// Returns the source of the tool's own stance on approval.
+    fn approval(&self) -> Approval<'_> {
+        Approval::ByTier
+    }
+}
+
+/// A test that a tool contains. It is run as a call without arguments. If the test fails, the
+/// outcome is an error with a line for each reason, and `details.output` has the tool's output.
+#[derive(Clone)]
+pub struct Test {
+    /// Name, unique among the tool's tests.
+    pub name: String,
+    /// Description of the tested behaviour.
+    pub description: Option<String>,
+    /// Reason for skipping the test here, if it is skipped.
+    pub skipped: Option<String>,
+    /// Runner of the test.
+    pub runner: Arc<dyn Runner>,
+}
+
+/// Approval step between the validation of the arguments and the start of a tool.
+#[async_trait]
+pub trait Gate: Debug + Send + Sync {
+    /// Waits for the decision about the call. The future is dropped when the call is cancelled.
+    ///
+    /// Returns the tier whose rights the call gets, where they can be enforced. It is the call's
+    /// own tier if that tier is the reason for the approval, otherwise `exec`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
+    async fn pass(&self, stance: ApprovalRequirement) -> Result<Tier, Error>;
+
+    /// Returns the highest tier of calls that need no question. Code that runs before
+    /// [`Gate::pass`] has the rights of this tier.
+    fn unasked(&self) -> Tier;
+
+    /// Returns the time that the user took for the answer. It does not count as the tool's time.
+    fn waited(&self) -> Duration;
+}
+
+/// Context of a running call.
+#[derive(Clone, Debug)]
+pub struct CallCtx {
+    /// Receiver of the call's progress.
+    pub updates: Updates,
+    /// Gate that decides whether the call may start; `None` if the call is approved already.
+    pub gate: Option<Arc<dyn Gate>>,
+    /// The user for the tool's questions, if there is one.
+    pub user: Option<User>,
+    /// Listener for the tool's log lines. Without one they go only to the log file.
+    pub log: Option<Arc<dyn LogListener>>,
+    /// Set if calls like this one run without a question.
+    pub auto_approve: bool,
+    /// Record of the call's actions, if the call is recorded.
+    pub trace: Option<Arc<CallTrace>>,
+    cancellation: Arc<Cancellation>,
+}
+
+impl CallCtx {
+    /// Creates the context of one call, which `cancellation` cancels.
+    pub fn new(cancellation: Arc<Cancellation>, updates: Updates) -> Self {
+        CallCtx {
+            updates,
+            gate: None,
+            user: None,
+            log: None,
+            auto_approve: false,
+            trace: None,
+            cancellation,
+        }
+    }
+
+    /// Returns the same context with a gate before the start.
+    pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gate = Some(gate);
+        self
+    }
+
+    /// Returns the same context with a user for the tool's questions.
+    pub fn with_user(mut self, user: User) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// Waits for the approval of the call and reports its start. For runners that have validated
+    /// the arguments.
+    ///
+    /// # Errors
+    /// Returns the reason for which the call may not start.
+    pub async fn admit(&self, stance: ApprovalRequirement) -> Result<(), Rejection> {
+        if let Some(gate) = &self.gate {
+            tokio::select! {
+                biased;
+                passed = gate.pass(stance) => passed.map(drop).map_err(Rejection::Denied)?,
+                () = self.cancel().cancelled() => {}
+            }
+        }
+        if self.is_cancelled() {
+            return Err(Rejection::Stopped(self.stop_reason()));
+        }
+        self.updates.send(Progress::Started);
+        Ok(())
+    }
+
+    /// Returns the time that the call waited at its gate.
+    pub fn waited(&self) -> Duration {
+        self.gate
+            .as_ref()
+            .map_or(Duration::ZERO, |gate| gate.waited())
+    }
+
+    /// Records that the call sends a request to a host.
+    pub fn connects(&self, url: &Url) {
+        if let Some(trace) = &self.trace {
+            trace.connects(url.as_str());
+        }
+    }
+
+    /// Returns the cancellation of the call.
+    pub fn cancellation(&self) -> &Arc<Cancellation> {
+        &self.cancellation
+    }
+
+    /// Returns the token that is cancelled when the call must end. To cancel it, use
+    /// [`CallCtx::stop`], which sets the reason.
+    pub fn cancel(&self) -> &CancellationToken {
+        self.cancellation.token()
+    }
+
+    /// Returns true once the call must end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_requested()
+    }
+
+    /// Waits until the call must end, like [`Self::cancel`] but cheaper. Only one task at a time
+    /// may wait here.
+    pub async fn cancelled(&self) {
+        self.cancellation.requested().await;
+    }
+
+    /// Cancels the call. The first reason counts.
+    pub fn stop(&self, why: Stopped) {
+        let _ = self.cancellation.set(why);
+        self.cancellation.request();
+    }
+
+    /// Returns the reason for the cancellation. If only the token was cancelled, the caller
+    /// cancelled the call.
+    pub fn stop_reason(&self) -> Stopped {
+        *self.cancellation.get().unwrap_or(&Stopped::Cancelled)
+    }
+
+    /// Returns the token that is cancelled when the grace period of the cancelled call is over.
+    /// Work of the call that still runs then must end at once.
+    pub fn force_token(&self) -> CancellationToken {
+        self.cancellation.force_token().clone()
+    }
+
+    /// Waits for the grace period of a cancelled call: `grace`, or less if [`Self::force_token`] ends it.
+    pub async fn grace_period(&self, grace: Duration) {
+        tokio::select! {
+            () = self.cancellation.force_token().cancelled() => {}
+            () = tokio::time::sleep(grace) => {}
+        }
+    }
+}
+
+/// Reason for which a call may not start.
+#[derive(Debug)]
+pub enum Rejection {
+    /// A policy or the user refused the call.
+    Denied(Error),
+    /// The call was cancelled before it started.
+    Stopped(Stopped),
+}
+
+/// Sender of a call's progress, to the listener for its events and to its deadline. Sending never
+/// blocks and never fails. A caller that dropped its receiver only misses updates. After the call's
+/// end, updates are discarded.
+#[derive(Clone, Debug)]
+pub struct Updates {
+    events: queue::Sender<Event>,
+    deadline: Option<Arc<CallDeadline>>,
+}
+
+/// Progress that a runner reports during a call.
+#[derive(Debug)]
+pub enum Progress {
+    /// The user is asked for approval, or the tool asks the user a question.
+    Asking,
+    /// The user has answered that question.
+    Answered,
+    /// The arguments are accepted and the tool runs.
+    Started,
+    /// A partial result: the JSON text of `{content, details, isError?}`.
+    Partial(Box<RawValue>),
+}
+
+/// Guard that pauses a call's deadline until it is dropped.
+pub struct ClockHold(Updates);
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        self.0.send(Progress::Answered);
+    }
+}
+
+impl Updates {
+    /// Pauses the call's deadline for work that is not the tool's.
+    pub fn hold_clock(&self) -> ClockHold {
+        self.send(Progress::Asking);
+        ClockHold(self.clone())
+    }
+
+    pub fn new(events: queue::Sender<Event>, deadline: Option<Arc<CallDeadline>>) -> Updates {
+        Updates { events, deadline }
+    }
+
+    /// Forwards the progress to the events or to the deadline.
+    pub fn send(&self, progress: Progress) {
+        let deadline = self.deadline.as_deref();
+        match (progress, deadline) {
+            (Progress::Started, _) => self.events.send(Event::Started),
+            (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),
+            (Progress::Asking, Some(deadline)) => deadline.pause(),
+            (Progress::Answered, Some(deadline)) => deadline.resume(),
+            (Progress::Asking | Progress::Answered, None) => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Record of a call's actions while it runs, for the log of calls.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use url::Url;
+
+use super::Tool;
+
+/// Limit for the programs, and for the hosts, that are recorded of one call.
+const MAX_NAMES: usize = 100;
+
+/// Recorder of one call. All code that observes the call writes to it; it is read at the call's
+/// end.
+#[derive(Debug, Default)]
+pub struct CallTrace(Mutex<Traced>);
+
+/// Recorded actions of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Traced {
+    /// The tool that is called, once it is known.
+    pub tool: Option<Arc<Tool>>,
+    /// The hash of the grant under which the tool runs.
+    pub grant: Option<Arc<str>>,
+    /// The decision about the call's start, and the rule that decided.
+    pub approval: Option<(&'static str, String)>,
+    /// The programs that the call started, under the names that it used.
+    pub programs: BTreeSet<String>,
+    /// The hosts that the call connected to.
+    pub hosts: BTreeSet<String>,
+    /// Set if programs or hosts were left out because of the limit.
+    pub has_more: bool,
+}
+
+impl CallTrace {
+    /// Records the called tool, and the grant under which it runs.
+    pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>) {
+        let mut traced = self.traced();
+        traced.tool = Some(tool.clone());
+        traced.grant = grant;
+    }
+
+    /// Records the decision about the call's start, and the rule that decided.
+    pub fn decided(&self, decision: &'static str, rule: String) {
+        self.traced().approval = Some((decision, rule));
+    }
+
+    /// Records the start of a program.
+    pub fn starts(&self, program: &str) {
+        let mut traced = self.traced();
+        if traced.programs.len() < MAX_NAMES {
+            traced.programs.insert(program.to_owned());
+        } else {
+            traced.has_more |= !traced.programs.contains(program);
+        }
+    }
+
+    /// Records a connection to `target`, which is a host with its port, or a URL. Only the host and
+    /// the port of a URL are kept, because paths and queries contain secrets.
+    pub fn connects(&self, target: &str) {
+        let host = match Url::parse(target) {
+            Ok(url) if url.has_host() => host_of(&url),
+            // `localhost:80` parses as a URL without a host, and `127.0.0.1:80` is not a URL.
+            _ => target.to_owned(),
+        };
+        let mut traced = self.traced();
+        if traced.hosts.len() < MAX_NAMES {
+            traced.hosts.insert(host);
+        } else {
+            traced.has_more |= !traced.hosts.contains(&host);
+        }
+    }
+
+    /// Returns a copy of the record so far.
+    pub fn notes(&self) -> Traced {
+        self.traced().clone()
+    }
+
+    /// Locks the record. Code that holds the lock cannot panic, so a poisoned lock still guards
+    /// valid data.
+    fn traced(&self) -> MutexGuard<'_, Traced> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the host of a URL, with its port.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port_or_known_default() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}

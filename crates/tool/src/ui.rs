@@ -1,0 +1,178 @@
+//! User interface of a surface, as tools use it: prompts, notifications and components (spec omp
+//! 5.2).
+//!
+//! A surface implements [`UserInterface`]; a call uses it through [`User`](super::User).
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::{Widget, WidgetSurface};
+
+/// Interface that shows the questions of tools to the user. Each surface with a user implements it.
+/// One instance serves all calls of one [`Host::with_ui`](crate::Host::with_ui) handle, including
+/// concurrent ones.
+///
+/// Only [`ask`](Self::ask) is required. By default, everything else is dropped.
+#[async_trait]
+pub trait UserInterface: Send + Sync {
+    /// Returns true if the user can be asked now: the value of `pi.hasUI`. While it is false, no
+    /// question and no notification is sent. Must not block.
+    fn has_user(&self) -> bool {
+        true
+    }
+
+    /// Asks the user and waits for the answer without a time limit. The call's deadline is paused
+    /// meanwhile.
+    ///
+    /// The future is dropped, and [`Question::withdrawn`] cancelled, when the answer is not needed
+    /// any more. It runs on the runtime on which the call was started. A panic in this function
+    /// counts as [`Answer::Dismissed`]. A panic in another function counts as the default value of
+    /// its type.
+    async fn ask(&self, question: Question) -> Answer;
+
+    /// Shows a notification that needs no answer. Called on the tool's own thread, so it must not
+    /// block.
+    fn tell(&self, notice: NotificationFrom) {
+        drop(notice);
+    }
+
+    /// Returns the text that the user has written but not sent. Called on the tool's own thread, so
+    /// it must not block.
+    fn editor_text(&self) -> String {
+        String::new()
+    }
+
+    /// Returns the space in which components of tools can be shown now (`pi.ui.custom`). `None`,
+    /// the default, means that no component can be shown or created. Called on the tool's own
+    /// thread, so it must not block.
+    fn canvas(&self) -> Option<WidgetSurface> {
+        None
+    }
+
+    /// Shows a component and gives it the keyboard until it is done, which [`Widget::painted`]
+    /// reports. Returning earlier removes it without a result. The call's deadline is paused
+    /// meanwhile.
+    ///
+    /// The future is dropped, and [`Widget::withdrawn`] cancelled, when the component must be
+    /// removed at once. It runs where [`ask`](Self::ask) runs.
+    async fn show(&self, widget: Widget) {
+        drop(widget);
+    }
+}
+
+/// Origin of a question, a notification or a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptOrigin {
+    /// The call's id; `None` outside a call, for example while a module loads.
+    pub call_id: Option<String>,
+    /// The tool's name, or the path of a module that is loading.
+    pub tool: String,
+}
+
+/// A question with all data that a surface needs to show it.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The call and the tool that ask.
+    pub from: PromptOrigin,
+    /// The question in the tool's own words. They may contain control sequences.
+    pub what: Prompt,
+    /// Time after which the question is withdrawn. Surfaces may show it.
+    pub timeout: Option<Duration>,
+    /// Cancelled when the answer is not needed any more: the call has ended or was cancelled, the
+    /// tool's own signal was aborted, or the timeout passed.
+    pub withdrawn: CancellationToken,
+}
+
+/// Kind and text of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Prompt {
+    /// A choice of one option. The answer is the option's text.
+    Select {
+        /// The question.
+        title: String,
+        /// The options, at least one.
+        options: Vec<String>,
+    },
+    /// A yes-or-no question.
+    Confirm {
+        /// The question.
+        title: String,
+        /// More about it; may be empty.
+        message: String,
+    },
+    /// A request for a line of text.
+    Input {
+        /// The question.
+        title: String,
+        /// An example of an answer.
+        placeholder: Option<String>,
+    },
+    /// A request for a text of any length.
+    Editor {
+        /// The question.
+        title: String,
+        /// The initial text.
+        prefill: Option<String>,
+    },
+}
+
+/// Answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The chosen option, or the written text.
+    Text(String),
+    /// Yes, to [`Prompt::Confirm`].
+    Yes,
+    /// No, to [`Prompt::Confirm`].
+    No,
+    /// The user dismissed the question, or no user is present.
+    Dismissed,
+}
+
+/// A notification that needs no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotificationFrom {
+    /// The call and the tool that sent it.
+    pub from: PromptOrigin,
+    /// The notification in the tool's own words. They may contain control sequences.
+    pub what: Notification,
+}
+
+/// Kind and text of a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Notification {
+    /// A message.
+    Notify {
+        /// The message's text.
+        message: String,
+        /// The severity.
+        level: NoticeLevel,
+    },
+    /// A status line that stays until another one replaces it under the same key.
+    Status {
+        /// The key of the line.
+        key: String,
+        /// The line; `None` removes it.
+        text: Option<String>,
+    },
+    /// A text for the user to edit and send.
+    EditorText {
+        /// The whole text.
+        text: String,
+    },
+}
+
+/// Severity of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the words of the original")]
+pub enum NoticeLevel {
+    Info,
+    Warning,
+    Error,
+}

@@ -1,0 +1,318 @@
+//! The user of one call. Questions carry the call's id, pause its deadline, and are withdrawn when
+//! it ends.
+//!
+//! A question runs on the runtime on which the call was started, never on the tool's own thread.
+//! Otherwise another tool that computes on that thread would delay the question.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::panic::{Caught, caught};
+use super::ui::{
+    Answer, Notification, NotificationFrom, Prompt, PromptOrigin, Question, UserInterface,
+};
+use super::{Progress, Updates, Widget, WidgetSurface};
+
+/// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
+pub const MAX_QUESTIONS: usize = 16;
+
+/// Handle through which one call asks the user. Cheap to clone.
+#[derive(Clone)]
+pub struct User(Arc<Inner>);
+
+struct Inner {
+    listener: Listener,
+    from: PromptOrigin,
+    /// Cancelled when the call has ended or must end.
+    ended: CancellationToken,
+    /// Sender that pauses the call's deadline; `None` outside calls.
+    updates: Option<Updates>,
+    open: AtomicUsize,
+}
+
+/// The default user of a host: for calls whose handle has no user interface of its own, and for
+/// modules outside calls. It can be set and removed while the host runs.
+#[derive(Default)]
+pub struct DefaultUser(RwLock<Option<Listener>>);
+
+/// A user interface, with the runtime on which its questions run.
+#[derive(Clone)]
+struct Listener {
+    ui: Arc<dyn UserInterface>,
+    runtime: Option<Handle>,
+}
+
+/// Error of a call that already has [`MAX_QUESTIONS`] open questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyQuestions;
+
+impl User {
+    /// Creates the user of the call `call_id`. `ended` withdraws its questions.
+    pub fn of_call(
+        ui: Arc<dyn UserInterface>,
+        call_id: &str,
+        tool: &str,
+        ended: CancellationToken,
+        updates: Updates,
+    ) -> User {
+        let from = PromptOrigin {
+            call_id: Some(call_id.to_owned()),
+            tool: tool.to_owned(),
+        };
+        User::new(Listener::here(ui), from, ended, Some(updates))
+    }
+
+    fn new(
+        listener: Listener,
+        from: PromptOrigin,
+        ended: CancellationToken,
+        updates: Option<Updates>,
+    ) -> User {
+        User(Arc::new(Inner {
+            listener,
+            from,
+            ended,
+            updates,
+            open: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Returns true if the user can be asked now.
+    pub fn is_there(&self) -> bool {
+        said("has_user", || self.0.listener.ui.has_user())
+    }
+
+    /// Returns true if the call has ended or must end. No question is asked any more then.
+    pub fn must_end(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
+    /// Asks the user. The call's deadline is paused until there is an answer.
+    ///
+    /// Dropping the future withdraws the question. So do the end of the call and `timeout`, and the
+    /// answer is [`Answer::Dismissed`]. The answer is the same, at once, if no user can be asked or
+    /// a choice has no options.
+    ///
+    /// # Errors
+    /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
+    pub async fn ask(
+        &self,
+        what: Prompt,
+        timeout: Option<Duration>,
+    ) -> Result<Answer, TooManyQuestions> {
+        let is_empty = matches!(&what, Prompt::Select { options, .. } if options.is_empty());
+        if is_empty || !self.is_there() || self.must_end() {
+            return Ok(Answer::Dismissed);
+        }
+        let _open = Open::one_more(&self.0)?;
+        let withdrawn = self.0.ended.child_token();
+        let question = Question {
+            from: self.0.from.clone(),
+            what: what.clone(),
+            timeout,
+            withdrawn: withdrawn.clone(),
+        };
+        let _withdraw = withdrawn.clone().drop_guard();
+        let ui = self.0.listener.ui.clone();
+        let asking = async move { ui.ask(question).await };
+        let answer = tokio::select! {
+            biased;
+            answer = self.0.listener.put(asking) => answer.unwrap_or(Answer::Dismissed),
+            () = withdrawn.cancelled() => Answer::Dismissed,
+            () = time_out(timeout) => Answer::Dismissed,
+        };
+        Ok(what.fitting(answer))
+    }
+
+    /// Shows a notification that needs no answer.
+    pub fn tell(&self, what: Notification) {
+        if self.is_there() {
+            let from = self.0.from.clone();
+            said("tell", || {
+                self.0.listener.ui.tell(NotificationFrom { from, what })
+            });
+        }
+    }
+
+    /// Returns the text that the user has written but not sent.
+    pub fn editor_text(&self) -> String {
+        if self.is_there() {
+            said("editor_text", || self.0.listener.ui.editor_text())
+        } else {
+            String::new()
+        }
+    }
+
+    /// Returns the space in which a component of the tool can be shown now.
+    pub fn canvas(&self) -> Option<WidgetSurface> {
+        if !self.is_there() || self.must_end() {
+            return None;
+        }
+        said("canvas", || self.0.listener.ui.canvas())
+    }
+
+    /// Shows a component until the surface removes it. The call's deadline is paused meanwhile.
+    /// Dropping the future removes the component, as does the end of the call.
+    ///
+    /// # Errors
+    /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
+    pub async fn show(&self, widget: Widget) -> Result<(), TooManyQuestions> {
+        let _open = Open::one_more(&self.0)?;
+        let withdrawn = self.0.ended.child_token();
+        let widget = widget.of(self.0.from.clone(), withdrawn.clone());
+        let _withdraw = withdrawn.clone().drop_guard();
+        let ui = self.0.listener.ui.clone();
+        let showing = async move { ui.show(widget).await };
+        tokio::select! {
+            biased;
+            shown = self.0.listener.put(showing) => shown.unwrap_or_default(),
+            () = withdrawn.cancelled() => {}
+        }
+        Ok(())
+    }
+}
+
+impl DefaultUser {
+    /// Sets the user interface; `None` removes it.
+    pub fn set(&self, ui: Option<Arc<dyn UserInterface>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = ui.map(Listener::here);
+    }
+
+    /// Returns the user interface, if there is one.
+    pub fn get(&self) -> Option<Arc<dyn UserInterface>> {
+        Some(self.listener()?.ui)
+    }
+
+    /// Returns the user of `tool` outside calls.
+    pub fn of(&self, tool: &str) -> Option<User> {
+        let from = PromptOrigin {
+            call_id: None,
+            tool: tool.to_owned(),
+        };
+        let listener = self.listener()?;
+        Some(User::new(listener, from, CancellationToken::new(), None))
+    }
+
+    fn listener(&self) -> Option<Listener> {
+        let listener = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        listener.clone()
+    }
+}
+
+impl Listener {
+    fn here(ui: Arc<dyn UserInterface>) -> Listener {
+        let runtime = Handle::try_current().ok();
+        Listener { ui, runtime }
+    }
+
+    /// Runs a function of the interface; `None` if it panicked.
+    async fn put<T: Send + 'static>(
+        &self,
+        doing: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let doing = Caught::new(Box::pin(doing));
+        let done = match &self.runtime {
+            None => doing.await,
+            Some(runtime) => {
+                let task = runtime.spawn(doing);
+                let _abort = AbortOnDrop(task.abort_handle());
+                task.await.ok()?
+            }
+        };
+        done.inspect_err(|panicked| tell_of("ask or show", panicked))
+            .ok()
+    }
+}
+
+/// Calls a function of the interface and returns the default value if it panics. Tools call these
+/// functions on their own threads, which must not unwind.
+fn said<T: Default>(function: &str, ask: impl FnOnce() -> T) -> T {
+    caught(ask).unwrap_or_else(|panicked| {
+        tell_of(function, &panicked);
+        T::default()
+    })
+}
+
+fn tell_of(function: &str, panicked: &str) {
+    tracing::error!("`{function}` of the user interface failed: {panicked}");
+}
+
+impl Prompt {
+    /// Returns `answer` if it is valid for this question, otherwise a dismissal. An interface may
+    /// be another program, so its answers are checked.
+    fn fitting(&self, answer: Answer) -> Answer {
+        let fits = match (self, &answer) {
+            (Prompt::Confirm { .. }, Answer::Yes | Answer::No) => true,
+            (Prompt::Select { options, .. }, Answer::Text(text)) => options.contains(text),
+            (Prompt::Input { .. } | Prompt::Editor { .. }, Answer::Text(_)) => true,
+            (_, Answer::Dismissed | Answer::Yes | Answer::No | Answer::Text(_)) => false,
+        };
+        if fits { answer } else { Answer::Dismissed }
+    }
+}
+
+/// Guard of an open question. The call's deadline is paused while it exists.
+struct Open<'a>(&'a Inner);
+
+impl<'a> Open<'a> {
+    fn one_more(user: &'a Inner) -> Result<Open<'a>, TooManyQuestions> {
+        let before = user.open.fetch_add(1, Ordering::Relaxed);
+        if before >= MAX_QUESTIONS {
+            user.open.fetch_sub(1, Ordering::Relaxed);
+            return Err(TooManyQuestions);
+        }
+        if let Some(updates) = &user.updates {
+            updates.send(Progress::Asking);
+        }
+        Ok(Open(user))
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(updates) = &self.0.updates {
+            updates.send(Progress::Answered);
+        }
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn time_out(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User")
+            .field("from", &self.0.from)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for TooManyQuestions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a call may have {MAX_QUESTIONS} open questions to the user; wait for an answer first"
+        )
+    }
+}
+
+impl std::error::Error for TooManyQuestions {}
