@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::StreamExt;
 use haft::approval::{ApprovalMode, ApprovalRequest, Approver, Decision};
 use haft::{
     Call, CustomTool, Error, Event, Host, HostBuilder, Invocation, Tier, ToolOutput, TrustPolicy,
@@ -136,12 +135,13 @@ pub async fn run(
 /// Runs one call: records its updates as they come, then returns its outcome.
 async fn answer(host: &Host, call: Call, transcript: &mut Vec<String>) -> Result<String, Error> {
     let mut running = host.call(call, None);
-    while let Some(event) = running.next().await {
-        if let Event::Update(partial) = event {
-            transcript.push(format!("update: {partial}"));
+    let outcome = loop {
+        match running.next_event().await {
+            Event::Started => {}
+            Event::Update(partial) => transcript.push(format!("update: {partial}")),
+            Event::Finished(outcome) => break outcome?,
         }
-    }
-    let outcome = running.outcome().await?;
+    };
     let prefix = if outcome.is_error {
         "the tool failed: "
     } else {

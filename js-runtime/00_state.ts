@@ -7,10 +7,10 @@
 import { core } from "ext:core/mod.js";
 import { op_haft_reply } from "ext:core/ops";
 
-/** Subject of a reply; twin of `ReplyKind` in `src/engine/extension/host.rs`. */
+/** Subject of a reply; twin of `ReplyKind` in `crates/engine/src/extension/host.rs`. */
 export const ReplyKind = { Update: 0, Done: 1, Refused: 2, Failed: 3 } as const;
 
-/** Severity of a log line; twin of `LogLevel` in `src/engine/extension/host.rs`. */
+/** Severity of a log line; twin of `LogLevel` in `crates/engine/src/extension/host.rs`. */
 export const LogLevel = { Debug: 0, Info: 1, Warn: 2, Error: 3 } as const;
 
 const stringify = JSON.stringify;

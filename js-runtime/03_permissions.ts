@@ -1,4 +1,4 @@
-// Refusals of the runtime's permissions in haft's words; twin of `src/engine/refusal.rs`.
+// Refusals of the runtime's permissions in haft's words; twin of `crates/engine/src/refusal.rs`.
 
 import { core } from "ext:core/mod.js";
 import { settings } from "ext:haft/00_state.ts";

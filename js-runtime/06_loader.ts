@@ -16,7 +16,7 @@ let findsLikeImport = false;
 
 /**
  * Makes `require` find TypeScript, tsconfig paths and files of packages as `import` does (see
- * `src/engine/loader/required.rs`). `Module` is the default export of `node:module`.
+ * `crates/engine/src/loader/required.rs`). `Module` is the default export of `node:module`.
  */
 function findLikeImport(Module: any): void {
   if (findsLikeImport) return;

@@ -1,6 +1,6 @@
 // Code that does not come by the module loader: what `require` compiles, text and bytes that become code,
 // native code. In isolates of a project Rust checks all of it against what the user trusted
-// (`src/engine/verify.rs`); in those of the user's own tools it is let through.
+// (`crates/engine/src/verify.rs`); in those of the user's own tools it is let through.
 //
 // Deno's `node:module` and `node:vm` call `internals.haftCode`, put there by `CORRECTIONS` in `build.rs`.
 

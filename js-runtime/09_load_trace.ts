@@ -1,5 +1,5 @@
 // Reports to Rust actions of a loading module that can change its description later:
-// `src/engine/load_trace.rs` sees files, variables, hosts and programs itself; this file reports the rest.
+// `crates/engine/src/load_trace.rs` sees files, variables, hosts and programs itself; this file reports the rest.
 //
 // A description that contains the day must not be cached, so `Date` is watched. It is replaced once,
 // in the snapshot, before a module can keep the original: all modules share one `Date`.

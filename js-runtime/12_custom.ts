@@ -27,14 +27,14 @@ export interface Manner {
   onHandle?: (handle: unknown) => void;
 }
 
-/** Twin of `Showing::canvas` in `src/engine/widgets.rs`. */
+/** Twin of `Showing::canvas` in `crates/engine/src/widgets.rs`. */
 interface Canvas {
   columns: number;
   rows: number;
   screen: object;
 }
 
-/** Twin of `Touch` in `src/tool/widget.rs`. */
+/** Twin of `Touch` in `crates/tool/src/widget.rs`. */
 type Touch = { kind: "size"; columns: number; rows: number } | { kind: "key"; data: string };
 
 /** Shows the component of `factory`, as the question `id` of `call`; undefined without a screen. */

@@ -16,7 +16,7 @@ import { logger } from "ext:haft/13_logger.ts";
 
 type Entry = Record<string, any>;
 
-/** Twin of `SessionView` in `src/tool/session.rs`. */
+/** Twin of `SessionView` in `crates/tool/src/session.rs`. */
 interface View {
   id: string;
   name?: string;

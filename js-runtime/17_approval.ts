@@ -7,7 +7,7 @@ import { sanitiseText } from "ext:haft/23_text.ts";
 
 type Tier = "read" | "write" | "exec";
 
-/** Twin of `Stance` in `src/tool/approval.rs`. */
+/** Twin of `Stance` in `crates/tool/src/approval.rs`. */
 export interface Stance {
   tier: Tier;
   reason?: string;

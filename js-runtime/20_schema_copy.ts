@@ -17,7 +17,7 @@ const isFiniteNumber = Number.isFinite;
 const { keys, defineProperty } = Object;
 
 // Bounds for proxies that never end; schemas written by hand are far smaller. Rust reads 512 levels
-// (`src/tool/json.rs`), and the schema stands inside of others.
+// (`crates/tool/src/json.rs`), and the schema stands inside of others.
 const MAX_DEPTH = 500;
 const MAX_NODES = 100_000;
 const MAX_SHOWN_STEPS = 8;

@@ -18,7 +18,7 @@ const { isView } = ArrayBuffer;
 const { prototype: arrayPrototype } = Array;
 const stringify = JSON.stringify;
 
-// Rust reads 512 levels (`src/tool/json.rs`), and what is written here stands inside of others.
+// Rust reads 512 levels (`crates/tool/src/json.rs`), and what is written here stands inside of others.
 const MAX_DEPTH = 500;
 
 /** Writes one value. */

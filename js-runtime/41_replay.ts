@@ -1,7 +1,7 @@
 // `fetch` on tape: in tests of tools the network is asked only where the tape says so.
 //
 // A request and its answer are taken whole, so what is recorded is what a tool would have read to
-// the end. Twin of `src/engine/extension/ops_replay.rs`; what is on the tape is Rust's business.
+// the end. Twin of `crates/engine/src/extension/ops_replay.rs`; what is on the tape is Rust's business.
 
 import { op_haft_replay_keep, op_haft_replay_play } from "ext:core/ops";
 import { captured } from "ext:haft/00_state.ts";

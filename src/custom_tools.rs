@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::config::Flags;
-use crate::error::Error;
 use crate::host::{Host, HostBuilder};
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Level, Problem, Severity, Source, Tool, UserInterface};
+use haft_config::Flags;
+use haft_tool::Error;
+use haft_tool::{Level, Problem, Severity, Source, Tool, UserInterface};
 
 /// Ids of the providers for the places that oh-my-pi searches.
 const PROVIDERS: [&str; 7] = [

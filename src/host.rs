@@ -1,20 +1,17 @@
 //! The tool host: finds tools, lists them and calls them, all behind one handle.
 
-mod active_calls;
 mod builder;
 mod call;
-mod call_future;
-mod cancel_handle;
+mod call_log;
 mod catalog;
 mod handle;
 mod load;
 mod load_paths;
 mod load_state;
-mod pending;
-mod recording;
 mod refresh;
 mod reload_plan;
 mod render;
+mod running_call;
 mod sdk;
 mod session;
 mod spin_wait;
@@ -30,23 +27,22 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit;
-use crate::config::Config;
-use crate::discover::{Candidate, Places};
-use crate::engine::{self, Engine};
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
-use active_calls::ActiveCalls;
 pub use builder::{HostBuilder, TrustPolicy};
-pub(crate) use call_future::InlineCall;
-pub use call_future::{Events, RunningCall};
-pub use cancel_handle::CancelHandle;
+use call_log::CallLog;
+pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
+use haft_config::Config;
+use haft_discover::{Candidate, Places};
+use haft_engine::Engine;
+use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub use load_paths::Loaded;
 use load_state::LoadState;
 use refresh::Found;
+pub use running_call::RunningCall;
 pub use sdk::HostExt;
 use spin_wait::CallSpin;
 pub use watcher::{Reload, WatchGuard};
@@ -85,8 +81,7 @@ struct Inner {
     closing: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
-    /// Registry of the running calls.
-    active_calls: ActiveCalls,
+    call_log: CallLog,
     /// The tools of the embedding program, which every catalog begins with.
     own: Catalog,
     /// Fields of the log that all calls share.
@@ -232,7 +227,7 @@ impl Host {
             watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
             call_spin: Arc::default(),
-            active_calls: ActiveCalls::default(),
+            call_log: CallLog::default(),
             own,
         };
         Host::from_inner(Arc::new(inner))
@@ -248,7 +243,7 @@ impl Host {
 
     /// Returns the name and the version of the engine that runs the modules.
     pub fn engine_version() -> String {
-        engine::version()
+        haft_engine::version()
     }
 
     /// Returns the number of threads of the process that still run native code of killed tools. V8
@@ -276,7 +271,7 @@ impl Host {
     pub(crate) async fn shutdown_within(&self, calls: Duration, session: Duration) {
         self.end_calls();
         // A timeout of one step does not delay the next.
-        let _ = time::timeout(calls, self.inner.active_calls.ended()).await;
+        let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         self.inner.engine.shutdown().await;
     }
@@ -295,7 +290,7 @@ impl Host {
     /// Ends the host, then its calls. A call that starts in between sees that the host has ended.
     fn end_calls(&self) {
         self.inner.closing.cancel();
-        self.inner.active_calls.end_with_host();
+        self.inner.call_log.end_with_host();
     }
 
     fn means<'a>(&'a self, engine: &'a Engine) -> LoadContext<'a> {

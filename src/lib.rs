@@ -18,21 +18,10 @@
     )
 )]
 
-pub use haft_config as config;
-use haft_discover as discover;
-use haft_engine as engine;
-#[cfg(feature = "cli")]
-use haft_process::atomic_file;
-use haft_process::{self as process, private_files};
-pub use haft_render as render;
-#[cfg(feature = "cli")]
-use haft_tool::provider_schema;
-use haft_tool::{self as tool, error};
-
 mod transcript;
 
 /// Protects the embedding program from programs that tools start; see `docs/limits.md`.
-pub use process::harden as protect_process;
+pub use haft_process::harden as protect_process;
 
 mod family;
 /// Quoting of values in shell scripts. For tests.
@@ -65,6 +54,8 @@ mod agents;
 #[cfg(feature = "cli")]
 mod credentials;
 #[cfg(feature = "cli")]
+mod event_log;
+#[cfg(feature = "cli")]
 mod install;
 #[cfg(feature = "cli")]
 mod surface;
@@ -75,18 +66,17 @@ mod tool_files;
 #[cfg(feature = "cli")]
 mod tool_test;
 
-pub use config::{Config, Flags};
-pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
-pub use host::{
-    CancelHandle, Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard,
+pub use haft_config::{Config, Flags};
+pub use haft_tool::{
+    Block, Call, Cancellation, Error, ErrorKind, Event, Outcome, Problem, Severity, Tier, Tool,
 };
+pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, WatchGuard};
 pub use registry::{Catalog, Entry};
-pub use tool::{Block, Call, Event, Outcome, Problem, Severity, Tier, Tool};
 
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
 pub mod approval {
-    pub use crate::tool::{
+    pub use haft_tool::{
         Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
         Decision, Rule, ToolPattern,
     };
@@ -94,15 +84,15 @@ pub mod approval {
 
 /// Parts of a call, for programs that run tools of a catalog by themselves.
 pub mod call {
-    pub use crate::tool::{
+    pub use haft_tool::{
         CallCtx, Contents, Gate, Link, Progress, Rejection, Runner, Stopped, Test, Updates,
     };
 }
 
 /// Description of a tool in a catalog, and changes of the catalog.
 pub mod catalog {
-    pub use crate::discover::{LookedAt, Verdict};
-    pub use crate::tool::{
+    pub use haft_discover::{LookedAt, Verdict};
+    pub use haft_tool::{
         ArgumentOrder, CatalogChange, ClientHints, Family, Level, ScanState, Source, TaskMode,
         ToolRef, TrustDomain,
     };
@@ -127,9 +117,26 @@ pub mod compat {
     }
 }
 
+/// Configuration of a host: what flags, variables and files say, resolved once.
+pub mod config {
+    pub use haft_config::{
+        Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
+        LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings, Narrowing, Permission,
+        PermissionKind, PermissionProfile, PermissionSource, Roots, Serve, ServeFlags, Sessions,
+        Structured, Token, parse_duration,
+    };
+}
+
+/// Rendering of calls and results as lines for a terminal.
+pub mod render {
+    pub use haft_render::{
+        Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen, safe_lines,
+    };
+}
+
 /// Lines that tools log.
 pub mod log {
-    pub use crate::tool::{LogLevel, LogLine, LogListener};
+    pub use haft_tool::{LogLevel, LogLine, LogListener};
 }
 
 /// Session (conversation) that calls belong to.
@@ -140,8 +147,8 @@ pub mod log {
 #[doc = include_str!("../tests/it/examples/session.rs")]
 /// ```
 pub mod session {
-    pub use crate::tool::{Models, SessionEvent, SessionProvider, SessionView};
     pub use crate::transcript::SessionFile;
+    pub use haft_tool::{Models, SessionEvent, SessionProvider, SessionView};
 }
 
 /// User of a surface: the questions and notifications of tools, and their widgets.
@@ -152,7 +159,7 @@ pub mod session {
 #[doc = include_str!("../tests/it/examples/user_interface.rs")]
 /// ```
 pub mod ui {
-    pub use crate::tool::{
+    pub use haft_tool::{
         Answer, InputEvent, InputSender, MAX_QUESTIONS, NoticeLevel, Notification,
         NotificationFrom, Prompt, PromptOrigin, Question, TooManyQuestions, User, UserInterface,
         Widget, WidgetSurface,
@@ -180,7 +187,7 @@ pub mod program {
         let mut arguments = arguments.into_iter().peekable();
         let own_name = arguments.next();
         if arguments.peek().is_some_and(|word| word == super::READER) {
-            return match crate::engine::graph::serve_reader() {
+            return match haft_engine::graph::serve_reader() {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,
             };
@@ -202,18 +209,18 @@ const READER: &str = "__reader";
 /// parsed then, and a text that needs too much memory exhausts that of this process.
 pub fn use_reader(program: impl Into<std::path::PathBuf>) {
     let program = program.into();
-    engine::graph::set_reader(Box::new(move || {
-        let started = process::Helper::start(&program, &["haft", READER]);
+    haft_engine::graph::set_reader(Box::new(move || {
+        let started = haft_process::Helper::start(&program, &["haft", READER]);
         let helper = started.inspect_err(|error| {
             tracing::warn!(%error, program = %program.display(), "no reader can be started");
         });
-        Some(Box::new(Reader(helper.ok()?)) as Box<dyn engine::graph::Reader>)
+        Some(Box::new(Reader(helper.ok()?)) as Box<dyn haft_engine::graph::Reader>)
     }));
 }
 
-struct Reader(process::Helper);
+struct Reader(haft_process::Helper);
 
-impl engine::graph::Reader for Reader {
+impl haft_engine::graph::Reader for Reader {
     fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
         let answer = self.0.ask(request);
         answer

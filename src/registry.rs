@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::discover::{Candidate, LookedAt};
-use crate::error::Error;
 use crate::family::Loaded;
-use crate::tool::{
+use haft_discover::{Candidate, LookedAt};
+use haft_tool::Error;
+use haft_tool::{
     ApprovalPolicy, Call, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, similarity,
 };
 

@@ -5,7 +5,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-use crate::error::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind};
 
 /// Turns on the log with a filter such as `debug` or `haft::engine=trace`.
 ///

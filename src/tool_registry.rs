@@ -9,11 +9,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::{Config, Flags};
-use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Catalog;
-use crate::tool::{Family, Problem, Severity, Tool};
+use haft_config::{Config, Flags};
+use haft_tool::Error;
+use haft_tool::{Family, Problem, Severity, Tool};
 
 /// Name of the MCP server under which agents see the tools.
 pub(crate) const SERVER: &str = "aynd-tools";

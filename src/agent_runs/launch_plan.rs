@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::agents::{Agent, Scope, Server, own_file, program};
-use crate::config::{Config, paths};
-use crate::error::{Error, ErrorKind};
-use crate::private_files::{Durability, make_folder, replace};
-use crate::process::{Keep, Leftovers, Spawn, Stdin};
-use crate::provider_schema::Names;
 use crate::registry::Catalog;
-use crate::tool::{Tier, Tool};
 use crate::tool_registry::{SERVER, allowed_name};
+use haft_config::{Config, paths};
+use haft_process::private_files::{Durability, make_folder, replace};
+use haft_process::{Keep, Leftovers, Spawn, Stdin};
+use haft_tool::provider_schema::Names;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Tier, Tool};
 
 use super::Wish;
 

@@ -7,7 +7,6 @@
 
 mod event;
 mod launch_plan;
-mod log;
 mod run;
 mod stream;
 
@@ -20,12 +19,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::credentials::random_id;
-use crate::error::Error;
 use crate::host::Host;
-use crate::tool::{Tier, Tool};
 pub(crate) use event::Happened;
+use event::SessionLog;
+use haft_tool::Error;
+use haft_tool::{Tier, Tool};
 use launch_plan::Order;
-pub(crate) use log::{Log, Next};
 
 /// Maximum number of ended sessions that are kept so that their events can still be read.
 const MAX_ENDED_RUNS: usize = 50;
@@ -84,7 +83,7 @@ pub(crate) struct Session {
     pub(crate) allowed_tools: Vec<String>,
     pub(crate) started: SystemTime,
     /// Events of the session so far.
-    pub(crate) log: Log,
+    pub(crate) log: SessionLog,
     state: watch::Sender<State>,
     cancel: CancellationToken,
 }
@@ -142,7 +141,7 @@ impl Sessions {
             permission_mode: order.permission_mode.clone(),
             allowed_tools: order.allowed_tools.clone(),
             started: SystemTime::now(),
-            log: Log::new(),
+            log: SessionLog::start(),
             state: watch::Sender::new(State::Running),
             cancel: inner.closing.child_token(),
         });

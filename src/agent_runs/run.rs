@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::State;
-use super::event::{Happened, Kind};
+use super::event::{Happened, Kind, SessionLog};
 use super::launch_plan::{Folder, Order};
-use super::log::Log;
 use super::stream::{AgentResult, Stream};
-use crate::error::{Error, ErrorKind};
-use crate::process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_process::{Child, End, Finished, SpawnError, Stream as Output};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum number of lines of an agent's error output in a message.
 const MAX_LINES: usize = 20;
@@ -51,24 +50,28 @@ pub(super) async fn start(order: Order, cancel: &CancellationToken) -> Result<St
 }
 
 /// Reads the agent's output until it has ended, and returns the final state.
-pub(super) async fn follow(mut agent: Started, log: &Log, cancel: &CancellationToken) -> State {
+pub(super) async fn follow(
+    mut agent: Started,
+    log: &SessionLog,
+    cancel: &CancellationToken,
+) -> State {
     let mut stream = Stream::default();
     while let Some(chunk) = agent.child.next().await {
         if chunk.stream == Output::Stdout {
             for event in stream.take(&chunk.bytes) {
-                log.add(event);
+                log.push(event);
             }
         }
     }
     let finished = agent.child.wait().await;
     for event in stream.end() {
-        log.add(event);
+        log.push(event);
     }
     let end = Ending::of(&agent.program, &finished, stream.result.as_ref(), cancel);
     if let Some(message) = &end.error {
-        log.add(Happened::error(message, true));
+        log.push(Happened::error(message, true));
     }
-    log.add(completed(&end, &stream, agent.at.elapsed()));
+    log.push(completed(&end, &stream, agent.at.elapsed()));
     end.state
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::Config;
+use haft_config::Config;
 
 /// A coding agent that speaks MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

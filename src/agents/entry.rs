@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::agent::{Agent, Format, Place};
 use super::settings::{Setting, Settings};
 use super::{jsonc, toml};
-use crate::error::Error;
+use haft_tool::Error;
 
 /// An MCP server, independent of the agent.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Server {
     /// Returns the entry in the agent's own form, with the agent's settings.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::error::ErrorKind::Usage) for a setting that the agent does not
+    /// [`ErrorKind::Usage`](haft_tool::ErrorKind::Usage) for a setting that the agent does not
     /// have.
     pub(crate) fn entry(&self, agent: Agent, settings: &Settings) -> Result<Entry, Error> {
         Ok(Entry {

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::agent::{Agent, Format, Place};
 use super::entry::{Entry, STATIC_HEADERS};
 use super::{jsonc, toml};
-use crate::atomic_file::{self, Overwrite};
-use crate::config::paths;
-use crate::error::{Error, ErrorKind};
-use crate::private_files::{self, Durability};
-use crate::tool::place_after;
+use haft_config::paths;
+use haft_process::atomic_file::{self, Overwrite};
+use haft_process::private_files::{self, Durability};
+use haft_tool::place_after;
+use haft_tool::{Error, ErrorKind};
 
 /// Result for the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

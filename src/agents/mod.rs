@@ -18,9 +18,8 @@ pub(crate) use settings::Settings;
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
-use crate::process;
+use haft_config::Config;
+use haft_tool::{Error, ErrorKind};
 
 /// Name of the program on the `PATH`, and the command in files that are shared.
 const PROGRAM: &str = "haft";
@@ -32,7 +31,7 @@ const PROGRAM: &str = "haft";
 /// `PATH` than the shell.
 pub(crate) fn program(config: &Config, scope: Scope) -> String {
     let running = &config.agents.program;
-    let found = process::find_installed(PROGRAM).filter(|found| is_same(found, running));
+    let found = haft_process::find_installed(PROGRAM).filter(|found| is_same(found, running));
     match (found, scope) {
         (Some(_), Scope::Project) => PROGRAM.to_owned(),
         // The path on the `PATH` stays valid when a package manager moves its target.

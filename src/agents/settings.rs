@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::agent::Agent;
-use crate::error::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind};
 
 /// Codex's timeout for the start and the list of tools. Its default of 30 seconds is what one
 /// module alone may take to load (`load_timeout`).

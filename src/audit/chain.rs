@@ -16,9 +16,9 @@ use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
 use serde::{Deserialize, Serialize};
 
 use super::line::{Event, Line};
-use crate::config::LogSettings;
-use crate::private_files;
-use crate::tool::{Problem, Timestamp};
+use haft_config::LogSettings;
+use haft_process::private_files;
+use haft_tool::{Problem, Timestamp};
 
 /// The file that is appended to.
 pub(super) const CURRENT: &str = "audit.jsonl";
@@ -484,7 +484,7 @@ pub(crate) fn check(folder: &Path) -> Option<Problem> {
 
 /// Returns the problem of a log that cannot be written.
 pub(super) fn problem(folder: &Path, error: &io::Error) -> Problem {
-    let why = crate::config::paths::plain(error);
+    let why = haft_config::paths::plain(error);
     Problem::warning(format!("calls are not recorded: {why}"))
         .at(folder)
         .hint("`haft log --verify` checks the log; `log: {enabled: false}` in config.yaml turns it off")

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::config::{LoggedArguments, Permission, PermissionProfile};
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Outcome as ToolOutcome, Stopped};
+use haft_config::{LoggedArguments, Permission, PermissionProfile};
+use haft_tool::{Block, Outcome as ToolOutcome, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Maximum length of a name, in characters. Callers choose names, so longer ones are cut.
 const MAX_NAME_LEN: usize = 200;

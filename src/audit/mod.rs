@@ -2,11 +2,11 @@
 //!
 //! Each user has one folder, `audit` in the state directory. All haft processes of the user append
 //! to it. It holds `audit.jsonl`, the rotated files, `head.json` and `lock`. Each line is a JSON
-//! object with the BLAKE3 hash of the line before, over all files ([`chain`]). `head.json` repeats
+//! object with the BLAKE3 hash of the line before, over all files (`chain`). `head.json` repeats
 //! the number and the hash of the last line, so that a truncated log is detected.
 //!
-//! A call queues its data and goes on. One thread of the process ([`writer`]) formats the lines and
-//! writes them in batches. A crash loses at most the last [`writer::BATCH_WINDOW`], because a call
+//! A call queues its data and goes on. One thread of the process (`writer`) formats the lines and
+//! writes them in batches. A crash loses at most the last `writer::BATCH_WINDOW`, because a call
 //! that runs longer has a line for its start. A failed write never fails a call. Lost lines are
 //! counted and reported once, and noted in the log when it can be written again.
 
@@ -30,8 +30,8 @@ pub(crate) use read::{Reader, Tail};
 pub(crate) use verify::{Finding, verify};
 pub(crate) use writer::{Ending, OpenCall, Origin, Place, flush_all, set_reporter};
 
-use crate::config::{Config, LoggedArguments};
-use crate::tool::{CallTrace, Problem};
+use haft_config::{Config, LoggedArguments};
+use haft_tool::{CallTrace, Problem};
 use writer::Writer;
 
 /// The folder below the state directory.

@@ -13,8 +13,8 @@ use super::chain::{self, Chain};
 use super::line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
 };
-use crate::config::{Config, LogSettings};
-use crate::tool::{CallTrace, Problem, Timestamp};
+use haft_config::{Config, LogSettings};
+use haft_tool::{CallTrace, Problem, Timestamp};
 
 /// Time for which the thread collects events before it writes. A crash can lose those events.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);

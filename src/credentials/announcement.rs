@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::secret::random_id;
-use crate::error::{Error, ErrorKind};
-use crate::private_files::{self, Durability};
+use haft_process::private_files::{self, Durability};
+use haft_tool::{Error, ErrorKind};
 
 /// Suffix of the files' names.
 const SUFFIX: &str = ".token";

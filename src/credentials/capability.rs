@@ -6,8 +6,8 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Tier, Tool};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Tier, Tool};
 
 /// Rights of the bearer of a token: which tools, up to which tier, until when.
 #[derive(Clone, Debug, Serialize, Deserialize)]

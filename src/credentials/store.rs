@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::capability::{Capability, ToolNames, now};
 use super::secret::{hex, random, random_token};
-use crate::error::{Error, ErrorKind};
-use crate::private_files::{self, Durability};
-use crate::tool::Tier;
+use haft_process::private_files::{self, Durability};
+use haft_tool::Tier;
+use haft_tool::{Error, ErrorKind};
 
 /// Prefix of every token that the user made.
 const PREFIX: &str = "haft_";

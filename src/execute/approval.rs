@@ -12,11 +12,11 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 
 use super::ask_user::Approvers;
-use crate::error::{Error, ErrorKind};
-use crate::tool::{
+use haft_tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver, Call,
     CallTrace, Decision, Gate, Progress, Rule, Runner, Tier, Tool, Updates,
 };
+use haft_tool::{Error, ErrorKind};
 
 /// Gate of one call.
 pub(super) struct Gatekeeper {

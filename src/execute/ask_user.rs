@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{
+use haft_tool::{
     Answer, ApprovalRequest, Approver, Decision, Prompt, PromptOrigin, Question, UserInterface,
 };
 

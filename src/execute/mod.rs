@@ -1,8 +1,8 @@
 //! Execution of a call, the same for every family and every surface.
 //!
-//! Only `dyn Runner` is used here, so the families are not known. The deadline and the caller's
-//! cancellation are combined in one token. The runner's progress becomes one stream of events,
-//! which ends here. The outcome is the return value.
+//! Only `dyn Runner` is used here, so the families are not known. The deadline requests the end of
+//! the call through the call's own cancellation. The runner's progress becomes the events of the
+//! call; the outcome is the return value.
 
 mod approval;
 mod ask_user;
@@ -11,14 +11,14 @@ mod spill;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::deadline::CallDeadline;
-use crate::tool::{
+use approval::Gatekeeper;
+use ask_user::Approvers;
+use haft_tool::Error;
+use haft_tool::deadline::CallDeadline;
+use haft_tool::{
     ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event, LogListener, Outcome,
     Runner, Stopped, Tool, Updates, User, UserInterface, queue,
 };
-use approval::Gatekeeper;
-use ask_user::Approvers;
 pub(crate) use spill::Spill;
 
 /// Conditions of a call besides the call itself.
@@ -26,7 +26,7 @@ pub(crate) struct CallPolicy<'a> {
     /// The call's timeout. The time that a user takes for an answer does not count.
     pub(crate) timeout: Option<Duration>,
     /// The call's own cancellation, which its deadline uses too.
-    pub(crate) cancellation: Arc<Cancellation>,
+    pub(crate) cancellation: Cancellation,
     /// The user's approval policy.
     pub(crate) policy: &'a ApprovalPolicy,
     /// The approver, if there is one. Without one, `ui` is asked.
@@ -54,7 +54,7 @@ pub(crate) async fn execute(
     let deadline = terms
         .timeout
         .map(|timeout| Arc::new(CallDeadline::start(timeout)));
-    let updates = Updates::new(events.clone(), deadline.clone());
+    let updates = Updates::new(events, deadline.clone());
     let judges = Approvers {
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),
@@ -89,13 +89,6 @@ pub(crate) async fn execute(
         let shortened = terms.spill.shorten(outcome, limit, &call_id, &tool.name);
         shortened.await;
     }
-    // The receiver may be gone, and then the event is discarded.
-    events.finish(match &result {
-        Err(error) if was_refused(error) => Event::Rejected {
-            text: error.message().to_owned(),
-        },
-        _ => Event::Finished,
-    });
     result
 }
 
@@ -105,20 +98,7 @@ async fn in_time<T>(running: impl Future<Output = T>, deadline: &CallDeadline, c
     tokio::select! {
         biased;
         ended = &mut running => return ended,
-        () = deadline.expired() => ctx.stop(Stopped::Deadline),
+        () = deadline.expired() => ctx.cancellation().request(Stopped::Deadline),
     }
     running.await
-}
-
-/// Returns true for errors that occur before the tool is started.
-fn was_refused(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Usage
-            | ErrorKind::BadArguments
-            | ErrorKind::NoSuchTool
-            | ErrorKind::Untrusted
-            | ErrorKind::Denied
-            | ErrorKind::Load
-    )
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::tool::{Block, Outcome, excerpt};
+use haft_tool::{Block, Outcome, excerpt};
 
 /// Age at which files are removed.
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use futures::join;
 
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::engine::{Engine, Module};
-use crate::tool::{Family, Problem, Runner, Tool};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_engine::{Engine, Module};
+use haft_tool::{Family, Problem, Runner, Tool};
 
 /// Result of loading one candidate: the tools that can be called, and the problems of the rest.
 #[derive(Clone, Default)]

@@ -15,8 +15,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-use crate::config::paths;
-use crate::tool::{PermissionKind, PermissionProfile};
+use haft_config::paths;
+use haft_tool::{PermissionKind, PermissionProfile};
 
 /// Reason why a file cannot be read.
 pub(crate) enum Refused {

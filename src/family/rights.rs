@@ -1,8 +1,8 @@
 //! Conversion of a tool's permissions to the rights of its programs.
 
-use crate::error::{Error, ErrorKind};
-use crate::process::{Names, Rights};
-use crate::tool::{Permission, PermissionKind, PermissionProfile};
+use haft_process::{Names, Rights};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Permission, PermissionKind, PermissionProfile};
 
 /// Returns the rights of programs that are started under these permissions.
 pub(super) fn rights(profile: &PermissionProfile) -> Rights {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Host, Setup};
-use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
-use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, Models, SessionProvider, UserInterface};
+use haft_config::{Config, Env, Flags, Limits, PermissionProfile};
+use haft_tool::{ApprovalMode, ApprovalPolicy, Approver, Models, SessionProvider, UserInterface};
+use haft_tool::{Error, ErrorKind};
 
 /// Builder of a [`Host`]; [`Host::builder`] creates one.
 ///

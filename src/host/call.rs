@@ -2,159 +2,167 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
-use super::call_future::{InlineCall, Running};
-use super::recording::{self, Recording};
-use super::{CancelHandle, Host, RunningCall, SHUT_DOWN, active_calls, spin_wait};
-use crate::error::{Error, ErrorKind};
+use super::call_log::CallEntry;
+use super::running_call::{CallFuture, InlineCall, RunningCall};
+use super::{Host, SHUT_DOWN, spin_wait};
 use crate::execute::{CallPolicy, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, CallTrace, Event, Level, Outcome, Stopped, Test, queue};
+use haft_process::StartObserver;
+use haft_tool::{Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, queue};
+use haft_tool::{Error, ErrorKind};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
     pub fn call(&self, call: Call, timeout: Option<Duration>) -> RunningCall {
-        self.start(call, timeout, None)
+        let cancellation = Cancellation::default();
+        let entry = CallEntry::begin(self, &call, &cancellation);
+        self.start(call, timeout, None, entry)
+    }
+
+    /// Starts a call like [`Host::call`], unless the same client runs a call with the same id.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it does.
+    pub(crate) fn call_with_free_id(
+        &self,
+        call: Call,
+        timeout: Option<Duration>,
+    ) -> Result<RunningCall, Error> {
+        let cancellation = Cancellation::default();
+        let entry = CallEntry::begin_if_free(self, &call, &cancellation)?;
+        Ok(self.start(call, timeout, None, entry))
     }
 
     /// Makes a call of which only the outcome is used. It starts when it is first polled, and
-    /// `stopper` ends it. `entry` is the tool, if the caller has found it.
+    /// `cancellation` ends it. `tool` is the tool, if the caller has found it.
     pub(crate) fn outcome_of(
         &self,
         call: Call,
-        entry: Option<Arc<Entry>>,
-        stopper: CancelHandle,
+        tool: Option<Arc<Entry>>,
+        cancellation: Cancellation,
     ) -> InlineCall {
-        let timeout = self.usual_timeout(entry.as_deref());
-        let running = self.begin(call, timeout, entry, &stopper, queue::unheard());
-        InlineCall::new(running, stopper, self.inner.call_spin.clone())
+        let timeout = self.usual_timeout(tool.as_deref());
+        let entry = CallEntry::begin(self, &call, &cancellation);
+        let running = self.run_logged(call, timeout, tool, entry, queue::unheard());
+        InlineCall::new(running, cancellation, self.inner.call_spin.clone())
     }
 
-    /// Starts `test`, one of the tests of `entry`, under the same rules as a call of it.
-    pub fn test(&self, entry: &Entry, test: &Test) -> RunningCall {
+    /// Starts `test`, one of the tests of `tool`, under the same rules as a call of it.
+    pub fn test(&self, tool: &Entry, test: &Test) -> RunningCall {
         let runs = Entry {
-            tool: entry.tool.clone(),
-            resolved_path: entry.resolved_path.clone(),
+            tool: tool.tool.clone(),
+            resolved_path: tool.resolved_path.clone(),
             runner: test.runner.clone(),
         };
         let call = Call {
             id: test.name.clone(),
-            tool: entry.tool.name.clone(),
+            tool: tool.tool.name.clone(),
             arguments: RawValue::NULL.to_owned(),
         };
-        self.start(call, None, Some(Arc::new(runs)))
+        let entry = CallEntry::begin(self, &call, &Cancellation::default());
+        self.start(call, None, Some(Arc::new(runs)), entry)
     }
 
-    /// Starts a call. `entry` is what runs, if it is not the tool of that name.
+    /// Starts a logged call. `tool` is what runs, if it is not the tool of that name.
     fn start(
         &self,
         call: Call,
         timeout: Option<Duration>,
-        entry: Option<Arc<Entry>>,
+        tool: Option<Arc<Entry>>,
+        entry: CallEntry,
     ) -> RunningCall {
-        let (events, heard) = queue::channel();
-        let entry = entry.or_else(|| self.known_entry(&call.tool));
-        let timeout = timeout.or_else(|| self.usual_timeout(entry.as_deref()));
+        let (sender, events) = queue::channel();
+        let tool = tool.or_else(|| self.known_entry(&call.tool));
+        let timeout = timeout.or_else(|| self.usual_timeout(tool.as_deref()));
         // A deadline must hold even if the call is not polled, and a search for tools takes time.
-        let wants_task = timeout.is_some() || entry.is_none();
-        let stopper = CancelHandle::new();
-        let running = self.begin(call, timeout, entry, &stopper, events);
-        RunningCall::start(
-            running,
-            heard,
-            stopper,
-            self.inner.call_spin.clone(),
-            wants_task,
-        )
+        let wants_task = timeout.is_some() || tool.is_none();
+        let record = entry.call.clone();
+        let running = self.run_logged(call, timeout, tool, entry, sender);
+        let call_spin = self.inner.call_spin.clone();
+        RunningCall::start(running, events, record, call_spin, wants_task)
     }
 
     /// Returns the configured timeout of calls of that tool.
-    fn usual_timeout(&self, entry: Option<&Entry>) -> Option<Duration> {
+    fn usual_timeout(&self, tool: Option<&Entry>) -> Option<Duration> {
         let config = &self.inner.config;
-        match entry.map(|entry| entry.tool.source.level) {
+        match tool.map(|tool| tool.tool.source.level) {
             Some(Level::Project) => config.limits_of(Level::Project).call_timeout,
             Some(Level::User | Level::Host) | None => config.limits.call_timeout,
         }
     }
 
-    /// Registers a call and returns its future, which is not polled yet.
-    fn begin(
+    /// Returns the future of a logged call, which is not polled yet.
+    fn run_logged(
         &self,
         call: Call,
         timeout: Option<Duration>,
-        entry: Option<Arc<Entry>>,
-        stopper: &CancelHandle,
+        tool: Option<Arc<Entry>>,
+        entry: CallEntry,
         events: queue::Sender<Event>,
-    ) -> Running {
-        let known = active_calls::ActiveCallGuard::new(self, &call.id, stopper);
-        let runs = spin_wait::Running::begin(&self.inner.call_spin);
-        let (host, stops) = (self.clone(), stopper.clone());
-        let recording = self.record(&call);
+    ) -> CallFuture {
+        let spinning = spin_wait::Running::begin(&self.inner.call_spin);
+        let host = self.clone();
         let running = async move {
-            let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
-            let trace = recording.as_ref().map(|recording| recording.trace.clone());
-            let running = host.run(call, entry, timeout, &stops, events, trace.clone());
+            let (_spinning, _events) = (spinning, events.end_on_drop());
+            let (record, trace) = (entry.call.clone(), entry.trace());
+            let cancellation = record.cancellation();
+            let running = host.run(call, tool, timeout, cancellation, events, trace.clone());
             // Pinned first, so that wrapping it moves a pointer and not the whole future.
-            let running = pin!(recording::traced(trace, running));
+            let running = pin!(traced(trace, running));
             // A panic of a call must not unwind into the embedding program.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
-            let ended = ended.unwrap_or_else(|_| Err(defect()));
-            // The reason is missing if the caller fired the token.
-            let ended = match stops.cancellation().get() {
-                Some(_) if host.inner.closing.is_cancelled() => by_shutdown(ended),
-                _ => ended,
-            };
-            if let Some(recording) = recording {
-                Recording::end(recording, &ended);
+            let mut ended = ended.unwrap_or_else(|_| Err(defect()));
+            if cancellation.reason() == Some(Stopped::HostShutdown) {
+                ended = by_shutdown(ended);
             }
+            entry.end(&ended);
             ended
         };
         Box::pin(running)
     }
 
-    /// Finds the tool if necessary, and runs it. `stopper` ends it.
+    /// Finds the tool if necessary, and runs it. `cancellation` ends it.
     async fn run(
         &self,
         call: Call,
-        entry: Option<Arc<Entry>>,
+        tool: Option<Arc<Entry>>,
         timeout: Option<Duration>,
-        stopper: &CancelHandle,
+        cancellation: &Cancellation,
         events: queue::Sender<Event>,
         trace: Option<Arc<CallTrace>>,
     ) -> Result<Outcome, Error> {
         // Boxed, because most calls do not need the room of this future.
-        let entry = match entry {
-            Some(entry) => Some(Ok(entry)),
-            None => Box::pin(self.entry_unless(&call.tool, &stopper.token())).await,
+        let tool = match tool {
+            Some(tool) => Some(Ok(tool)),
+            None => Box::pin(self.entry_unless(&call.tool, cancellation)).await,
         };
-        let entry = match entry {
+        let tool = match tool {
             // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.inner.closing.is_cancelled() => Some(Err(shut_down())),
-            Some(Ok(entry)) => ready(entry, stopper).await.map(Ok),
+            Some(Ok(tool)) => ready(tool, cancellation).await.map(Ok),
             other => other,
         };
-        let Some(entry) = entry else {
-            events.finish(Event::Finished);
-            let why = stopper.cancellation().get().copied();
+        let Some(tool) = tool else {
+            let why = cancellation.reason();
             return Ok(Outcome::not_started(why.unwrap_or(Stopped::Cancelled)));
         };
-        match entry {
-            Ok(entry) => {
+        match tool {
+            Ok(tool) => {
                 if let Some(trace) = &trace {
-                    trace.runs(&entry.tool, self.grant_of(&entry.tool));
+                    trace.runs(&tool.tool, self.grant_of(&tool.tool));
                 }
                 let terms = CallPolicy {
                     trace,
                     timeout,
-                    cancellation: stopper.cancellation().clone(),
+                    cancellation: cancellation.clone(),
                     policy: self
                         .options
                         .approval
@@ -170,19 +178,12 @@ impl Host {
                     spill: &self.inner.spill,
                     text_limit: self.options.text_limit,
                 };
-                execute(&entry.tool, &*entry.runner, call, terms, events).await
+                execute(&tool.tool, &*tool.runner, call, terms, events).await
             }
             Err(error) if Box::pin(self.has_departed(&call.tool, &error)).await => {
-                events.finish(Event::Finished);
                 Ok(ikigai::no_longer_there())
             }
-            Err(error) => {
-                // The events may have no receiver.
-                events.finish(Event::Rejected {
-                    text: error.message().to_owned(),
-                });
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
     }
 
@@ -192,6 +193,24 @@ impl Host {
     /// [`ErrorKind::NoSuchTool`] or [`ErrorKind::BadArguments`] with every problem in the text.
     pub async fn validate(&self, call: &Call) -> Result<(), Error> {
         self.entry(&call.tool).await?.runner.check(call).await
+    }
+
+    /// Stores the hash of the grant by which the project's tools were checked.
+    pub(super) fn judged_by(&self, grant: Option<String>) {
+        let stored = self.inner.grant.lock();
+        *stored.unwrap_or_else(PoisonError::into_inner) = grant.map(Arc::from);
+    }
+
+    /// Returns the grant under which `tool` runs; `None` for a tool that needs none.
+    fn grant_of(&self, tool: &Tool) -> Option<Arc<str>> {
+        if tool.source.level != Level::Project {
+            return None;
+        }
+        if self.inner.config.trust_project {
+            return Some("all tools of the project are trusted".into());
+        }
+        let grant = self.inner.grant.lock();
+        grant.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the tool of that name, if it is known without waiting.
@@ -204,7 +223,7 @@ impl Host {
     async fn entry_unless(
         &self,
         name: &str,
-        cancel: &CancellationToken,
+        cancellation: &Cancellation,
     ) -> Option<Result<Arc<Entry>, Error>> {
         let (host, tool) = (self.clone(), name.to_owned());
         let entry = tokio::spawn(async move {
@@ -216,7 +235,7 @@ impl Host {
         });
         tokio::select! {
             biased;
-            () = cancel.cancelled() => None,
+            () = cancellation.requested() => None,
             entry = entry => Some(entry.unwrap_or_else(|_| Err(defect()))),
         }
     }
@@ -239,20 +258,37 @@ impl Host {
     }
 }
 
+/// Notes the programs that a call starts in its trace.
+struct TracedStarts(Arc<CallTrace>);
+
+impl StartObserver for TracedStarts {
+    fn starts(&self, program: &str) {
+        self.0.starts(program);
+    }
+}
+
+/// Runs a call. `trace` notes the programs that the call starts.
+async fn traced<T>(trace: Option<Arc<CallTrace>>, running: impl Future<Output = T>) -> T {
+    match trace {
+        Some(trace) => haft_process::observed(Arc::new(TracedStarts(trace)), running).await,
+        None => running.await,
+    }
+}
+
 /// Returns the tool once it can be called; `None` if the call is cancelled before.
-async fn ready(entry: Arc<Entry>, stopper: &CancelHandle) -> Option<Arc<Entry>> {
-    let is_ready = match entry.runner.prepare_runner() {
+async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entry>> {
+    let is_ready = match tool.runner.prepare_runner() {
         None => true,
         Some(prepare_runner) => tokio::select! {
             biased;
-            () = stopper.cancellation().requested() => false,
+            () = cancellation.requested() => false,
             () = prepare_runner => true,
         },
     };
-    is_ready.then_some(entry)
+    is_ready.then_some(tool)
 }
 
-fn shut_down() -> Error {
+pub(super) fn shut_down() -> Error {
     Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
 }
 

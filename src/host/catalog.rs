@@ -1,11 +1,13 @@
-//! Catalog of all tools. The first use finds and loads them.
+//! Catalog of all tools, which the first use finds and loads, and the tool that resolves pending
+//! actions.
 
 use std::sync::Arc;
 
 use super::Host;
 use super::refresh::Search;
 use super::reload_plan::Why;
-use crate::registry::Catalog;
+use crate::family::js::{self, RESOLVE};
+use crate::registry::{Catalog, Entry};
 
 impl Host {
     /// Returns all tools. The first call finds and loads them. Later calls only compute
@@ -52,5 +54,43 @@ impl Host {
         drop(loaded);
         // Boxed, because a call that finds the tools loaded does not need the room of this future.
         Box::pin(self.catalog()).await
+    }
+
+    /// Returns the description of the newest action that waits to be applied or discarded with the
+    /// tool `resolve`.
+    pub fn newest_pending(&self) -> Option<String> {
+        self.inner.engine.newest_pending()
+    }
+
+    /// Disables pending actions if a tool has the name of the one that resolves them, and adds a
+    /// problem. The other tool keeps the name, because it was first.
+    pub(super) fn without_rival(&self, mut catalog: Catalog) -> Catalog {
+        if let Some(rival) = catalog.find(RESOLVE) {
+            self.inner.engine.disable_pending_actions();
+            let problem = js::rival(&rival.tool);
+            if !catalog
+                .problems
+                .iter()
+                .any(|known| known.message == problem.message)
+            {
+                catalog.problems.push(problem);
+            }
+        }
+        catalog
+    }
+
+    /// Returns the tool that resolves pending actions.
+    pub(super) async fn resolver(&self) -> Option<Arc<Entry>> {
+        let engine = &self.inner.engine;
+        let made = self.inner.resolver.get_or_try_init(async || {
+            let (tool, runner) = js::resolver(engine).await.ok_or(())?;
+            let resolved_path = tool.source.path.clone();
+            Ok::<_, ()>(Arc::new(Entry {
+                tool: Arc::new(tool),
+                resolved_path,
+                runner,
+            }))
+        });
+        made.await.ok().cloned()
     }
 }

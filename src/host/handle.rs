@@ -1,10 +1,12 @@
-//! Options of a handle: approver, user interface, approval policy, log listener, recorder.
+//! Options of a handle: approver, user interface, approval policy, log listener, origin of the
+//! calls.
 
 use std::sync::Arc;
 
 use super::Host;
-use super::recording::Recorder;
-use crate::tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
+use super::call_log::CallOrigin;
+use crate::audit::AuditLog;
+use haft_tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]
@@ -16,8 +18,10 @@ pub(super) struct HandleOptions {
     pub(super) log: Option<Arc<dyn LogListener>>,
     /// Maximum text of a result in bytes instead of the configured limit; 0: no limit.
     pub(super) text_limit: Option<usize>,
-    /// Recorder of the handle's calls; `None`: they are not recorded.
-    pub(super) recorder: Option<Recorder>,
+    /// Origin of the handle's calls, as the logs name it.
+    pub(super) origin: Arc<CallOrigin>,
+    /// Audit log of the handle's calls; `None`: they are not recorded.
+    pub(super) audit: Option<AuditLog>,
 }
 
 impl Host {

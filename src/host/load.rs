@@ -10,13 +10,13 @@ use super::load_state::{
 };
 use super::refresh::Found;
 use super::reload_plan::{Plan, ReloadScope, Why, plan};
-use crate::discover::{Candidate, Scan};
-use crate::engine::Engine;
-use crate::error::{Error, ErrorKind};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
-use crate::tool::{Family, Problem, Source};
 use crate::trust::{self, Judged};
+use haft_discover::{Candidate, Scan};
+use haft_engine::Engine;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Family, Problem, Source};
 
 /// Result of a search before anything is loaded.
 struct Looked {

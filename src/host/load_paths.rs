@@ -5,10 +5,9 @@ use std::time::SystemTime;
 
 use super::load_state::{LoadedModule, group_of, key_of, stamps};
 use super::{Host, SHUT_DOWN};
-use crate::discover;
 use crate::family;
 use crate::registry::{Catalog, Entry};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// Result of loading paths by name.
 pub struct Loaded {
@@ -30,7 +29,7 @@ impl Host {
         }
         let _no_refresh = self.inner.refreshing.lock().await;
         let mut loaded_so_far = self.inner.loaded.lock().await;
-        let scan = discover::given(&self.inner.config, paths);
+        let scan = haft_discover::given(&self.inner.config, paths);
         let mut builder = self.assembly(Catalog::clone(&loaded_so_far.catalog));
         let mut result = Loaded {
             entries: Vec::new(),

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::reload_plan::Why;
-use crate::discover::Candidate;
-use crate::engine::graph::{Checker, Graph, Grapher};
-use crate::engine::{Engine, Module};
 use crate::family::Loaded;
-use crate::tool::{Family, Problem, Severity, TrustDomain};
+use haft_discover::Candidate;
+use haft_engine::graph::{Checker, Graph, Grapher};
+use haft_engine::{Engine, Module};
+use haft_tool::{Family, Problem, Severity, TrustDomain};
 
 /// Key of a module. A file in two trust domains is two modules.
 pub(super) type Key = (PathBuf, Option<String>, TrustDomain);

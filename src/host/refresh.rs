@@ -10,11 +10,11 @@ use tokio::sync::watch;
 use super::load_state::LoadState;
 use super::reload_plan::Why;
 use super::{Host, LoadedSoFar};
-use crate::discover::Places;
-use crate::engine::Engine;
-use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
-use crate::tool::{CatalogChange, Family, ScanState};
+use haft_discover::Places;
+use haft_engine::Engine;
+use haft_tool::{CatalogChange, Family, ScanState};
+use haft_tool::{Error, ErrorKind};
 
 /// Result of a search for tools.
 pub(super) struct Found {

@@ -8,9 +8,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::load_state::{Key, LoadState, LoadedModule, key_of};
-use crate::discover::Candidate;
-use crate::engine::graph::{Checker, Graph, Grapher, on_deep_stack};
-use crate::engine::{CodeSet, Engine};
+use haft_discover::Candidate;
+use haft_engine::graph::{Checker, Graph, Grapher, on_deep_stack};
+use haft_engine::{CodeSet, Engine};
 
 /// Reason of a search for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

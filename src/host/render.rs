@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::Host;
-use crate::error::Error;
-use crate::render::draw;
-use crate::tool::{Call, Drawing, RenderOptions, RenderTarget};
+use haft_render::draw;
+use haft_tool::Error;
+use haft_tool::{Call, Drawing, RenderOptions, RenderTarget};
 
 impl Host {
     /// Renders a call: the tool and its arguments. Runs nothing but the tool's `renderCall`.

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::Host;
-use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
-use crate::tool::{CatalogChange, Tool, UserInterface};
+use haft_tool::{CatalogChange, Tool, UserInterface};
+use haft_tool::{Error, ErrorKind};
 
 /// The methods of a host under the names of oh-my-pi's SDK. Each calls the method of [`Host`] that
 /// its documentation names.

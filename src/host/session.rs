@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::Host;
-use crate::tool::{Models, SessionEvent, SessionProvider};
+use haft_tool::{Models, SessionEvent, SessionProvider};
 
 impl Host {
     /// Sets the conversation that calls belong to, for all handles. `None`: the data of session

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crate::engine::has_several_cores;
+use haft_engine::has_several_cores;
 
 /// Maximum time to spin: as long as a small tool takes.
 const MAX_SPIN: Duration = Duration::from_micros(50);

@@ -17,13 +17,13 @@ use tokio_util::sync::CancellationToken;
 use super::load_state::KnownFiles;
 use super::reload_plan::Why;
 use super::{Host, Inner};
-use crate::config::PROJECT_FILE;
-use crate::discover::Places;
-use crate::engine::Module;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{CatalogChange, Family, Problem};
 use crate::trust;
 use crate::watch::{Interest, Notice, Watcher};
+use haft_config::PROJECT_FILE;
+use haft_discover::Places;
+use haft_engine::Module;
+use haft_tool::{CatalogChange, Family, Problem};
 
 /// Guard of a watch, which keeps the catalog up to date with the disk until it is dropped.
 #[must_use = "nothing is watched any more when it is dropped"]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::name;
-use crate::config::paths;
-use crate::error::{Error, ErrorKind};
+use haft_config::paths;
+use haft_tool::{Error, ErrorKind};
 
 pub(super) const FILE: &str = "package.json";
 

@@ -36,7 +36,7 @@ pub(super) fn wanted(specifier: &str) -> Wanted<'_> {
     }
     let package = package_of(specifier);
     match is_package_name(package) {
-        true if is_of_agent(package) && crate::engine::is_provided(package) => {
+        true if is_of_agent(package) && haft_engine::is_provided(package) => {
             Wanted::Refused("haft provides this package, without this part of it")
         }
         true => Wanted::Package(package),

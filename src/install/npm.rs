@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, ErrorKind};
-use crate::process::{self, End, Environment, Spawn};
-use crate::tool::Stopped;
+use haft_process::{End, Environment, Spawn};
+use haft_tool::Stopped;
+use haft_tool::{Error, ErrorKind};
 
 /// Options of every npm run. Options on the command line outrank the user's settings and every
 /// `.npmrc`; the registry, its credentials and proxies stay the user's.
@@ -48,7 +48,7 @@ impl Npm {
     /// # Errors
     /// When there is none.
     pub(crate) fn find(cancel: CancellationToken) -> Result<Npm, Error> {
-        match process::find_safe("npm") {
+        match haft_process::find_safe("npm") {
             Ok(program) => Ok(Npm { program, cancel }),
             Err(Some(why)) => {
                 let text = format!("`npm` is not started: {why}");

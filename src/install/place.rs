@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{FILE, Manifest};
 use super::target::Target;
-use crate::config::{Config, paths};
-use crate::error::{Error, ErrorKind};
+use haft_config::{Config, paths};
+use haft_tool::{Error, ErrorKind};
 
 /// Decides where packages go.
 pub(super) struct Places {

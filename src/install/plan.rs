@@ -11,8 +11,8 @@ use super::name;
 use super::npm::{Choice, Npm};
 use super::stage::{self, Stage};
 use super::survey::Site;
-use crate::config::paths;
-use crate::error::{Error, ErrorKind};
+use haft_config::paths;
+use haft_tool::{Error, ErrorKind};
 
 /// A folder whose packages are resolved but not installed yet.
 pub(crate) struct Resolved {

@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::manifest::{self, Manifest};
 use super::survey::Site;
-use crate::atomic_file::{Overwrite, write};
-use crate::config::paths;
-use crate::error::{Error, ErrorKind};
+use haft_config::paths;
+use haft_process::atomic_file::{Overwrite, write};
+use haft_tool::{Error, ErrorKind};
 
 const FOLDER: &str = ".haft-install";
 const MODULES: &str = "node_modules";

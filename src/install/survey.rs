@@ -8,10 +8,9 @@ use super::manifest::Manifest;
 use super::name::{self, Wanted};
 use super::place::Places;
 use super::target::{self, Target};
-use crate::config::Config;
-use crate::engine;
-use crate::engine::graph::Grapher;
-use crate::error::Error;
+use haft_config::Config;
+use haft_engine::graph::Grapher;
+use haft_tool::Error;
 
 /// Missing packages of tools.
 #[derive(Default)]
@@ -154,7 +153,7 @@ impl Surveyor {
         let absent: BTreeSet<String> = manifest
             .dependencies()
             .filter(|package| name::is_package_name(package))
-            .filter(|package| !engine::is_provided(package) && !is_installed(&folder, package))
+            .filter(|package| !haft_engine::is_provided(package) && !is_installed(&folder, package))
             .cloned()
             .collect();
         if !absent.is_empty() {

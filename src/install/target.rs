@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, paths};
-use crate::discover::{self, Candidate};
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Family, suggest};
+use haft_config::{Config, paths};
+use haft_discover::Candidate;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Family, suggest};
 
 /// Id of the provider of paths that are given by name.
 const GIVEN: &str = "config";
@@ -27,7 +27,7 @@ pub(super) struct Target {
 
 /// Returns the tools that `words` mean; without words every module tool.
 pub(super) fn find(config: &Config, words: &[String]) -> Result<Vec<Target>, Error> {
-    let mut known = discover::scan_as(config, config.trust_project).candidates;
+    let mut known = haft_discover::scan_as(config, config.trust_project).candidates;
     let others: Vec<String> = known
         .iter()
         .filter(|one| one.source.family != Family::Js)
@@ -85,7 +85,10 @@ fn by_name(known: &[Candidate], word: &str) -> Vec<Target> {
 
 /// Returns the tools at a path; `None` if the path does not exist and the word has no `/`.
 fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Vec<Target>>, Error> {
-    let Some(given) = discover::given(config, &[word.to_owned()]).candidates.pop() else {
+    let Some(given) = haft_discover::given(config, &[word.to_owned()])
+        .candidates
+        .pop()
+    else {
         return Ok(None);
     };
     let path = &given.resolved;
@@ -121,7 +124,7 @@ fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Ve
 
 /// Returns true for a folder that can be imported.
 fn is_module(folder: &Path) -> bool {
-    !crate::engine::graph::untrusted_module_graph(folder)
+    !haft_engine::graph::untrusted_module_graph(folder)
         .files
         .is_empty()
 }

@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 use console::Term;
 use serde::Serialize;
 
-use crate::render::style::Ink;
-use crate::tool::visible;
+use haft_render::style::Ink;
+use haft_tool::visible;
 
 /// Writer of the real standard output. For a terminal it replaces characters that hide or reorder
 /// text. In JSON they become JSON escapes.

@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::Error;
 use crate::host::Reload;
 use crate::registry::Catalog;
-use crate::tool::{
+use haft_tool::Error;
+use haft_tool::{
     Block, CatalogChange, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool,
 };
 

@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, paths};
-use crate::error::{Error, ErrorKind};
-use crate::process::in_foreground;
+use haft_config::{Config, paths};
+use haft_process::in_foreground;
+use haft_tool::{Error, ErrorKind};
 
 /// Folder for drafts, and the editor that opens them.
 pub(crate) struct EditorDraft {

@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::tool_file::ToolFile;
-use crate::atomic_file::{Overwrite, write};
-use crate::config::{Config, paths};
-use crate::error::{Error, ErrorKind};
 use crate::family::shell::definition::Scope;
 use crate::family::shell::edit::{open_file, renamed};
 use crate::family::shell::json_schema;
+use haft_config::{Config, paths};
+use haft_process::atomic_file::{Overwrite, write};
+use haft_tool::{Error, ErrorKind};
 
 /// Store of YAML tool files, with a folder for each scope.
 pub(crate) struct ToolFileStore {

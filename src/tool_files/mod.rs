@@ -12,12 +12,12 @@ mod shelf;
 mod template;
 mod tool_file;
 
-pub(crate) use crate::atomic_file::{Overwrite, write};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::family::shell::edit::{Opened, advice, open, pretty, renamed, yaml};
 pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Edited, EditorDraft};
 pub(crate) use files::ToolFileStore;
+pub(crate) use haft_process::atomic_file::{Overwrite, write};
 pub(crate) use module::NewModule;
 pub(crate) use shelf::Merged;
 pub(crate) use template::template;

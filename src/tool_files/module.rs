@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind};
 
 /// Types that tool modules import, as in the checkout.
 const TYPES: &str = include_str!("../../types/haft.d.ts");

@@ -9,7 +9,7 @@ use crate::family::shell::definition::{Scope, Work};
 use crate::family::shell::edit::{Opened, open_file};
 use crate::family::shell::input_schema;
 use crate::family::shell::resolve::{LoadedFile, ResolvedTool, ToolSet};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// An alias merged with everything that it inherits from its base.
 pub(crate) struct Merged(Arc<ResolvedTool>);

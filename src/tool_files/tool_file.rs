@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::family::shell::definition::{Definition, Scope};
 use crate::family::shell::edit::{Fixed, Opened, advice, fix};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// A file in the folder of a scope. It may be invalid as a tool.
 pub(crate) struct ToolFile {

@@ -4,8 +4,8 @@ use regress::Regex;
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Outcome, Stopped};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Outcome, Stopped};
 
 /// Expected result of a call. Missing fields are not checked, except that the call must succeed
 /// unless a failure is expected.

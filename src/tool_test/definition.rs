@@ -12,7 +12,7 @@ use super::assertions::{Expectation, read_expectation};
 use super::replay::{ExecStub, FetchStub, Recorded, read_stubs};
 use super::schema;
 use super::scripted_user::read_answer;
-use crate::tool::Answer;
+use haft_tool::Answer;
 
 /// A test file.
 pub(super) struct FileDefinition {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::definition;
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// Middle part of the name of a test file, before its extension.
 const SUFFIX: &str = ".tool-test.";

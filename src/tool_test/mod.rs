@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::Problem;
 use cassette::Cassettes;
 use definition::TestDefinition;
 pub(crate) use find::{TestFile, find};
+use haft_tool::Problem;
 pub use schema::json_schema;
 use script::Script;
 use secrets::Secrets;

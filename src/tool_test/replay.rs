@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::secrets::{self, Secrets};
-use crate::tool::{Replay, ReplayAnswer, ReplayChannel};
+use haft_tool::{Replay, ReplayAnswer, ReplayChannel};
 
 /// Placeholder for the path of the test folder.
 pub(super) const CWD: &str = "$CWD";

@@ -18,11 +18,11 @@ use super::replay::{CWD, Mode, TestTape};
 use super::scripted_user::Person;
 use super::secrets::is_secret_name;
 use super::{Report, Secrets, Status, Suite, Terms, World};
-use crate::config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
-use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Catalog;
-use crate::tool::{Block, Call, Event, Outcome, Severity, json};
+use haft_config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
+use haft_tool::Error;
+use haft_tool::{Block, Call, Event, Outcome, Severity, json};
 
 /// Time between cancellation and forced termination. Short, since a tool under test has nothing to
 /// lose.
@@ -208,25 +208,25 @@ impl Stage {
         let asked = Call::new(tool, call.arguments.clone()).with_id(format!("test-{}", step + 1));
         let mut running = self.host.call(asked, None);
         let mut updates = Vec::new();
-        let cancel = running.cancel_token();
-        loop {
+        let cancellation = running.cancellation();
+        let ended = loop {
             let event = tokio::select! {
                 biased;
                 event = running.next_event() => event,
-                () = stop.cancelled(), if !cancel.is_cancelled() => {
-                    cancel.cancel();
+                () = stop.cancelled(), if !cancellation.is_cancelled() => {
+                    cancellation.cancel();
                     continue;
                 }
             };
-            let Some(event) = event else {
-                break;
-            };
-            if let Event::Update(partial) = event {
-                let partial: Value = json::read(partial.get()).unwrap_or_default();
-                updates.push(self.portable_value(partial));
+            match event {
+                Event::Started => {}
+                Event::Update(partial) => {
+                    let partial: Value = json::read(partial.get()).unwrap_or_default();
+                    updates.push(self.portable_value(partial));
+                }
+                Event::Finished(ended) => break ended,
             }
-        }
-        let ended = running.outcome().await;
+        };
         Came {
             ended: match ended {
                 Ok(outcome) => Ok(self.portable_outcome(outcome)),

@@ -12,7 +12,7 @@ use url::Url;
 use super::Terms;
 use super::runner::quiet_config;
 use crate::host::Host;
-use crate::tool::{Call, Outcome, Problem, Severity};
+use haft_tool::{Call, Outcome, Problem, Severity};
 
 /// A running script.
 pub(super) struct Script {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::tool::{Answer, Prompt, Question, UserInterface};
+use haft_tool::{Answer, Prompt, Question, UserInterface};
 
 /// User interface with a fixed list of answers.
 pub(super) struct Person(Mutex<State>);

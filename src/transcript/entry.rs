@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use sys_traits::SystemRandom;
 use sys_traits::impls::RealSys;
 
-use crate::tool::Timestamp;
+use haft_tool::Timestamp;
 
 /// An entry as it is in the file, with its place in the tree.
 pub(super) struct Entry {

@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, Outcome, SessionProvider, SessionView, json};
 use entry::Entry;
 pub(crate) use entry::new_id;
+use haft_tool::{Call, Outcome, SessionProvider, SessionView, json};
+use haft_tool::{Error, ErrorKind};
 
 /// A session that is stored in a file of JSON lines.
 pub struct SessionFile {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::grants::{OfProject, digest, path_of, real, text_of};
-use crate::discover::{Candidate, Decisions};
-use crate::engine::graph::{Graph, What};
-use crate::tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
+use haft_config::grants::{OfProject, digest, path_of, real, text_of};
+use haft_discover::{Candidate, Decisions};
+use haft_engine::graph::{Graph, What};
+use haft_tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
 
 /// Everything that the user trusts of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::grant::{self, Change, Grant, How, Names};
 use super::{HINT, Store};
-use crate::config::{Config, FileUse, PROJECT_FILE};
-use crate::discover::{self, Candidate, Decisions, Scan};
-use crate::engine::graph::{Checker, Grapher};
-use crate::tool::{Problem, VerifiedFiles};
+use haft_config::{Config, FileUse, PROJECT_FILE};
+use haft_discover::{Candidate, Decisions, Scan};
+use haft_engine::graph::{Checker, Grapher};
+use haft_tool::{Problem, VerifiedFiles};
 
 /// Reason why a tool may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,16 +31,16 @@ pub(crate) struct Judged {
 /// Scans for tools and judges them. The project's settings decide about the user's tools only if
 /// they are exactly those that the user trusts.
 pub(crate) fn look(config: &Config) -> (Scan, Judged) {
-    let decisions = discover::decisions(config);
+    let decisions = haft_discover::decisions(config);
     let decides = decides(config, &decisions);
-    let mut scan = discover::scan_as(config, decides);
+    let mut scan = haft_discover::scan_as(config, decides);
     let mut judged = judge(config, &mut scan);
     let is_replaced = scan.has_replaced && !judged.doubted.is_empty();
     // The settings files may have changed during the scan.
-    let is_changed = decides && discover::decisions(config) != decisions;
+    let is_changed = decides && haft_discover::decisions(config) != decisions;
     if is_replaced || is_changed {
         // A plugin that may not run must not replace the user's.
-        scan = discover::scan_as(config, false);
+        scan = haft_discover::scan_as(config, false);
         judged = judge(config, &mut scan);
     }
     if !decides {

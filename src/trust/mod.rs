@@ -10,21 +10,21 @@ mod review;
 mod judge;
 mod placeholder;
 
-pub(crate) use crate::config::grants::real;
-pub use crate::config::grants::{Project, Store};
 pub use grant::{Change, How};
+pub(crate) use haft_config::grants::real;
+pub use haft_config::grants::{Project, Store};
 pub(crate) use judge::{Judged, look};
 pub(crate) use placeholder::untrusted;
 pub use review::{ConfigKey, PackageUse, Review, Reviewed, ReviewedSettings, State};
 
 use std::path::PathBuf;
 
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::engine::graph::{Graph, Grapher};
-use crate::tool::Family;
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_engine::graph::{Graph, Grapher};
+use haft_tool::Family;
 
-pub(crate) use crate::tool::TRUST_HINT as HINT;
+pub(crate) use haft_tool::TRUST_HINT as HINT;
 
 /// Returns the files that decide what runs. Only modules load other files by name.
 fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {

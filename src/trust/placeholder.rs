@@ -8,10 +8,10 @@ use serde_json::json;
 use super::HINT;
 use super::grant::Change;
 use super::judge::Doubt;
-use crate::discover::Candidate;
-use crate::error::{Error, ErrorKind};
 use crate::family::Loaded;
-use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
+use haft_discover::Candidate;
+use haft_tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
+use haft_tool::{Error, ErrorKind};
 
 /// Limit of the changed files that a sentence names.
 const MAX_NAMED_CHANGES: usize = 3;

@@ -7,12 +7,12 @@ use std::time::SystemTime;
 
 use super::Store;
 use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool};
-use crate::config::grants::{VERSION, digest, path_of, real, text_of};
-use crate::config::{Config, PROJECT_FILE, paths, settings};
-use crate::discover::{self, Candidate};
-use crate::engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
-use crate::error::Error;
-use crate::tool::{Family, Problem};
+use haft_config::grants::{VERSION, digest, path_of, real, text_of};
+use haft_config::{Config, PROJECT_FILE, paths, settings};
+use haft_discover::Candidate;
+use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
+use haft_tool::Error;
+use haft_tool::{Family, Problem};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -114,7 +114,7 @@ impl Review {
         let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
-        let scan = discover::scan_as(config, true);
+        let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
@@ -141,7 +141,7 @@ impl Review {
         let learned = before.as_ref().map(|before| before.learned.clone());
         grant.learned = learned.unwrap_or_default();
         let learned = look_again(&names, &mut grant.learned.files);
-        let decisions = discover::decisions(config);
+        let decisions = haft_discover::decisions(config);
         grant.settings = names.settings(&decisions);
         let settings = decisions.into_iter().map(|one| {
             let name = names.name(&one.path);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::tool::Problem;
+use haft_tool::Problem;
 use kernel::Kernel;
 use map::Map;
 

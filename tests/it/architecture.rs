@@ -32,6 +32,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("audit", &["config", "process"]),
     // Watches files for changes. The host decides what a change means.
     ("watch", &[]),
+    // The newest events of one source, for readers at any pace.
+    ("event_log", &[]),
     (
         "host",
         &[
@@ -57,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "agents",
             "config",
             "credentials",
+            "event_log",
             "host",
             "process",
             "registry",
@@ -74,6 +77,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "config",
             "credentials",
             "discover",
+            "event_log",
             "host",
             "install",
             // The end of the program ends its children.
@@ -148,6 +152,20 @@ fn packages_use_only_what_they_may() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_library_needs_no_crate_of_a_surface() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let needed: Vec<&str> = manifest
+        .lines()
+        .filter(|line| {
+            let name = line.split(" = ").next().unwrap_or_default();
+            ["axum", "clap", "reedline", "rmcp", "utoipa"].contains(&name)
+        })
+        .filter(|line| !line.contains("optional = true"))
+        .collect();
+    assert!(needed.is_empty(), "{needed:?}");
 }
 
 #[test]
@@ -332,10 +350,11 @@ fn used_modules(text: &str) -> Vec<String> {
         let code = line.split("//").next().unwrap_or_default();
         for start in ["crate::", "haft_"] {
             for part in code.split(start).skip(1) {
-                let name = part
-                    .split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .next();
-                modules.extend(name.filter(|name| !name.is_empty()).map(str::to_owned));
+                let end = part.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+                if !name.is_empty() && (start == "crate::" || rest.starts_with("::")) {
+                    modules.push(name.to_owned());
+                }
             }
         }
     }

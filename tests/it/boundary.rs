@@ -285,7 +285,7 @@ async fn a_component_is_shown_by_the_program_around() {
     }
 
     let running = with.call(call("endless"), None);
-    let cancel = running.cancel_token();
+    let cancel = running.cancellation();
     let ended = tokio::spawn(running.outcome());
     assert_eq!(seen.recv().await.expect("it is shown"), ["there"]);
     cancel.cancel();

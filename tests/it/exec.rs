@@ -580,7 +580,7 @@ async fn a_cancelled_call_leaves_nothing() {
         let running = fixture.call(tool, json!({}));
         fixture.until_there(&format!("{tool}-started")).await;
         let cancelled = Instant::now();
-        running.cancel_token().cancel();
+        running.cancellation().cancel();
         let ended = running.outcome().await.expect("it began");
         let took = cancelled.elapsed();
         assert!(took < Duration::from_millis(800), "{took:?}");

@@ -70,12 +70,13 @@ impl Room {
     /// Starts a call that never ends by itself, and waits until it computes.
     async fn compute(&self, tool: &str) -> RunningCall {
         let mut running = self.start(tool);
-        while let Some(event) = running.next_event().await {
-            if matches!(event, Event::Update(_)) {
-                return running;
+        loop {
+            match running.next_event().await {
+                Event::Started => {}
+                Event::Update(_) => return running,
+                Event::Finished(_) => panic!("{tool} ended without an update"),
             }
         }
-        panic!("{tool} ended without an update");
     }
 }
 
@@ -171,7 +172,7 @@ async fn with_one_isolate_every_module_waits() {
 /// `other` that was requested later has migrated, so there was time to do so.
 async fn waits(room: &Room, other: &Room) {
     let mut computing = room.start("one_until_released");
-    while !matches!(computing.next_event().await, Some(Event::Update(_))) {}
+    while !matches!(computing.next_event().await, Event::Update(_)) {}
     let mut waiting = Box::pin(room.text("two_is_released"));
     // Polled once, the call is requested.
     assert!(futures::poll!(&mut waiting).is_pending());

@@ -241,7 +241,7 @@ async fn a_request_can_be_cancelled() {
     let fixture = Fixture::with(http(&server.url("/"), "GET"));
     let running = fixture.start("t", "{}");
     server.wait_for_request().await;
-    running.cancel_token().cancel();
+    running.cancellation().cancel();
     let outcome = running.outcome().await.expect("it was running");
     assert_eq!(outcome.text(), "Request was cancelled");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
@@ -342,7 +342,7 @@ async fn a_cancel_ends_a_pipeline() {
     let running = fixture.start("t", "{}");
     let pid = fixture.sandbox.path().join("pid");
     until(|| fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))).await;
-    running.cancel_token().cancel();
+    running.cancellation().cancel();
     let outcome = running.outcome().await.expect("it was running");
     assert_eq!(outcome.text(), "Command was cancelled");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));

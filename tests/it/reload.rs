@@ -319,11 +319,7 @@ async fn what_runs_ends_with_the_code_that_it_began_with() {
         .write(&format!("{USER}/wait.ts"), &waiting("old"));
     let mut watched = Watched::start(fixture).await;
     let mut running = watched.fixture.start("wait");
-    while let Some(event) = running.next_event().await {
-        if matches!(event, Event::Update(_)) {
-            break;
-        }
-    }
+    while !matches!(running.next_event().await, Event::Update(_)) {}
     for text in ["newer", "newest"] {
         watched
             .fixture

@@ -167,13 +167,11 @@ async fn arguments_are_read_into_it() {
 async fn every_bad_argument_is_named_and_nothing_runs() {
     let (_sandbox, host) = host([greet()]);
     let bad = json!({"times": 11, "tone": "loud"});
-    let mut running = host.call(Call::new("greet", bad.clone()), None);
-    let events: Vec<Event> = running.by_ref().collect().await;
-    assert!(
-        matches!(&events[..], [Event::Rejected { .. }]),
-        "{events:?}"
-    );
-    let error = running.outcome().await.expect_err("a refusal");
+    let running = host.call(Call::new("greet", bad.clone()), None);
+    let mut events: Vec<Event> = running.collect().await;
+    let (Some(Event::Finished(Err(error))), true) = (events.pop(), events.is_empty()) else {
+        panic!("not a refusal alone: {events:?}");
+    };
     assert_eq!(error.kind(), ErrorKind::BadArguments);
     let text = error.message();
     for line in [
@@ -447,6 +445,33 @@ async fn a_call_is_aborted_by_its_id() {
 }
 
 #[tokio::test]
+async fn a_deadline_before_the_end_of_the_host_stays_the_reason() {
+    let (release, released) = tokio::sync::oneshot::channel::<()>();
+    let released = Arc::new(tokio::sync::Mutex::new(Some(released)));
+    let slow = CustomTool::new("slow", "", move |(): (), invocation: Invocation| {
+        let released = released.clone();
+        async move {
+            invocation.cancelled().await;
+            invocation.update("late");
+            let released = released.lock().await.take().ok_or("a second call")?;
+            released.await.map_err(|_| "the test has ended")
+        }
+    });
+    let sandbox = Sandbox::with_home();
+    let host = builder(&sandbox.path()).tool(slow).build();
+    let host = host.expect("a host");
+    let timeout = Some(Duration::from_millis(1));
+    let mut running = host.call(Call::new("slow", json!({})), timeout);
+    while !matches!(running.next_event().await, Event::Update(_)) {}
+    let mut shutdown = Box::pin(host.shutdown());
+    assert!(futures::poll!(&mut shutdown).is_pending());
+    release.send(()).expect("the tool waits");
+    let outcome = running.outcome().await.expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Deadline));
+    shutdown.await;
+}
+
+#[tokio::test]
 async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
     let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
         invocation.update("waiting");
@@ -461,7 +486,7 @@ async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
     let host = host.expect("a host");
     let mut running = host.call(Call::new("deaf", json!({})), None);
     while !matches!(running.next().await, Some(Event::Update(_))) {}
-    let stopper = running.stopper();
+    let stopper = running.cancellation();
     stopper.cancel();
     stopper.kill();
     let outcome = running.outcome().await.expect("an outcome");
@@ -515,7 +540,7 @@ fn blocking_work_that_waits_for_a_thread_never_starts_once_it_is_cancelled() {
         let mut holding = host.call(Call::new("holds", json!({})), None);
         while !matches!(holding.next().await, Some(Event::Update(_))) {}
         let cancelled = host.call(Call::new("counts", json!({})), None);
-        cancelled.stopper().cancel();
+        cancelled.cancellation().cancel();
         let outcome = cancelled.outcome().await.expect("an outcome");
         let expected = "Tool was not executed because the run was aborted: Interrupted by user.";
         assert_eq!(outcome.text(), expected);

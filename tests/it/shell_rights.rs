@@ -76,8 +76,8 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
     assert!(!empty.is_error && !project.path("emptied").exists());
     let mut call = project.call("slow", &json!({}));
     let event = call.next_event().await;
-    assert!(matches!(event, Some(Event::Started)), "{event:?}");
-    call.cancel_token().cancel();
+    assert!(matches!(event, Event::Started), "{event:?}");
+    call.cancellation().cancel();
     let outcome = call.outcome().await.expect("a stopped call is an outcome");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
     assert!(project.path("cleaned").exists());
@@ -89,8 +89,8 @@ async fn whoever_is_in_a_hurry_gets_no_cleanup() {
                 resources: {cleanup: [{final-command: touch cleaned}]}";
     let project = Project::configured(&[("slow", slow)], "limits: {grace: 1h}\n");
     let mut call = project.call("slow", &json!({}));
-    while !matches!(call.next_event().await, Some(Event::Update(_))) {}
-    call.stopper().kill();
+    while !matches!(call.next_event().await, Event::Update(_)) {}
+    call.cancellation().kill();
     let outcome = call.outcome().await.expect("a stopped call is an outcome");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
     assert!(!project.path("cleaned").exists());

@@ -278,15 +278,18 @@ async fn streamed_lines_come_while_the_step_runs() {
     let project = Project::new(&[("t", yaml)]);
     let mut call = project.call("t", &json!({"K": "sekret123"}));
     let mut streamed = String::new();
-    while let Some(event) = call.next_event().await {
-        if let Event::Update(update) = event {
-            let update: Value = serde_json::from_str(update.get()).expect("it is JSON");
-            assert_eq!(update["details"], json!({"step": "a", "stream": "stdout"}));
-            streamed.push_str(update["content"][0]["text"].as_str().expect("a text"));
-            project.sandbox.write(&format!("{DEEP}/go"), "");
+    let outcome = loop {
+        match call.next_event().await {
+            Event::Started => {}
+            Event::Update(update) => {
+                let update: Value = serde_json::from_str(update.get()).expect("it is JSON");
+                assert_eq!(update["details"], json!({"step": "a", "stream": "stdout"}));
+                streamed.push_str(update["content"][0]["text"].as_str().expect("a text"));
+                project.sandbox.write(&format!("{DEEP}/go"), "");
+            }
+            Event::Finished(outcome) => break outcome.expect("it runs"),
         }
-    }
-    let outcome = call.outcome().await.expect("it runs");
+    };
     assert_eq!(streamed, "first\n*** ***\n");
     assert_eq!(outcome.text(), "first\n*** ***\n");
 }

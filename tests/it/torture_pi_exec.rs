@@ -168,7 +168,7 @@ pub async fn run(host: &Host, call: Call, fate: Fate) -> Option<Outcome> {
     match fate {
         Fate::Ends | Fate::TimesOut(_) => Some(running.outcome().await.expect(runs)),
         Fate::IsCancelled(moment) => {
-            let cancel = running.cancel_token();
+            let cancel = running.cancellation();
             let mut outcome = std::pin::pin!(running.outcome());
             if let Ok(ended) = timeout(moment, &mut outcome).await {
                 return Some(ended.expect(runs));

@@ -11,7 +11,7 @@ use haft::approval::ApprovalMode;
 use haft::call::Stopped;
 use haft::config::Env;
 use haft::ui::{Answer, MAX_QUESTIONS, NotificationFrom, Prompt, Question, UserInterface};
-use haft::{Call, Config, ErrorKind, Event, Flags, Host, RunningCall};
+use haft::{Call, Config, ErrorKind, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -334,7 +334,7 @@ async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
     while withdrawn.recv().await.as_deref() != Some("Still there?") {}
 
     let running = call(&host, "c", "cancelled", json!({}));
-    let cancel = running.cancel_token();
+    let cancel = running.cancellation();
     let ended = tokio::spawn(running.outcome());
     silent
         .has_said(|said| said.iter().any(|line| line.contains("Go on?")))
@@ -375,17 +375,12 @@ async fn a_call_cannot_flood_its_user() {
     let (silent, mut withdrawn) = person(|_| None);
     let host = fixture.host.with_ui(silent.clone());
     let count = MAX_QUESTIONS + 2;
-    let mut running = call(&host, "c", "many", json!({ "count": count }));
+    let running = call(&host, "c", "many", json!({ "count": count }));
     silent.has_said(|said| said.len() >= MAX_QUESTIONS).await;
     // Answered after the tool has asked everything: withdrawn questions make room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();
     assert_eq!(asked.await.expect("it runs").text(), "[]");
-    running.cancel_token().cancel();
-    while running
-        .next_event()
-        .await
-        .is_some_and(|event| !matches!(event, Event::Finished))
-    {}
+    running.cancellation().cancel();
     let text = running.outcome().await.expect("it runs").text();
     assert_eq!(text.matches("false").count(), MAX_QUESTIONS, "{text}");
     let refusal = "a call may have 16 open questions to the user; wait for an answer first";

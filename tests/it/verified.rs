@@ -669,11 +669,8 @@ async fn a_module_that_is_loaded_again_is_checked_again() {
         arguments: RawValue::from_string("{}".into()).expect("it is JSON"),
     };
     let mut running = host.call(call, None);
-    while let Some(event) = running.events.recv().await {
-        if matches!(event, Event::Started) {
-            running.stopper().kill();
-        }
-    }
+    assert!(matches!(running.next_event().await, Event::Started));
+    running.cancellation().kill();
     let killed = running.outcome().await.expect("its isolate is lost");
     assert!(killed.is_error, "it never ends by itself: {killed:?}");
     let again = said(&host, "static_import").await;

@@ -34,6 +34,10 @@ impl Check {
             "warnings",
         ]);
         command::run(&mut lints)?;
+        let mut documentation = command::cargo(&root);
+        documentation.args(["doc", "--no-deps", "--package", "haft"]);
+        documentation.env("RUSTDOCFLAGS", "-D warnings");
+        command::run(&mut documentation)?;
         supply::check(&root)
     }
 }

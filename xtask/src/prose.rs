@@ -34,7 +34,7 @@ const RETIRED: [(&str, &str); 12] = [
     ("OutcomeOnly", "InlineCall"),
     ("Herald", "LogForwarder"),
     ("Puppet", "WidgetHandle"),
-    ("Stopper", "CancelHandle"),
+    ("Stopper", "Cancellation"),
     ("Ledger", "CallLog"),
     ("RanAway", "OutOfMemory"),
 ];

@@ -234,7 +234,7 @@ impl Module {
                 isolate.forget(&asked);
                 return Ended::NotStarted(why);
             }
-            () = ctx.grace_period(self.engine.inner.options.grace(self.key.domain)) => {}
+            () = ctx.cancellation().grace_period(self.engine.inner.options.grace(self.key.domain)) => {}
         }
         // If the grace period was cut short, the isolate may not have had time to answer.
         let glance = if ctx.force_token().is_cancelled() {

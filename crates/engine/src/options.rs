@@ -105,9 +105,9 @@ pub struct ProjectOptions {
     pub permissions: Arc<PermissionProfile>,
     /// Like [`EngineOptions::heap_mb`].
     pub heap_mb: u32,
-    /// Like [`EngineOptions::grace`].
+    /// Like `EngineOptions::grace`.
     pub grace: Duration,
-    /// Like [`EngineOptions::load_timeout`].
+    /// Like `EngineOptions::load_timeout`.
     pub load_timeout: Duration,
 }
 

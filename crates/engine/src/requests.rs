@@ -19,7 +19,7 @@ pub(super) struct Caller {
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
-    cancellation: Arc<Cancellation>,
+    cancellation: Cancellation,
 }
 
 /// State of an open request.
@@ -112,7 +112,7 @@ impl Slot {
     /// Returns true if the call was cancelled.
     fn has_to_end(&self) -> bool {
         let caller = self.caller.as_ref();
-        self.is_withdrawn || caller.is_some_and(|caller| caller.cancellation.is_requested())
+        self.is_withdrawn || caller.is_some_and(|caller| caller.cancellation.is_cancelled())
     }
 
     fn tell_start(&mut self) {

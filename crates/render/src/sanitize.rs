@@ -14,7 +14,7 @@ use haft_tool::{Colors, RenderOptions, Screen};
 /// Start of the mark of a picture, which `image.ts` writes and `ESC \` ends.
 const IMAGE: &str = "\x1b_haft:image;";
 
-/// Returns the lines of a [`Widget`](crate::Widget)'s picture in a form that is safe to print on a
+/// Returns the lines of a [`Widget`](haft_tool::Widget)'s picture in a form that is safe to print on a
 /// terminal. Of all control sequences only styles, links and pictures are kept, and no line is
 /// wider than `columns`.
 pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String> {

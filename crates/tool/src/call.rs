@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::error::Error;
+
 /// A request to run a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -118,7 +120,7 @@ pub struct Link {
 }
 
 /// Outcome of a call. If the tool reports a failure, that is an `Outcome` with `is_error`; if haft
-/// could not run the tool, that is an [`Error`](crate::Error).
+/// could not run the tool, that is an [`Error`].
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The content for the model.
@@ -156,22 +158,17 @@ pub enum Stopped {
     HostShutdown,
 }
 
-/// Event of a call. The order is `Started`, any number of `Update`s, `Finished`; or `Rejected`
-/// alone if the tool was not started.
-#[derive(Clone, Debug)]
+/// Event of a call. The order is `Started`, any number of `Update`s, `Finished`. `Finished` alone
+/// is a call whose tool was not started: invalid arguments, no approval, or a project that is not
+/// trusted.
+#[derive(Debug)]
 pub enum Event {
-    /// The call was rejected before the start: invalid arguments, no approval, or a project that is
-    /// not trusted.
-    Rejected {
-        /// The text for the model.
-        text: String,
-    },
     /// The tool has started.
     Started,
     /// A partial result in the same JSON form as a result: `{content, details, isError?}`.
     Update(Box<RawValue>),
-    /// The tool has ended.
-    Finished,
+    /// The end of the call, and its last event. An error says why the tool could not be run.
+    Finished(Result<Outcome, Error>),
 }
 
 impl Outcome {

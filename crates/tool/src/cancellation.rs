@@ -1,59 +1,90 @@
-//! Cancellation state of one call: whether it was requested, the reason, and whether the grace
-//! period has been cut short.
+//! Cancellation of one call: whether it was requested, the reason, and whether the grace period has
+//! been cut short.
 
 use std::future::poll_fn;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use futures::task::AtomicWaker;
 use tokio_util::sync::CancellationToken;
 
 use super::Stopped;
 
-/// Cancellation of one call. Most calls are never stopped, so the tokens are created on first use.
-/// A token for each call, with its place in the parent's queue, would take a large part of a short
-/// call's time.
-#[derive(Debug, Default)]
+/// Cancellation of one call. The caller, the deadline and the shutdown of the host use the same
+/// one. Clones are handles of it; dropping them has no effect.
+#[derive(Clone, Debug, Default)]
 pub struct Cancellation {
+    state: Arc<State>,
+}
+
+/// Most calls are never stopped, so the tokens are created on first use. A token for each call,
+/// with its place in the parent's queue, would take a large part of a short call's time.
+#[derive(Debug, Default)]
+struct State {
     is_requested: AtomicBool,
     /// Cancellation token. Every holder of it can cancel the call too.
     token: OnceLock<CancellationToken>,
-    /// Waker of the task that drives the call, while it waits in [`Self::requested`].
+    /// Waker of the task that drives the call, while it waits in [`Cancellation::requested`].
     driver: AtomicWaker,
     reason: OnceLock<Stopped>,
     force_token: OnceLock<CancellationToken>,
 }
 
 impl Cancellation {
-    /// Requests the cancellation of the call.
-    pub fn request(&self) {
-        self.is_requested.store(true, Ordering::Relaxed);
+    /// Cancels the call for its caller. After its grace period the call is killed.
+    pub fn cancel(&self) {
+        self.request(Stopped::Cancelled);
+    }
+
+    /// Ends the call at once, whether it was cancelled before or not. The running code is killed or
+    /// left behind, as at the end of a grace period.
+    pub fn kill(&self) {
+        // First, so that the grace period does not begin.
+        self.force_token().cancel();
+        self.cancel();
+    }
+
+    /// Returns true once the end of the call was requested, also by its deadline.
+    pub fn is_cancelled(&self) -> bool {
+        let fired = || {
+            let token = self.state.token.get();
+            token.is_some_and(CancellationToken::is_cancelled)
+        };
+        self.state.is_requested.load(Ordering::Relaxed) || fired()
+    }
+
+    /// Returns the reason for the cancellation; `None` if the call was not cancelled.
+    pub fn reason(&self) -> Option<Stopped> {
+        // Without a reason, a holder of the token cancelled the call.
+        let reason = self.state.reason.get().copied();
+        reason.or_else(|| self.is_cancelled().then_some(Stopped::Cancelled))
+    }
+
+    /// Requests the end of the call. The first reason counts.
+    pub fn request(&self, why: Stopped) {
+        if !self.is_cancelled() {
+            // Of two requests at the same moment, either reason is right.
+            let _ = self.state.reason.set(why);
+        }
+        self.state.is_requested.store(true, Ordering::Relaxed);
         // With the fence in `token`: either this thread finds a token that is being created, or the
         // thread that creates it finds the flag.
         fence(Ordering::SeqCst);
-        if let Some(token) = self.token.get() {
+        if let Some(token) = self.state.token.get() {
             token.cancel();
         }
-        self.driver.wake();
-    }
-
-    /// Returns true once cancellation was requested.
-    pub fn is_requested(&self) -> bool {
-        let fired = || {
-            self.token
-                .get()
-                .is_some_and(CancellationToken::is_cancelled)
-        };
-        self.is_requested.load(Ordering::Relaxed) || fired()
+        self.state.driver.wake();
     }
 
     /// Waits until cancellation is requested. Only the task that drives the call may wait here:
     /// there is one waker.
     pub async fn requested(&self) {
         poll_fn(|cx| {
-            self.driver.register(cx.waker());
-            if self.is_requested.load(Ordering::Relaxed) || self.token.get().is_some() {
+            self.state.driver.register(cx.waker());
+            let is_requested = self.state.is_requested.load(Ordering::Relaxed);
+            if is_requested || self.state.token.get().is_some() {
                 Poll::Ready(())
             } else {
                 Poll::Pending
@@ -66,31 +97,30 @@ impl Cancellation {
 
     /// Returns the cancellation token. It is cancelled on request, and cancelling it is a request.
     pub fn token(&self) -> &CancellationToken {
-        let token = self.token.get_or_init(CancellationToken::new);
+        let token = self.state.token.get_or_init(CancellationToken::new);
         fence(Ordering::SeqCst);
-        if self.is_requested.load(Ordering::Relaxed) {
+        if self.state.is_requested.load(Ordering::Relaxed) {
             token.cancel();
         }
-        self.driver.wake();
+        self.state.driver.wake();
         token
-    }
-
-    /// Sets the reason for the cancellation, unless one is set.
-    ///
-    /// # Errors
-    /// Returns `why` if a reason is already set.
-    pub fn set(&self, why: Stopped) -> Result<(), Stopped> {
-        self.reason.set(why)
-    }
-
-    /// Returns the reason. `None` if the caller cancelled the call, or if the call was not
-    /// cancelled.
-    pub fn get(&self) -> Option<&Stopped> {
-        self.reason.get()
     }
 
     /// Returns the token that is cancelled when the grace period of the call is over.
     pub fn force_token(&self) -> &CancellationToken {
-        self.force_token.get_or_init(CancellationToken::new)
+        self.state.force_token.get_or_init(CancellationToken::new)
+    }
+
+    /// Waits for the grace period of a cancelled call: `grace`, or less if the call is killed.
+    pub async fn grace_period(&self, grace: Duration) {
+        tokio::select! {
+            () = self.force_token().cancelled() => {}
+            () = tokio::time::sleep(grace) => {}
+        }
+    }
+
+    /// Returns true if both handles belong to the same call.
+    pub fn is(&self, other: &Cancellation) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
     }
 }

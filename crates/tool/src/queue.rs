@@ -28,7 +28,7 @@ struct State<T> {
     waiting: VecDeque<T>,
     /// Waker of the receiver while it waits.
     sleeper: Option<Waker>,
-    /// Set once the queue is closed: after the last item, or when the receiver was dropped.
+    /// Set once the queue is closed: at the end of the call, or when the receiver was dropped.
     is_over: bool,
 }
 
@@ -50,25 +50,11 @@ pub fn unheard<T>() -> Sender<T> {
 impl<T> Sender<T> {
     /// Adds `item`, unless the queue is closed. Items for a dropped receiver are discarded.
     pub fn send(&self, item: T) {
-        self.put(usize::MAX, item, false);
+        self.send_within(usize::MAX, item);
     }
 
     /// Adds `item` like `send`, but discards it if the queue has `most` items already.
     pub fn send_within(&self, most: usize, item: T) {
-        self.put(most, item, false);
-    }
-
-    /// Adds the last item. Items that any sender adds later are discarded.
-    pub fn finish(&self, item: T) {
-        self.put(usize::MAX, item, true);
-    }
-
-    /// Returns a guard that closes the queue at the latest when it is dropped.
-    pub fn end_on_drop(&self) -> EndOnDrop<T> {
-        EndOnDrop(self.clone())
-    }
-
-    fn put(&self, most: usize, item: T, is_last: bool) {
         let Some(shared) = &self.0 else {
             return;
         };
@@ -77,8 +63,12 @@ impl<T> Sender<T> {
             return;
         }
         state.waiting.push_back(item);
-        state.is_over = is_last;
         wake(state);
+    }
+
+    /// Returns a guard that closes the queue when it is dropped.
+    pub fn end_on_drop(&self) -> EndOnDrop<T> {
+        EndOnDrop(self.clone())
     }
 }
 
@@ -108,13 +98,6 @@ fn wake<T>(mut state: MutexGuard<'_, State<T>>) {
 }
 
 impl<T> Receiver<T> {
-    /// Returns the receiver of a closed, empty queue.
-    pub fn ended() -> Receiver<T> {
-        let (sender, receiver) = channel();
-        drop(sender.end_on_drop());
-        receiver
-    }
-
     /// Waits for the next item; `None` when the queue is closed and empty.
     pub async fn recv(&mut self) -> Option<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
@@ -134,11 +117,6 @@ impl<T> Receiver<T> {
             none => *none = Some(cx.waker().clone()),
         }
         Poll::Pending
-    }
-
-    /// Returns the next item, if there is one.
-    pub fn try_recv(&mut self) -> Option<T> {
-        self.0.state().waiting.pop_front()
     }
 
     /// Returns the number of waiting items.

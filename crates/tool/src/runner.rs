@@ -131,12 +131,12 @@ pub struct CallCtx {
     pub auto_approve: bool,
     /// Record of the call's actions, if the call is recorded.
     pub trace: Option<Arc<CallTrace>>,
-    cancellation: Arc<Cancellation>,
+    cancellation: Cancellation,
 }
 
 impl CallCtx {
     /// Creates the context of one call, which `cancellation` cancels.
-    pub fn new(cancellation: Arc<Cancellation>, updates: Updates) -> Self {
+    pub fn new(cancellation: Cancellation, updates: Updates) -> Self {
         CallCtx {
             updates,
             gate: None,
@@ -195,19 +195,18 @@ impl CallCtx {
     }
 
     /// Returns the cancellation of the call.
-    pub fn cancellation(&self) -> &Arc<Cancellation> {
+    pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation
     }
 
-    /// Returns the token that is cancelled when the call must end. To cancel it, use
-    /// [`CallCtx::stop`], which sets the reason.
+    /// Returns the token that is cancelled when the call must end.
     pub fn cancel(&self) -> &CancellationToken {
         self.cancellation.token()
     }
 
     /// Returns true once the call must end.
     pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_requested()
+        self.cancellation.is_cancelled()
     }
 
     /// Waits until the call must end, like [`Self::cancel`] but cheaper. Only one task at a time
@@ -216,30 +215,15 @@ impl CallCtx {
         self.cancellation.requested().await;
     }
 
-    /// Cancels the call. The first reason counts.
-    pub fn stop(&self, why: Stopped) {
-        let _ = self.cancellation.set(why);
-        self.cancellation.request();
-    }
-
-    /// Returns the reason for the cancellation. If only the token was cancelled, the caller
-    /// cancelled the call.
+    /// Returns the reason for the cancellation.
     pub fn stop_reason(&self) -> Stopped {
-        *self.cancellation.get().unwrap_or(&Stopped::Cancelled)
+        self.cancellation.reason().unwrap_or(Stopped::Cancelled)
     }
 
     /// Returns the token that is cancelled when the grace period of the cancelled call is over.
     /// Work of the call that still runs then must end at once.
     pub fn force_token(&self) -> CancellationToken {
         self.cancellation.force_token().clone()
-    }
-
-    /// Waits for the grace period of a cancelled call: `grace`, or less if [`Self::force_token`] ends it.
-    pub async fn grace_period(&self, grace: Duration) {
-        tokio::select! {
-            () = self.cancellation.force_token().cancelled() => {}
-            () = tokio::time::sleep(grace) => {}
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Widget, WidgetSurface};
 
 /// Interface that shows the questions of tools to the user. Each surface with a user implements it.
-/// One instance serves all calls of one [`Host::with_ui`](crate::Host::with_ui) handle, including
+/// One instance serves all calls of one `Host::with_ui` handle, including
 /// concurrent ones.
 ///
 /// Only [`ask`](Self::ask) is required. By default, everything else is dropped.

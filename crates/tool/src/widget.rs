@@ -95,7 +95,7 @@ impl Widget {
     /// component is done.
     ///
     /// The lines are the tool's own. They may contain any control sequences and be too wide;
-    /// [`safe_lines`](crate::safe_lines) makes them safe to print.
+    /// `haft::render::safe_lines` makes them safe to print.
     pub async fn painted(&mut self) -> Option<String> {
         self.painted.changed().await.ok()?;
         Some(self.painted.borrow_and_update().clone())

@@ -65,7 +65,7 @@ export class Image implements Component {
   }
 }
 
-/** Returns the mark that the host reads: `from_mark` of `src/render/image.rs`. */
+/** Returns the mark that the host reads: `from_mark` of `crates/render/src/image.rs`. */
 function imageMark(base64: string, columns: number, rows: number): string {
   return `\x1b_haft:image;${columns};${rows};${base64}\x1b\\`;
 }

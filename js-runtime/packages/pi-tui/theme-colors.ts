@@ -2,7 +2,7 @@
 //
 // A colour is an index of the palette of 256, on a dark and on a light ground; where a screen has more
 // colours, the same ones are sent in red, green and blue. The host draws with the same values:
-// `src/render/palette.rs`.
+// `crates/render/src/palette.rs`.
 
 /** The terminal's own colour. */
 export const OWN = -1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolOutput;
-use crate::tool::{Answer, CallCtx, Notification, Progress, Prompt, Stopped, User};
+use haft_tool::{Answer, CallCtx, Notification, Progress, Prompt, Stopped, User};
 
 /// One call of a custom tool, as the tool sees it. Cheap to clone.
 #[derive(Clone, Debug)]

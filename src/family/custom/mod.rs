@@ -19,10 +19,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Loaded;
-use crate::discover::Candidate;
-use crate::tool::panic;
-use crate::tool::schema::Schema;
-use crate::tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
+use haft_discover::Candidate;
+use haft_tool::panic;
+use haft_tool::schema::Schema;
+use haft_tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -51,7 +51,7 @@ impl CustomTool {
     /// without parameters. Doc comments of `P` become the descriptions that the model reads.
     ///
     /// A call that is cancelled may go on for the host's grace period
-    /// ([`Limits::grace`](crate::Limits::grace)); then its future is dropped.
+    /// ([`Limits::grace`](crate::config::Limits::grace)); then its future is dropped.
     pub fn new<P, R, E, F, Fut>(
         name: impl Into<String>,
         description: impl Into<String>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::tool::{Block, Outcome};
+use haft_tool::{Block, Outcome};
 
 /// Result of a custom tool, final or partial.
 ///

@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Invocation, ToolOutput};
-use crate::error::Error;
-use crate::tool::panic::{Caught, caught};
-use crate::tool::schema::{Schema, object_of, refused};
-use crate::tool::{
+use haft_tool::Error;
+use haft_tool::panic::{Caught, caught};
+use haft_tool::schema::{Schema, object_of, refused};
+use haft_tool::{
     Approval, ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
 };
 
@@ -139,7 +139,7 @@ impl Runner for CustomRunner {
             None => tokio::select! {
                 biased;
                 ended = &mut running => Some(ended),
-                () = ctx.grace_period(self.grace) => None,
+                () = ctx.cancellation().grace_period(self.grace) => None,
             },
         };
         // A tool that reacted to the cancellation may have ended in the same moment.

@@ -13,7 +13,7 @@ use futures::future::join_all;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::process::{Finished, Spawn, SpawnError};
+use haft_process::{Finished, Spawn, SpawnError};
 
 /// Limit of programs that run at the same time.
 const MAX_AT_ONCE: usize = 64;

@@ -3,10 +3,10 @@
 
 use super::precedence::{self, Lost};
 use super::{Loaded, describe};
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::process::{End, Finished, Spawn, SpawnError};
-use crate::tool::Problem;
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{End, Finished, Spawn, SpawnError};
+use haft_tool::Problem;
 
 /// Protocol of one system of executables.
 pub(super) trait Protocol {

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use crate::discover::Candidate;
-use crate::tool::{Level, Problem};
+use haft_discover::Candidate;
+use haft_tool::{Level, Problem};
 
 /// A tool that did not get its name.
 pub(super) struct Lost<'a> {

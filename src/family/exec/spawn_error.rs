@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use crate::process::{Finished, SpawnError};
+use haft_process::{Finished, SpawnError};
 
 /// Limit of the standard error that a problem repeats, in bytes.
 const MAX_SAID: usize = 2000;

@@ -1,11 +1,11 @@
 //! Digests of the executables of a trusted project, and the errors for those that differ.
 
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::error::{Error, ErrorKind};
 use crate::family::shown_file;
-use crate::process::{NotVerified, SpawnError, Verified};
-use crate::tool::{Problem, TRUST_HINT};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{NotVerified, SpawnError, Verified};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Problem, TRUST_HINT};
 
 /// Folder of the copies of scripts, below the state directory.
 const COPIES: &str = "verified";

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Described, frame};
-use crate::engine::{Drawn, Module, ScreenView};
-use crate::tool::{Problem, RawRender, RenderOptions, RenderTarget};
+use haft_engine::{Drawn, Module, ScreenView};
+use haft_tool::{Problem, RawRender, RenderOptions, RenderTarget};
 
 /// Renderers that a tool brings itself.
 pub(super) struct Renderers {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// A place in a file, both numbers 1-based.
 struct Place {

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::dialects;
-use crate::config::paths;
-use crate::discover::Candidate;
+use haft_config::paths;
+use haft_discover::Candidate;
 
 /// Provider of paths that are named explicitly.
 const GIVEN: &str = "config";

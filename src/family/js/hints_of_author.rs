@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::parse_task_mode;
-use crate::tool::{ClientHints, TaskMode};
+use haft_config::parse_task_mode;
+use haft_tool::{ClientHints, TaskMode};
 
 /// Hints as `30_load.ts` describes them: texts, numbers, flags, or `{is}` with the kind of any
 /// other value.

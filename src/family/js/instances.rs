@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-use crate::engine::Module;
-use crate::tool::Tier;
+use haft_engine::Module;
+use haft_tool::Tier;
 
 /// All instances of a module; each is loaded when it is first called.
 pub(super) struct Instances {

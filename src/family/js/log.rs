@@ -13,9 +13,9 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
-use crate::engine::ToolLog;
-use crate::private_files;
-use crate::tool::{LogLevel, TrustDomain, json};
+use haft_engine::ToolLog;
+use haft_process::private_files;
+use haft_tool::{LogLevel, TrustDomain, json};
 
 /// Log of the tools of one host. The file is created with its first line.
 pub(super) struct LogFile {

@@ -22,17 +22,17 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{LoadContext, Loaded};
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::engine::{
-    self, Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, Verifier,
+use drawing::Renderers;
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_engine::{
+    Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, Verifier,
 };
-use crate::tool::json;
-use crate::tool::{
+use haft_tool::json;
+use haft_tool::{
     ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
     Problem, Replay, Source, Tier, Tool,
 };
-use drawing::Renderers;
 use instances::Instances;
 use runner::JsRunner;
 
@@ -62,7 +62,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
         isolates: config.limits.isolates,
-        session_id: engine::new_session_id(),
+        session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         permissions: Arc::new(config.permissions_of(Level::User)),
@@ -223,7 +223,7 @@ fn elements_of(described: &str) -> serde_json::Result<Vec<Element>> {
 }
 
 fn take_tools(
-    module: engine::Described,
+    module: haft_engine::Described,
     mut elements: Vec<Element>,
     candidate: &Candidate,
     approval: &ApprovalPolicy,

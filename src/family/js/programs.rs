@@ -9,12 +9,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Programs;
 use crate::family::rights::rights;
-use crate::process::{
-    self, Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin,
-};
-use crate::tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
+use haft_engine::Programs;
+use haft_process::{Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin};
+use haft_tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
 
 /// Timeout for output that a program's background processes still write after `pi.exec` has ended.
 /// oh-my-pi waits for ever; a server that was started without a redirection would hang the call
@@ -88,23 +86,23 @@ impl Programs for ChildPrograms {
     }
 
     fn starts_by(&self, thread_id: i32) {
-        process::thread_starts_program(thread_id);
+        haft_process::thread_starts_program(thread_id);
     }
 
     fn kill_started_by(&self, thread_id: i32) {
-        process::kill_children_of_thread(thread_id);
+        haft_process::kill_children_of_thread(thread_id);
     }
 
     fn release(&self, pid: i32) {
         if self.keeps_detached {
-            process::release_child(pid);
+            haft_process::release_child(pid);
         }
     }
 
     fn script_runner(&self) -> Option<PathBuf> {
         SCRIPT_RUNNERS
             .iter()
-            .find_map(|name| process::find_installed(name))
+            .find_map(|name| haft_process::find_installed(name))
     }
 }
 
@@ -208,7 +206,7 @@ fn answer(finished: &Finished) -> Answer {
 }
 
 fn stopped_code(end: End) -> i32 {
-    use crate::process::Exit;
+    use haft_process::Exit;
     match end {
         End::Cancelled(Some(Exit::Code(code))) if code != 0 => code,
         end => end.shell_code(),

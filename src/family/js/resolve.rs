@@ -14,9 +14,9 @@ use super::drawing::Renderers;
 use super::instances::Instances;
 use super::runner::JsRunner;
 use super::{Element, elements_of};
-use crate::engine::Engine;
-use crate::error::Error;
-use crate::tool::{
+use haft_engine::Engine;
+use haft_tool::Error;
+use haft_tool::{
     Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tier, Tool,
 };
 

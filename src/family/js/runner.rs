@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use super::Described;
 use super::drawing::Renderers;
 use super::instances::Instances;
-use crate::engine::{Ended, Lost, Module};
-use crate::error::{Error, ErrorKind};
-use crate::tool::json;
-use crate::tool::{
+use haft_engine::{Ended, Lost, Module};
+use haft_tool::json;
+use haft_tool::{
     Approval, ApprovalRequirement, Block, Call, CallCtx, Outcome, Problem, RawRender,
     RenderOptions, RenderTarget, Runner, Stopped, Tier,
 };
+use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::process::{End, Environment, Keep, Spawn};
+use haft_process::{End, Environment, Keep, Spawn};
 
 /// Timeout of one git: a status of a huge tree on a cold disk.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -16,12 +16,12 @@ use self::git::Failed;
 use self::tools::Ask;
 use super::rights::{denied, rights};
 use super::{LoadContext, Loaded, read_within};
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::error::Error;
-use crate::process::{Spawn, SpawnError};
-use crate::tool::schema::{Schema, object_of};
-use crate::tool::{
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{Spawn, SpawnError};
+use haft_tool::Error;
+use haft_tool::schema::{Schema, object_of};
+use haft_tool::{
     ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Problem, Rejection, Runner,
     Source, Tier, Tool,
 };

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::template::{Part, parameters};
 use super::text;
-use crate::error::Error;
-use crate::tool::schema::object_of;
+use haft_tool::Error;
+use haft_tool::schema::object_of;
 
 /// Arguments that are an object. They are validated by the tool's schema elsewhere.
 pub(super) struct Args {

@@ -10,8 +10,8 @@ use super::file_read::FileRead;
 use super::http::Http;
 use super::json::{Fault, Fields, Json, Place};
 use super::shell::Shell;
-use crate::tool::Tier;
-use crate::tool::schema::Schema;
+use haft_tool::Tier;
+use haft_tool::schema::Schema;
 
 /// Keys of a tool.
 const KEYS: [&str; 4] = ["name", "description", "inputSchema", "handler"];

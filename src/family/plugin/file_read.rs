@@ -8,7 +8,7 @@ use super::args::Args;
 use super::json::{Fault, Fields};
 use super::{Ended, Ground, limits};
 use crate::family::read_within;
-use crate::tool::{CallCtx, PermissionProfile};
+use haft_tool::{CallCtx, PermissionProfile};
 
 /// Default limit of a file's size, in bytes.
 const MAX_SIZE: u64 = 1 << 20;

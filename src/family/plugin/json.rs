@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::tool::{place_after, suggest};
+use haft_tool::{place_after, suggest};
 
 /// A line and a column, both 1-based.
 pub(super) type Place = (u32, u32);

@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{LoadContext, Loaded, read_within};
-use crate::config::paths;
-use crate::discover::Candidate;
-use crate::tool::{PermissionProfile, Problem, Severity, Source, Tool};
 use definition::{Definition, Entry};
 use file::PluginFile;
+use haft_config::paths;
+use haft_discover::Candidate;
+use haft_tool::{PermissionProfile, Problem, Severity, Source, Tool};
 use json::Fault;
 use runner::PluginRunner;
 

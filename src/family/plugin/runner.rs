@@ -15,12 +15,12 @@ use super::definition::{Definition, Handler};
 use super::file_read::FileReadPlan;
 use super::http::HttpPlan;
 use super::shell::ShellPlan;
-use crate::error::{Error, ErrorKind};
 use crate::family::rights::{denied, rights};
-use crate::process::Rights;
-use crate::tool::{
+use haft_process::Rights;
+use haft_tool::{
     ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Rejection, Runner,
 };
+use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool of one definition.
 pub(super) struct PluginRunner {

@@ -3,7 +3,7 @@
 
 use super::definition::{Datum, Kind, Number, Parameter, Validation};
 use super::pattern::Matched;
-use crate::tool::suggest;
+use haft_tool::suggest;
 
 /// Valid arguments: of each parameter's type and within its rules, unknown ones refused, `null`
 /// left out. Defaults are not included: some are known only when a call computes them.

@@ -12,10 +12,10 @@ use super::read::read;
 use super::resolve::{LoadedFile, ToolSet, winners};
 use super::run;
 use super::version::{self, Wanted};
-use crate::config::{Config, paths};
-use crate::discover::Candidate;
 use crate::family::{LoadContext, Loaded};
-use crate::tool::Problem;
+use haft_config::{Config, paths};
+use haft_discover::Candidate;
+use haft_tool::Problem;
 
 /// Limit of a file in bytes: a thousand times a long tool.
 const MAX_FILE_BYTES: u64 = 4 << 20;

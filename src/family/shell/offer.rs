@@ -6,8 +6,8 @@ use super::definition::{Definition, Platform};
 use super::resolve::ResolvedTool;
 use super::schema::input_schema;
 use super::version::{self, HOST, Wanted};
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, CallCtx, ClientHints, Outcome, Runner, Source, Tool};
+use haft_tool::{Call, CallCtx, ClientHints, Outcome, Runner, Source, Tool};
+use haft_tool::{Error, ErrorKind};
 
 /// Returns the tool for the catalog. A tool that cannot run here is hidden from models, but it can
 /// be listed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::definition::Place;
-use crate::tool::{Problem, Severity};
+use haft_tool::{Problem, Severity};
 
 /// The problems of one file, in the order in which they were found.
 pub(crate) struct Report<'a> {

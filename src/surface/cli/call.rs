@@ -12,9 +12,9 @@ use super::context::CommandContext;
 use super::exit::{Answer, Failure};
 use super::flags::Approval;
 use super::run_call::{CALL_ID, CallOptions, Form, Frame};
-use crate::config::{Flags, parse_duration};
-use crate::error::Error;
-use crate::tool::Call;
+use haft_config::{Flags, parse_duration};
+use haft_tool::Call;
+use haft_tool::Error;
 
 /// Call a tool
 #[derive(clap::Args)]

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use serde_json::value::RawValue;
 
 use super::call_pairs::{self, Pair};
-use crate::error::{Error, ErrorKind};
-use crate::provider_schema::PropertyNames;
-use crate::tool::visible::is_harmful;
-use crate::tool::{Family, Tool};
+use haft_tool::provider_schema::PropertyNames;
+use haft_tool::visible::is_harmful;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Family, Tool};
 
 /// Number of characters of a long line that are shown on each side of an error.
 const WINDOW: usize = 50;
@@ -109,7 +109,7 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
         .map(shown)
         .collect();
     let head: String = part.chars().take(at - from).collect();
-    let caret = crate::render::text::width(&head);
+    let caret = haft_render::text::width(&head);
     (part, caret)
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::schema_kind::{Kind, closed_names, other_properties, property};
-use crate::error::{Error, ErrorKind};
-use crate::tool::suggest;
+use haft_tool::suggest;
+use haft_tool::{Error, ErrorKind};
 
 /// One `key=value` or `key:=json` as typed.
 #[derive(Clone)]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::exit::{Failure, say};
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render::style::Ink;
-use crate::tool::{Call, Outcome, SessionEvent};
 use crate::transcript::{SessionFile, new_id};
+use haft_config::Config;
+use haft_render::style::Ink;
+use haft_tool::{Call, Outcome, SessionEvent};
+use haft_tool::{Error, ErrorKind};
 
 /// A session to which calls are appended.
 pub(super) struct CallSession(Arc<SessionFile>);

@@ -12,16 +12,15 @@ use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::{learn, progress, trust};
 use crate::audit::Caller;
-use crate::config::{Config, Flags};
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
-use crate::tool::{Severity, Stopped};
+use haft_config::{Config, Flags};
+use haft_render::style::Ink;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Severity, Stopped};
 
 /// Shutdown timeout: the host's own grace period and a margin.
 const SHUTDOWN: Duration = Duration::from_secs(4);
@@ -200,7 +199,11 @@ impl<'a> CommandContext<'a> {
             .iter()
             .filter(|found| found.severity == Severity::Error)
         {
-            say(&render::problem::problem(problem, self.home(), self.err));
+            say(&haft_render::problem::problem(
+                problem,
+                self.home(),
+                self.err,
+            ));
         }
         let suggest = catalog.suggest(name);
         let has_untrusted = catalog.tools().any(|tool| !tool.trusted);

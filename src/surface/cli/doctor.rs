@@ -14,16 +14,16 @@ use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS};
 use super::schema;
 use crate::audit;
-use crate::config::Config;
-use crate::discover::{LookedAt, Verdict};
 use crate::host::Host;
-use crate::provider_schema::{Names, Provider, offer};
 use crate::registry::Catalog;
-use crate::render::style::Ink;
-use crate::render::{problem, text, units};
 use crate::surface::mcp;
 use crate::surface::wire::{self, ProblemView};
-use crate::tool::{Problem, Severity, Tool};
+use haft_config::Config;
+use haft_discover::{LookedAt, Verdict};
+use haft_render::style::Ink;
+use haft_render::{problem, text, units};
+use haft_tool::provider_schema::{Names, Provider, offer};
+use haft_tool::{Problem, Severity, Tool};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]

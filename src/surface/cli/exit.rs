@@ -8,12 +8,11 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind};
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::surface::wire::ErrorView;
-use crate::tool::{Outcome, Stopped, visible};
+use haft_render::style::Ink;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Outcome, Stopped, visible};
 
 pub(super) const SUCCESS: u8 = 0;
 pub(super) const FAILURE: u8 = 1;
@@ -95,13 +94,13 @@ pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out,
         // The reader closed the pipe early, as in `haft list | head -1`. That is not a failure.
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::BrokenPipe => SUCCESS,
         Err(Failure::System(error)) => {
-            say(&render::problem::error(&system_error(&error), ink));
+            say(&haft_render::problem::error(&system_error(&error), ink));
             FAILURE
         }
         Err(Failure::Haft(error) | Failure::Killed(error)) => {
             // Ignore a closed output, since the exit code reports the failure as well.
             let _ = tell(&error, answer, out);
-            say(&render::problem::error(&error, ink));
+            say(&haft_render::problem::error(&error, ink));
             code_of_kind(error.kind())
         }
     }
@@ -109,7 +108,7 @@ pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out,
 
 /// Reports that standard output cannot be used, and returns the exit code.
 pub(super) fn without_output(error: &io::Error, ink: Ink) -> ExitCode {
-    say(&render::problem::error(&system_error(error), ink));
+    say(&haft_render::problem::error(&system_error(error), ink));
     ExitCode::from(FAILURE)
 }
 

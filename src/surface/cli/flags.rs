@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::config::{Config, Flags, paths};
-use crate::error::Error;
-use crate::tool::{ApprovalMode, ToolPattern};
+use haft_config::{Config, Flags, paths};
+use haft_tool::Error;
+use haft_tool::{ApprovalMode, ToolPattern};
 
 const HEADING: &str = "Global options";
 

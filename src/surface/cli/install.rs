@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::{install_page, progress, trust};
-use crate::error::{Error, ErrorKind};
 use crate::install::{Npm, Resolved, Site, Survey};
-use crate::render::{problem, text, units};
-use crate::tool::{Family, Stopped};
+use haft_render::{problem, text, units};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Family, Stopped};
 
 /// Install the npm packages that tools import
 #[derive(clap::Args)]

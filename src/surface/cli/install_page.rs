@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::config::paths;
 use crate::install::{Package, Resolved, Site, Skipped};
-use crate::render::style::Ink;
-use crate::render::{problem, text, units};
 use crate::surface::wire;
+use haft_config::paths;
+use haft_render::style::Ink;
+use haft_render::{problem, text, units};
 
 /// Maximum number of indirect dependencies that are listed by name.
 const MAX_NAMED: usize = 8;

@@ -7,14 +7,14 @@ use std::io::Write;
 
 use super::exit::{Failure, SUCCESS, say};
 use super::trust;
-use crate::config::{Config, Flags};
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render::style::Ink;
-use crate::render::{problem, text, units};
 use crate::surface::stdout::Out;
-use crate::tool::Severity;
 use crate::trust::Review;
+use haft_config::{Config, Flags};
+use haft_render::style::Ink;
+use haft_render::{problem, text, units};
+use haft_tool::Severity;
+use haft_tool::{Error, ErrorKind};
 
 /// Loads every tool of the project, and offers to add what they loaded.
 pub(super) async fn by_loading(

@@ -5,10 +5,10 @@ use std::io::Write;
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
 use crate::registry::Catalog;
-use crate::render::table::{Column, Fit};
-use crate::render::{problem, table, text};
 use crate::surface::wire::Listing;
-use crate::tool::Tool;
+use haft_render::table::{Column, Fit};
+use haft_render::{problem, table, text};
+use haft_tool::Tool;
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;

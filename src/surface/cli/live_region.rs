@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::render::draw;
 use crate::surface::stdout::Size;
+use haft_render::draw;
 
 /// Handle of a region. Clones share it.
 #[derive(Clone)]

@@ -15,12 +15,12 @@ use tokio::time::sleep;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
 use crate::audit::{self, CallOutcome, Caller, Event, Finding, Line, Reader, RecordedCall, Tail};
-use crate::config::{Config, parse_duration};
-use crate::error::{Error, ErrorKind};
-use crate::render::table::{self, Column, Fit};
-use crate::render::{text, units};
 use crate::surface::stdout::Out;
-use crate::tool::Timestamp;
+use haft_config::{Config, parse_duration};
+use haft_render::table::{self, Column, Fit};
+use haft_render::{text, units};
+use haft_tool::Timestamp;
+use haft_tool::{Error, ErrorKind};
 
 /// Polling interval of `--follow`.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);

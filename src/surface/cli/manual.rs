@@ -10,9 +10,9 @@ use clap::CommandFactory;
 
 use super::Cli;
 use super::exit::{Failure, SUCCESS};
-use crate::config::paths;
-use crate::error::{Error, ErrorKind};
 use crate::surface::stdout::Out;
+use haft_config::paths;
+use haft_tool::{Error, ErrorKind};
 
 /// Write the manual pages into a directory: haft.1, and one for each command
 #[derive(clap::Args)]

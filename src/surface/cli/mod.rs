@@ -53,15 +53,13 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::audit;
-use crate::config::Env;
-use crate::process;
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::stdout::Out;
 use crate::telemetry;
 use context::CommandContext;
 use exit::{Answer, Failure};
 use flags::Globals;
+use haft_config::Env;
+use haft_render::style::Ink;
 
 /// Timeout for writing the last lines of the call log before the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -129,7 +127,7 @@ struct With<A: clap::Args> {
 
 /// Runs the program with these arguments (the first is its own name) and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    process::harden();
+    haft_process::harden();
     // Must run before a second thread exists.
     Env::take_tokens();
     let err = Ink::for_stderr();
@@ -139,7 +137,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     audit::set_reporter(|problem| {
         // No configuration has been resolved here, so paths are not shortened.
-        let text = render::problem::problem(problem, Path::new(""), Ink::for_stderr());
+        let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
         exit::say(&text);
     });
     let code = match Cli::try_parse_from(argv::plain(args, Cli::command)) {
@@ -169,7 +167,7 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     // A file operation that never returns must not delay the end of the program.
     runtime.shutdown_background();
     // Kills what was not waited for after a second signal or a shutdown timeout.
-    process::kill_all();
+    haft_process::kill_all();
     audit::flush_all(FLUSH_TIMEOUT);
     let code = ended?;
     out.flush()?;

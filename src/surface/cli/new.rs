@@ -7,11 +7,11 @@ use clap::Subcommand;
 
 use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
-use crate::render::text;
 use crate::surface::stdout::Out;
 use crate::tool_files::{NewModule, Overwrite, Scope, ToolFileStore, open, template};
+use haft_config::Config;
+use haft_render::text;
+use haft_tool::{Error, ErrorKind};
 
 /// Start a new tool
 #[derive(clap::Args)]

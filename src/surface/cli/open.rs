@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
-use crate::config::{Config, ListenAddress};
 use crate::credentials::{Running, running};
-use crate::error::{Error, ErrorKind};
-use crate::process::{Spawn, find_installed};
 use crate::surface::stdout::Out;
+use haft_config::{Config, ListenAddress};
+use haft_process::{Spawn, find_installed};
+use haft_tool::{Error, ErrorKind};
 
 /// Open the page of a running `haft serve` in the browser
 #[derive(clap::Args)]

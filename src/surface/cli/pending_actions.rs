@@ -12,12 +12,11 @@ use super::context::CommandContext;
 use super::exit::{Failure, say};
 use super::run_call::{CallWaiter, WaitEvent};
 use super::terminal::Terminal;
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render;
-use crate::tool::{
-    Answer, Approver, Call, Decision, Outcome, Prompt, PromptOrigin, Question, UserInterface,
+use haft_tool::{
+    Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, UserInterface,
 };
+use haft_tool::{Error, ErrorKind};
 
 const APPLY: &str = "Apply";
 const DISCARD: &str = "Discard";
@@ -59,7 +58,7 @@ pub(super) async fn resolve(host: &Host, session: &mut CommandContext<'_>) -> Re
             ));
             continue;
         }
-        render::outcome::write_content(session.out, &outcome.content)?;
+        haft_render::outcome::write_content(session.out, &outcome.content)?;
         session.out.flush()?;
     }
     Ok(())
@@ -83,13 +82,14 @@ async fn run(
     let mut following = CallWaiter::new(running, "resolve");
     loop {
         match following.next(&mut session.signals).await {
-            WaitEvent::Event(_) => {}
+            WaitEvent::Event(Event::Started | Event::Update(_)) => {}
+            WaitEvent::Event(Event::Finished(ended)) => match ended {
+                Err(error) if error.kind() == ErrorKind::Denied => {
+                    return Ok(Outcome::failure(error.message(), Duration::ZERO));
+                }
+                ended => return Ok(ended?),
+            },
             WaitEvent::Cancelling(line) => say(&line),
-            WaitEvent::Ended(Ok(outcome)) => return Ok(outcome),
-            WaitEvent::Ended(Err(error)) if error.kind() == ErrorKind::Denied => {
-                return Ok(Outcome::failure(error.message(), Duration::ZERO));
-            }
-            WaitEvent::Ended(Err(error)) => return Err(error.into()),
             WaitEvent::Killed(error) => return Err(Failure::Killed(error)),
         }
     }
@@ -99,7 +99,7 @@ struct Consent;
 
 #[async_trait::async_trait]
 impl Approver for Consent {
-    async fn ask(&self, _: crate::tool::ApprovalRequest) -> Decision {
+    async fn ask(&self, _: haft_tool::ApprovalRequest) -> Decision {
         Decision::Approved
     }
 }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::exit::say;
 use super::live_region::Region;
-use crate::render::text;
+use haft_render::text;
 
 /// Delay before loading is reported, since it is usually faster.
 const SHOW_AFTER: Duration = Duration::from_millis(800);

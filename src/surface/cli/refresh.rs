@@ -7,8 +7,8 @@ use std::io::Write;
 
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
-use crate::render::problem;
 use crate::surface::wire;
+use haft_render::problem;
 
 /// Look for the tools anew, and say how many there are
 #[derive(clap::Args)]

@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::named;
-use crate::error::{Error, ErrorKind};
-use crate::provider_schema::{Effect, Finding, Names, Provider, offer};
 use crate::registry::Catalog;
-use crate::render::{problem, text, units};
-use crate::tool::{Problem, Tool};
+use haft_render::{problem, text, units};
+use haft_tool::provider_schema::{Effect, Finding, Names, Provider, offer};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Problem, Tool};
 
 /// Print the JSON Schema of one tool's arguments, or of every tool
 #[derive(clap::Args)]

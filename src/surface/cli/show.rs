@@ -9,10 +9,10 @@ use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use super::schema_kind::Kind;
 use crate::registry::Entry;
-use crate::render::table::{self, Column, Fit};
-use crate::render::text;
 use crate::surface::wire::ToolView;
-use crate::tool::{ArgumentOrder, Tool};
+use haft_render::table::{self, Column, Fit};
+use haft_render::text;
+use haft_tool::{ArgumentOrder, Tool};
 
 const PARAMETERS: [Column; 4] = [
     Column {

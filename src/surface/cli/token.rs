@@ -10,13 +10,13 @@ use super::With;
 use super::exit::{Answer, Failure, SUCCESS, say};
 use super::flags::{Globals, named};
 use crate::audit::{self, Caller, Event};
-use crate::config::{Config, parse_duration};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
-use crate::error::{Error, ErrorKind};
-use crate::render::table::{self, Column, Fit};
-use crate::render::units;
 use crate::surface::stdout::Out;
-use crate::tool::{Tier, Timestamp};
+use haft_config::{Config, parse_duration};
+use haft_render::table::{self, Column, Fit};
+use haft_render::units;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Tier, Timestamp};
 
 /// Default lifetime of a token.
 const LIFETIME: &str = "30d";

@@ -13,13 +13,13 @@ use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
 use super::{learn, trust_page};
 use crate::audit::{self, Caller, Event};
-use crate::config::{Config, Flags};
-use crate::error::{Error, ErrorKind};
-use crate::render::style::Ink;
-use crate::render::table::{self, Column, Fit};
-use crate::render::{problem, text, units};
 use crate::surface::stdout::Out;
 use crate::trust::{self, Project, Review, Store};
+use haft_config::{Config, Flags};
+use haft_render::style::Ink;
+use haft_render::table::{self, Column, Fit};
+use haft_render::{problem, text, units};
+use haft_tool::{Error, ErrorKind};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -292,7 +292,7 @@ fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
         _ => Err(error),
     })?;
     let project = match named.filter(|path| !path.exists()) {
-        Some(path) => crate::config::paths::resolve(&config.cwd, &path),
+        Some(path) => haft_config::paths::resolve(&config.cwd, &path),
         None => trust::real(&config.cwd),
     };
     let store = Store::at(&config.state_dir, &config.home);

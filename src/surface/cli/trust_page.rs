@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::render::style::Ink;
-use crate::render::{text, units};
 use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
+use haft_render::style::Ink;
+use haft_render::{text, units};
 
 /// Renders the page. Every line has a line break.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use clap::error::{ContextKind, ContextValue, ErrorKind as Clap};
 
 use super::exit::{SUCCESS, USAGE, say};
-use crate::error::{Error, ErrorKind};
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::stdout::Out;
+use haft_render::style::Ink;
+use haft_tool::{Error, ErrorKind};
 
 /// Prints help and versions to standard output and errors to standard error. Returns the exit code.
 pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
@@ -23,7 +22,7 @@ pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
             USAGE
         }
         _ => {
-            say(&render::problem::error(&translate(error), ink));
+            say(&haft_render::problem::error(&translate(error), ink));
             USAGE
         }
     }

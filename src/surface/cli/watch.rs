@@ -12,9 +12,9 @@ use tokio::sync::broadcast::error::RecvError;
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use crate::host::Reload;
-use crate::render::style::Ink;
-use crate::render::{problem, text, units};
 use crate::surface::wire::{Listing, ReloadView};
+use haft_render::style::Ink;
+use haft_render::{problem, text, units};
 
 /// Watch the tools' files, and say what every change comes to
 #[derive(clap::Args)]

@@ -14,9 +14,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, Version};
 
 use super::client::{Client, Clients};
 use super::problem_response::ProblemResponse;
-use crate::config::Serve;
 use crate::credentials::TokenStore;
-use crate::error::{Error, ErrorKind};
+use haft_config::Serve;
+use haft_tool::{Error, ErrorKind};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::client::{Client, bodies_of, too_many};
 use super::problem_response::ProblemResponse;
-use crate::config::Serve;
+use haft_config::Serve;
 
 /// Limit of the bytes that are read and dropped from a body that is too large. A client that still
 /// writes could not read the error otherwise.

@@ -15,10 +15,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::problem_response::ProblemResponse;
-use crate::config::Serve;
 use crate::credentials::{Capability, TokenStore, id_of};
 use crate::host::Host;
-use crate::tool::{Tier, Tool};
+use haft_config::Serve;
+use haft_tool::{Tier, Tool};
 
 /// Id of the user. No token has this id.
 const USER: &str = "user";
@@ -143,8 +143,9 @@ impl Client {
 
     /// Returns the host for its calls. A call above its tier is refused, regardless of the policy.
     pub(crate) fn host(&self, host: &Host) -> Host {
+        let host = host.owned_by(&self.id);
         let host = match &self.capability {
-            None => host.clone(),
+            None => host,
             Some(_) => host.called_by(|caller| caller.token = self.token_name()),
         };
         match self.max_tier() {

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
 
 use super::stream::Stream;
-use crate::config::ListenAddress;
 use crate::credentials::{private_folder, random_id};
-use crate::error::{Error, ErrorKind};
+use haft_config::ListenAddress;
+use haft_tool::{Error, ErrorKind};
 
 /// File name of the socket in the runtime directory.
 const SOCKET: &str = "haft.sock";

@@ -5,7 +5,6 @@
 
 mod access;
 mod body;
-mod call_observer;
 mod client;
 mod connections;
 mod descriptors;
@@ -22,7 +21,6 @@ mod unanswered;
 
 pub(crate) use access::{Access, is_loopback, reachable_by_others};
 pub(crate) use body::{BodyBudget, BodyLimits, BodyMemory, BodyReader, JsonText, says_json};
-pub(crate) use call_observer::{CallObserver, ObservedCall};
 pub(crate) use client::{Client, Permit, too_many};
 pub(crate) use connections::Standing;
 pub(crate) use guard::{for_clients_only, guarded};

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::Stopped;
+use haft_tool::Stopped;
+use haft_tool::{Error, ErrorKind};
 
 /// An error response.
 #[derive(Debug)]

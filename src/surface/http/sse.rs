@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt, stream};
 use tokio::time::timeout;
@@ -50,4 +50,26 @@ pub(crate) fn response(frames: impl Stream<Item = Bytes> + Send + 'static) -> Re
     let buffering = HeaderName::from_static("x-accel-buffering");
     headers.insert(buffering, HeaderValue::from_static("no"));
     response
+}
+
+/// Returns true if the client prefers a stream of events to one response: the media type with the
+/// higher `q` wins, the first one if equal.
+pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
+    let (mut best, mut is_events) = (0.0_f32, false);
+    for accepted in headers.get_all(ACCEPT) {
+        for range in accepted.to_str().unwrap_or_default().split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let is_this = match parts.next().unwrap_or_default() {
+                MEDIA_TYPE => true,
+                "application/json" | "application/*" | "*/*" => false,
+                _ => continue,
+            };
+            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+            let weight = weight.unwrap_or(1.0);
+            if weight > best {
+                (best, is_events) = (weight, is_this);
+            }
+        }
+    }
+    is_events
 }

@@ -5,34 +5,29 @@
 //! questions are the response, and the client sends the request again with the answers. If a client
 //! supports neither, its tools cannot ask the user.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientResult,
-    ElicitRequest, ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
+    ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::client::{self, ClientTraits};
 use super::elicitation::Open;
-use super::execution::{self, Execution, Step};
-use super::log::{self, Lines};
-use super::observed_call::Entry;
+use super::execution::{Execution, Step};
+use super::log;
 use super::progress::Reporter;
 use super::request::{Sender, owner};
 use super::server::Server;
 use super::{request, suspended};
 use crate::credentials::random_id;
-use crate::error::Error;
-use crate::host::Host;
-use crate::tool::{Call, LogListener, Outcome, TaskMode, suggest};
+use haft_tool::{Call, TaskMode, suggest};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);
@@ -101,57 +96,14 @@ pub(super) async fn run(
     let host = traits.host_for(host, tool);
     let host = client::named(host, context.client_info().as_ref());
     let form = server.result_form(is_new);
-    let wants_outcome_only = !can_ask && task == TaskMode::Never;
-    if wants_outcome_only && context.meta.get_progress_token().is_none() {
-        let log = server.log().listen(&context);
-        let answer =
-            |ended, log: Option<&dyn LogListener>| execution::answer(ended, Some(tool), form, log);
-        let (peer, cancel) = (&context.peer, &context.ct);
-        let answered = outcome_only(server, &host, call, sender, answer, log, (peer, cancel));
-        return answered.await.map(Into::into);
-    }
     let of = (tool_list.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server, &host, (call, sender), of, log, can_ask, form);
+    let execution = Execution::start(&host, (call, sender), of, log, can_ask, form);
     if is_new {
         call_with_input_required(server, execution, &origin, task, context).await
     } else {
         call_with_elicitation(server, execution, context).await
     }
-}
-
-/// Fast path: only waits for the outcome, and forwards what the tool logs until then. `answer`
-/// builds the response from the outcome.
-async fn outcome_only(
-    server: &Server,
-    host: &Host,
-    call: Call,
-    sender: Option<Sender>,
-    answer: impl FnOnce(
-        Result<Outcome, Error>,
-        Option<&dyn LogListener>,
-    ) -> Result<CallToolResult, ErrorData>,
-    (listener, mut lines): (Option<Arc<dyn LogListener>>, Lines),
-    (peer, cancel): (&Peer<RoleServer>, &CancellationToken),
-) -> Result<CallToolResult, ErrorData> {
-    let host = log::heard(host, listener.clone());
-    let (running, mut entry) = Entry::start(&host, call, server.book(), sender);
-    let outcome = running.outcome();
-    tokio::pin!(outcome);
-    let ended = loop {
-        tokio::select! {
-            biased;
-            ended = &mut outcome => break ended,
-            line = lines.next() => log::tell(server, peer, line).await,
-            () = cancel.cancelled() => return Err(taken_back()),
-        }
-    };
-    entry.end(&ended);
-    let answer = answer(ended, listener.as_deref());
-    while let Some(line) = lines.waiting() {
-        log::tell(server, peer, line).await;
-    }
-    answer
 }
 
 /// Returns true if the request uses the protocol without sessions (MCP 2026-07).

@@ -4,9 +4,9 @@
 
 use rmcp::model::MetaObject;
 
-use crate::config::{Config, McpToolSettings};
-use crate::render::text;
-use crate::tool::Tool;
+use haft_config::{Config, McpToolSettings};
+use haft_render::text;
+use haft_tool::Tool;
 
 /// Puts the whole definition into the model's context from the start.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";

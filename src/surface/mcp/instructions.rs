@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::hints::one_line;
-use crate::config::Config;
-use crate::render::text;
-use crate::tool::{Level, Tool};
+use haft_config::Config;
+use haft_render::text;
+use haft_tool::{Level, Tool};
 
 /// Limit in characters. Claude Code truncated instructions at 2,048 characters for a long time.
 pub(crate) const MAX_CHARS: usize = 2_000;

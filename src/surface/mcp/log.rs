@@ -17,8 +17,8 @@ use super::call::is_new;
 use super::server::Server;
 use super::tool_list::ToolList;
 use crate::host::Host;
-use crate::render::text::clean;
-use crate::tool::{LogLevel, LogLine, LogListener, queue};
+use haft_render::text::clean;
+use haft_tool::{LogLevel, LogLine, LogListener, queue};
 
 /// Limit of the unsent lines of one call. Lines beyond it are dropped; the tools' log file contains
 /// them.
@@ -144,11 +144,6 @@ impl Lines {
             return line;
         }
         std::future::pending().await
-    }
-
-    /// Returns the next line if one is available.
-    pub(super) fn waiting(&mut self) -> Option<LogLine> {
-        self.0.as_mut()?.try_recv()
     }
 }
 

@@ -13,7 +13,6 @@ mod tool_list;
 
 mod elicitation;
 mod execution;
-mod observed_call;
 mod suspended;
 mod tasks;
 

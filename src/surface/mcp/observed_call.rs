@@ -3,10 +3,10 @@
 use serde_json::value::RawValue;
 
 use super::request::Sender;
-use crate::error::Error;
 use crate::host::{Host, RunningCall};
 use crate::surface::http::{CallObserver, ObservedCall};
-use crate::tool::{Call, Outcome};
+use haft_tool::Error;
+use haft_tool::{Call, Outcome};
 
 /// A running call. Without a call log it only holds the permits of its sender.
 pub(super) struct Entry {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::server::Server;
-use crate::tool::json;
+use haft_tool::json;
 
 /// Key of the complete update, for clients that show more than a line.
 const UPDATE: &str = "haft/update";

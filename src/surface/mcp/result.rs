@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::structured;
 use super::tool_list::OfferedTool;
-use crate::config::Structured;
-use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
+use haft_config::Structured;
+use haft_tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
+use haft_tool::{Error, ErrorKind};
 
 /// Details for renderers and logs, not for models.
 const DETAILS: &str = "haft/details";

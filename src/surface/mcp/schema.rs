@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::tool::schema::faults;
+use haft_tool::schema::faults;
 
 /// Depth limit: deeper schemas crash clients that parse them recursively.
 const MAX_DEPTH: usize = 64;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::error::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind};
 
 /// Selection arguments of the user, as typed.
 #[derive(Clone, Debug, Default)]

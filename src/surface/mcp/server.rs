@@ -37,7 +37,7 @@ use super::tasks::Tasks;
 use super::tool_list::ToolList;
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
-use crate::surface::http::{CallObserver, Client};
+use crate::surface::http::Client;
 
 /// Number of tools on one page of a list. Many clients never request the second page.
 const PAGE: usize = 250;
@@ -84,8 +84,6 @@ struct Shared {
     has_waited: AtomicBool,
     suspended: SuspendedCalls,
     tasks: Tasks,
-    /// Log of calls, if another surface keeps one.
-    book: Option<Arc<dyn CallObserver>>,
 }
 
 impl Server {
@@ -94,7 +92,6 @@ impl Server {
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
         closing: CancellationToken,
-        book: Option<Arc<dyn CallObserver>>,
     ) -> Self {
         let shared = Shared {
             host,
@@ -106,7 +103,6 @@ impl Server {
             has_waited: AtomicBool::new(false),
             suspended: SuspendedCalls::new(),
             tasks: Tasks::default(),
-            book,
         };
         Server {
             shared: Arc::new(shared),
@@ -156,11 +152,6 @@ impl Server {
             structured: self.host().config().mcp.structured,
             any_json: is_new,
         }
-    }
-
-    /// Returns the call log, if there is one.
-    pub(super) fn book(&self) -> Option<&dyn CallObserver> {
-        self.shared.book.as_deref()
     }
 
     /// Returns the log settings of the client.

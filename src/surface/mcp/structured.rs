@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::tool::excerpt;
+use haft_tool::excerpt;
 
 /// Minimum length of shortened strings in bytes. The notices in one string take some hundred bytes.
 const MIN_STRING_BYTES: usize = 1_000;

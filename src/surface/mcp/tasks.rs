@@ -23,7 +23,7 @@ use super::execution::{Execution, Step};
 use super::progress;
 use super::request::{Sender, owner};
 use crate::credentials::random_id;
-use crate::tool::Timestamp;
+use haft_tool::Timestamp;
 
 /// Limit of the kept tasks of a client, including finished ones.
 const MAX_TASKS: usize = 256;

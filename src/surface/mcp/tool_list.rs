@@ -12,13 +12,13 @@ use serde_json::value::RawValue;
 use super::instructions::{self, Summary};
 use super::selection::Selection;
 use super::{hints, schema};
-use crate::config::{Config, Structured};
-use crate::error::{Error, ErrorKind};
-use crate::provider_schema::{self, ForMcp, Names, PropertyNames};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
-use crate::tool::schema::{Mismatch, Schema};
-use crate::tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
+use haft_config::{Config, Structured};
+use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
+use haft_tool::schema::{Mismatch, Schema};
+use haft_tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
+use haft_tool::{Error, ErrorKind};
 
 /// Key in `_meta` of the complete schema, for a tool that is listed with a simplified one.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";

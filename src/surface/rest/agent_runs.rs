@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::{ACCEPT, HeaderName, LOCATION};
+use axum::http::header::{HeaderName, LOCATION};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -20,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use super::tools::{bytes, fresh};
-use crate::agent_runs::{Happened, Next, Refused, Session, Sessions, State as How, Wish};
-use crate::error::ErrorKind;
+use crate::agent_runs::{Happened, Refused, Session, Sessions, State as How, Wish};
+use crate::event_log::Next;
 use crate::surface::http::{Client, JsonText, PathText, ProblemResponse, Standing, held, sse};
 use crate::surface::wire;
-use crate::tool::{Timestamp, Tool};
+use haft_tool::ErrorKind;
+use haft_tool::{Timestamp, Tool};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -145,7 +146,7 @@ pub(super) async fn start(
     };
     let session = desk.sessions.start(wish).await.map_err(refused)?;
     let place = HeaderValue::from_str(&format!("/api/sessions/{}", session.id));
-    let mut response = if wants_events(&headers) {
+    let mut response = if sse::is_preferred(&headers) {
         told(&desk, &client, session, 0)?
     } else {
         fresh(bytes(&SessionView::from(&*session))?)
@@ -267,13 +268,13 @@ fn frames(session: Arc<Session>, from: u64) -> impl Stream<Item = Bytes> + Send 
     let hello = stream::iter((from == 0).then(|| sse::frame("session", None, &hello)));
     let rest = stream::unfold((session, from), |(session, at)| async move {
         match session.log.next(at).await {
-            Next::Event(number, event) => {
+            Next::Event(event) => {
                 let frame = sse::frame(
                     event.kind.as_str(),
-                    Some(&number.to_string()),
+                    Some(&at.to_string()),
                     &event.data.to_string(),
                 );
-                Some((frame, (session, number + 1)))
+                Some((frame, (session, at + 1)))
             }
             Next::Gap(first) => {
                 let lost = first - at;
@@ -285,12 +286,6 @@ fn frames(session: Arc<Session>, from: u64) -> impl Stream<Item = Bytes> + Send 
         }
     });
     hello.chain(rest)
-}
-
-fn wants_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter();
-    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.contains(sse::MEDIA_TYPE))
 }
 
 fn refused(why: Refused) -> ProblemResponse {

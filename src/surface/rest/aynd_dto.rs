@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::registry::Catalog;
 use crate::surface::http::Client;
 use crate::surface::wire;
-use crate::tool::{Severity, Tool};
+use haft_tool::{Severity, Tool};
 
 /// Provider of the built-in tools.
 const BUILT_IN: &str = "builtin";

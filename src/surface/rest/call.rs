@@ -1,7 +1,7 @@
 //! `POST /api/tools/{name}/call`: runs one call and returns its result, or a stream of its events.
 //!
-//! A separate task drives each call to its end and logs the result, even if the client has
-//! disconnected. The disconnection cancels the call.
+//! A separate task drives each call to its end, even if the client has disconnected. The
+//! disconnection cancels the call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::{StreamExt, stream};
@@ -21,16 +20,16 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
-use super::call_log::Running;
 use super::state::Shared;
 use super::tools::fresh;
-use crate::error::{Error, ErrorKind};
-use crate::host::RunningCall;
+use crate::credentials::random_id;
+use crate::host::{CallRecord, RunningCall};
 use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
-use crate::tool::{Call, Event};
+use haft_tool::{Call, Event};
+use haft_tool::{Error, ErrorKind};
 
 /// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
 const UPDATE_QUEUE_CAPACITY: usize = 16;
@@ -99,26 +98,24 @@ pub(super) async fn call(
     let timeout = request
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
-    let mut started = None;
     let host = client.host(&shared.host);
     let host = host.called_by(|caller| peer.describe(caller));
-    let running = shared
-        .call_log
-        .enter(&client, request.call_id, &name, |id| {
-            let call = Call {
-                id: id.to_owned(),
-                tool: name.clone(),
-                arguments,
-            };
-            started.insert(host.call(call, timeout)).cancel_token()
-        })?;
-    let Some(call) = started else {
-        return Err(ProblemResponse::internal("the call was not started"));
+    let call = Call {
+        id: match request.call_id {
+            Some(id) => id,
+            None => format!("call-{}", random_id()),
+        },
+        tool: name,
+        arguments,
     };
-    let is_gone = call.cancel_token().drop_guard();
+    let call = host.call_with_free_id(call, timeout).map_err(|taken| {
+        ProblemResponse::new(StatusCode::CONFLICT, taken.message())
+            .hint("choose another callId, or leave it out")
+    })?;
+    let is_gone = call.cancellation().token().clone().drop_guard();
     let held = (permit, memory);
-    if !wants_events(&headers) {
-        let driven = tokio::spawn(drive(call, running, shared, None, held));
+    if !sse::is_preferred(&headers) {
+        let driven = tokio::spawn(drive(call, None, held));
         let ended = driven.await;
         is_gone.disarm();
         match ended {
@@ -130,7 +127,7 @@ pub(super) async fn call(
         }
     } else {
         let (frames, waiting) = mpsc::channel(UPDATE_QUEUE_CAPACITY);
-        let driven = tokio::spawn(drive(call, running, shared, Some(frames), held));
+        let driven = tokio::spawn(drive(call, Some(frames), held));
         stream_of(waiting, driven, is_gone).await
     }
 }
@@ -172,37 +169,37 @@ async fn stream_of(
     Ok(sse::response(stream::iter([first]).chain(rest)))
 }
 
-/// Drives a call to its end and logs it.
+/// Drives a call to its end, and returns its result as the log of the host has it.
 async fn drive(
     mut call: RunningCall,
-    running: Arc<Running>,
-    shared: Arc<Shared>,
     frames: Option<Frames>,
     _held: (Permit, BodyMemory),
 ) -> Result<Bytes, ProblemResponse> {
+    let record = Arc::clone(call.record());
     let mut held = None;
     let mut is_started = false;
-    while let Some(event) = call.next_event().await {
-        match event {
+    let answer = loop {
+        match call.next_event().await {
             Event::Started => {
                 is_started = true;
                 if let Some(frames) = &frames {
                     // The queue is empty, so the first event fits.
-                    let _ = frames.try_send(step("started", &running, None));
+                    let _ = frames.try_send(step("started", &record, None));
                 }
             }
             Event::Update(partial) => {
-                running.update(&partial);
                 if let Some(frames) = &frames {
-                    let frame = step("update", &running, Some(&partial));
+                    let frame = step("update", &record, Some(&partial));
                     held = frames.try_send(frame).err().map(|full| full.into_inner());
                 }
             }
-            Event::Finished | Event::Rejected { .. } => break,
+            Event::Finished(Err(error)) => break Err(error.into()),
+            Event::Finished(Ok(_)) => {
+                let json = record.end().and_then(|end| end.json.clone());
+                break json.ok_or_else(|| ProblemResponse::internal("the result is not kept"));
+            }
         }
-    }
-    let ended = call.outcome().await;
-    let answer = shared.call_log.end(&running, &ended);
+    };
     if let Some(frames) = frames.filter(|_| is_started) {
         if let Some(held) = held {
             let _ = frames.send(held).await;
@@ -217,10 +214,10 @@ async fn drive(
     answer
 }
 
-fn step(event: &str, running: &Running, partial_result: Option<&RawValue>) -> Bytes {
+fn step(event: &str, call: &CallRecord, partial_result: Option<&RawValue>) -> Bytes {
     let step = Step {
-        call_id: &running.record.id,
-        tool: &running.record.tool,
+        call_id: &call.id,
+        tool: &call.tool,
         partial_result,
     };
     // Strings and JSON can always be serialized.
@@ -287,26 +284,4 @@ fn is_object(arguments: &RawValue) -> bool {
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:-_".contains(&byte);
     !id.is_empty() && id.len() <= MAX_ID_LEN && !id.starts_with('.') && id.bytes().all(fits)
-}
-
-/// Returns true if the client prefers a stream of events to one response: the media type with the
-/// higher `q` wins, the first one if equal.
-fn wants_events(headers: &HeaderMap) -> bool {
-    let (mut best, mut is_events) = (0.0_f32, false);
-    for accepted in headers.get_all(ACCEPT) {
-        for range in accepted.to_str().unwrap_or_default().split(',') {
-            let mut parts = range.split(';').map(str::trim);
-            let is_this = match parts.next().unwrap_or_default() {
-                sse::MEDIA_TYPE => true,
-                "application/json" | "application/*" | "*/*" => false,
-                _ => continue,
-            };
-            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
-            let weight = weight.unwrap_or(1.0);
-            if weight > best {
-                (best, is_events) = (weight, is_this);
-            }
-        }
-    }
-    is_events
 }

@@ -1,6 +1,8 @@
-//! Data of a call in responses, while it runs and for some time afterwards.
+//! Data of a call in responses and events, while it runs and for some time afterwards.
 
-use std::time::{Instant, SystemTime};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use serde::Serialize;
@@ -9,39 +11,22 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
+use super::event_ring::Feeds;
 use crate::audit::{CallOutcome, RecordedCall};
-use crate::surface::http::{ProblemDetails, ProblemResponse};
+use crate::host::{CallEnd, CallListener, CallRecord};
+use crate::surface::http::ProblemDetails;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Outcome, Stopped, Timestamp};
+use haft_tool::Error;
+use haft_tool::{Outcome, Stopped, Timestamp};
 
 /// The response to a call: the outcome of the tool.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CallResult<'a> {
-    pub(super) call_id: &'a str,
-    pub(super) tool: &'a str,
+struct CallResult<'a> {
+    call_id: &'a str,
+    tool: &'a str,
     #[serde(flatten)]
-    pub(super) outcome: OutcomeView<'a>,
-}
-
-/// End of a call.
-#[derive(Clone)]
-pub(super) enum Ended {
-    /// The tool was run: the complete response as JSON.
-    Finished(Bytes),
-    /// It could not be run, or was refused: the problem details as JSON.
-    Failed(Bytes),
-}
-
-/// A known call.
-pub(super) struct Record {
-    /// The client that made it.
-    pub(super) owner: String,
-    pub(super) id: String,
-    pub(super) tool: String,
-    pub(super) started: Instant,
-    /// Start time in ISO 8601 format.
-    pub(super) started_at: String,
+    outcome: OutcomeView<'a>,
 }
 
 /// A call.
@@ -54,23 +39,27 @@ pub(super) struct CallView<'a> {
     /// The tool's name.
     tool: &'a str,
     state: CallState,
+    /// The id of the call that this one is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    parent_id: Option<&'a str>,
     /// When it was started, UTC.
-    #[schema(format = DateTime)]
-    started_at: &'a str,
+    #[schema(value_type = String, format = DateTime)]
+    started_at: Cow<'a, str>,
     /// So far, or in all.
     duration_ms: f64,
     /// True if the call failed, by the tool's own word or in haft.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(super) is_error: Option<bool>,
+    is_error: Option<bool>,
     /// Why a call that ended was stopped, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = stopped)]
-    pub(super) stopped: Option<Stopped>,
+    stopped: Option<Stopped>,
     /// The newest update of a call that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    partial_result: Option<&'a RawValue>,
+    partial_result: Option<Box<RawValue>>,
     /// Result of a finished call. Results that are too long are not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CallAnswer>)]
@@ -119,52 +108,6 @@ pub(super) struct CallAnswer {
     stopped: Option<()>,
 }
 
-impl Record {
-    pub(super) fn new(owner: String, id: String, tool: String) -> Record {
-        Record {
-            owner,
-            id,
-            tool,
-            started: Instant::now(),
-            started_at: Timestamp::of(SystemTime::now()).precise(),
-        }
-    }
-
-    /// Serializes the response for this outcome.
-    pub(super) fn answer(&self, outcome: &Outcome) -> Result<Bytes, ProblemResponse> {
-        super::tools::bytes(&CallResult {
-            call_id: &self.id,
-            tool: &self.tool,
-            outcome: outcome.into(),
-        })
-    }
-
-    /// Returns the data for responses. The caller provides `duration_ms`.
-    pub(super) fn view<'a>(
-        &'a self,
-        duration_ms: f64,
-        partial_result: Option<&'a RawValue>,
-    ) -> CallView<'a> {
-        CallView {
-            call_id: &self.id,
-            tool: &self.tool,
-            state: CallState::Running,
-            started_at: &self.started_at,
-            duration_ms,
-            is_error: None,
-            stopped: None,
-            partial_result,
-            result: None,
-            error: None,
-        }
-    }
-
-    /// Returns the milliseconds since the start.
-    pub(super) fn millis(&self) -> f64 {
-        self.started.elapsed().as_micros() as f64 / 1000.0
-    }
-}
-
 impl<'a> CallView<'a> {
     /// Returns the data of a call that is only in the audit log.
     pub(super) fn recorded(call: &'a RecordedCall) -> CallView<'a> {
@@ -178,7 +121,8 @@ impl<'a> CallView<'a> {
             } else {
                 CallState::Failed
             },
-            started_at: &call.started,
+            parent_id: None,
+            started_at: call.started.as_str().into(),
             duration_ms: call.ms.unwrap_or_default(),
             is_error: Some(call.outcome != Some(CallOutcome::Ok)),
             stopped: call.reason.as_deref().and_then(Stopped::from_name),
@@ -188,31 +132,100 @@ impl<'a> CallView<'a> {
         }
     }
 
-    /// Returns the data of an ended call. `None`: its result is not kept.
-    pub(super) fn ended(self, state: CallState, text: Option<&'a RawValue>) -> CallView<'a> {
-        let is_finished = state == CallState::Finished;
+    /// Returns the data of a call in the log of the host, with its update or its result if
+    /// `is_whole`.
+    pub(super) fn logged(call: &'a CallRecord, is_whole: bool) -> CallView<'a> {
+        let end = call.end();
+        let json = end.and_then(|end| end.json.as_ref()).filter(|_| is_whole);
+        // haft wrote this JSON itself, so it is valid.
+        let json = json.and_then(|json| serde_json::from_slice(json).ok());
+        let was_run = end.is_some_and(|end| end.was_run);
         CallView {
-            state,
-            result: text.filter(|_| is_finished),
-            error: text.filter(|_| !is_finished),
-            ..self
+            call_id: &call.id,
+            tool: &call.tool,
+            state: end.map_or(CallState::Running, CallState::of),
+            parent_id: call.parent(),
+            started_at: Timestamp::of(call.started_at).precise().into(),
+            duration_ms: millis(end.map_or_else(|| call.started.elapsed(), |end| end.duration)),
+            is_error: end.map(|end| end.is_error),
+            stopped: end.and_then(|end| end.stopped),
+            partial_result: if is_whole { call.update() } else { None },
+            result: json.filter(|_| was_run),
+            error: json.filter(|_| !was_run),
         }
     }
 }
 
-impl Ended {
-    pub(super) fn state(&self) -> CallState {
-        match self {
-            Ended::Finished(_) => CallState::Finished,
-            Ended::Failed(_) => CallState::Failed,
+impl CallState {
+    fn of(end: &CallEnd) -> CallState {
+        if end.was_run {
+            CallState::Finished
+        } else {
+            CallState::Failed
         }
+    }
+}
+
+/// Publishes the starts and ends of the calls of all surfaces, and writes the results that the log
+/// keeps.
+pub(super) struct Publisher(pub(super) Arc<Feeds>);
+
+/// Data of the events about calls.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallNews<'a> {
+    call_id: &'a str,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<CallState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
+    started_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<f64>,
+}
+
+impl Publisher {
+    fn publish(&self, event: &str, call: &CallRecord, end: Option<&CallEnd>) {
+        let news = CallNews {
+            call_id: &call.id,
+            tool: &call.tool,
+            state: end.map(CallState::of),
+            is_error: end.map(|end| end.is_error),
+            stopped: end.and_then(|end| end.stopped),
+            started_at: Timestamp::of(call.started_at).precise(),
+            duration_ms: end.map(|end| millis(end.duration)),
+        };
+        self.0.publish_for(call.owner(), event, &news);
+    }
+}
+
+impl CallListener for Publisher {
+    fn started(&self, call: &CallRecord) {
+        self.publish("call.started", call, None);
     }
 
-    pub(super) fn json(&self) -> &Bytes {
-        match self {
-            Ended::Finished(json) | Ended::Failed(json) => json,
-        }
+    fn result(&self, call: &CallRecord, result: &Result<Outcome, Error>) -> Bytes {
+        let written = match result {
+            Ok(outcome) => super::tools::bytes(&CallResult {
+                call_id: &call.id,
+                tool: &call.tool,
+                outcome: outcome.into(),
+            }),
+            Err(error) => Err(error.into()),
+        };
+        written.unwrap_or_else(|problem_response| problem_response.json().into())
     }
+
+    fn ended(&self, call: &CallRecord, end: &CallEnd) {
+        self.publish("call.ended", call, Some(end));
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1000.0
 }
 
 fn content() -> Schema {

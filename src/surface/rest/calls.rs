@@ -1,5 +1,6 @@
 //! `/api/calls`: running and ended calls.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::call_dto::CallView;
+use super::history::MAX_CALLS;
 use super::state::Shared;
 use super::tools::{bytes, fresh};
 use crate::surface::http::{Client, PathText, ProblemResponse};
@@ -42,10 +44,18 @@ pub(super) async fn list(
     Extension(client): Extension<Arc<Client>>,
 ) -> Result<Response, ProblemResponse> {
     let history = shared.history_for(&client).await;
-    let body = shared
-        .call_log
-        .show_all(&client, &history, |calls| bytes(&CallList { calls }));
-    Ok(fresh(body?))
+    let logged = shared.host.call_log().all(|owner| client.may_see(owner));
+    let known: HashSet<&str> = logged.iter().map(|call| call.id.as_str()).collect();
+    let ended = logged.iter().filter(|call| call.end().is_some()).count();
+    // The calls that are only in the audit log.
+    let others = history.iter();
+    let others = others.filter(|one| !one.is_ours || !known.contains(one.call.call.as_str()));
+    let others = others.take(MAX_CALLS.saturating_sub(ended));
+    let views = logged.iter().map(|call| CallView::logged(call, false));
+    let views = views.chain(others.map(|one| CallView::recorded(&one.call)));
+    Ok(fresh(bytes(&CallList {
+        calls: &views.collect::<Vec<_>>(),
+    })?))
 }
 
 /// One call, with what it came to.
@@ -59,8 +69,8 @@ pub(super) async fn one(
     Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, ProblemResponse> {
-    if let Some(body) = shared.call_log.show(&client, &id, |call| bytes(call)) {
-        return Ok(fresh(body?));
+    if let Some(call) = shared.logged(&client, &id) {
+        return Ok(fresh(bytes(&CallView::logged(&call, true))?));
     }
     let history = shared.history_for(&client).await;
     match history.iter().find(|one| one.call.call == id) {
@@ -83,8 +93,15 @@ pub(super) async fn cancel(
     Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, ProblemResponse> {
-    let cancelled = match shared.call_log.cancel(&client, &id) {
-        Some(cancelled) => cancelled,
+    let cancelled = match shared.logged(&client, &id) {
+        Some(call) if call.end().is_none() => {
+            call.cancellation().cancel();
+            true
+        }
+        Some(call) => {
+            shared.host.call_log().forget(&call);
+            false
+        }
         None => {
             let history = shared.history_for(&client).await;
             if history.iter().all(|one| one.call.call != id) {

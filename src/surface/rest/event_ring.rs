@@ -1,19 +1,18 @@
 //! Recent events as frames, for the listeners at `/api/events`.
 //!
-//! Each client has a ring of events, and each listener a position in it. A slow listener costs
-//! nothing: it misses the events that left the ring, and is notified of that. Event ids begin with
-//! an id of this process, so that ids of an earlier process are recognized as outdated.
+//! Each client has a log of events, and each listener a position in it. Event ids begin with an id
+//! of this process, so that ids of an earlier process are recognized as outdated.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::Bytes;
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::watch;
 
+use crate::event_log::{EventLog, Next};
 use crate::surface::http::{Client, sse};
 
 /// Limit of the events in a ring.
@@ -91,26 +90,8 @@ impl Feeds {
 /// The events that one client may see.
 pub(super) struct Feed {
     /// Id of this process in the event ids.
-    life: String,
-    ring: Mutex<Ring>,
-    /// Number of the next event.
-    next: watch::Sender<u64>,
-}
-
-#[derive(Default)]
-struct Ring {
-    /// Number of the first frame.
-    first: u64,
-    frames: VecDeque<Bytes>,
-    bytes: usize,
-}
-
-/// Position of a listener.
-struct Place {
-    feed: Arc<Feed>,
-    at: u64,
-    news: watch::Receiver<u64>,
-    greeting: Option<Bytes>,
+    process: String,
+    frames: EventLog<Bytes>,
 }
 
 impl Default for Feed {
@@ -119,9 +100,8 @@ impl Default for Feed {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         Feed {
-            life: format!("{:x}", since.as_micros()),
-            ring: Mutex::default(),
-            next: watch::Sender::new(0),
+            process: format!("{:x}", since.as_micros()),
+            frames: EventLog::new(MAX_EVENTS, MAX_BYTES),
         }
     }
 }
@@ -129,25 +109,14 @@ impl Default for Feed {
 impl Feed {
     /// Publishes an event to the listeners.
     fn publish(&self, event: &str, data: &impl Serialize) {
-        let data = match serde_json::to_string(data) {
-            Ok(data) => data,
-            Err(error) => {
-                tracing::error!(%error, "an event cannot be written as JSON");
-                return;
-            }
-        };
-        let mut ring = self.ring();
-        let number = ring.first + ring.frames.len() as u64;
-        let frame = sse::frame(event, Some(&self.id(number)), &data);
-        ring.bytes += frame.len();
-        ring.frames.push_back(frame);
-        while ring.frames.len() > MAX_EVENTS || (ring.bytes > MAX_BYTES && ring.frames.len() > 1) {
-            let gone = ring.frames.pop_front().map_or(0, |frame| frame.len());
-            ring.bytes -= gone;
-            ring.first += 1;
+        match serde_json::to_string(data) {
+            Ok(data) => self.frames.add(|number| {
+                let frame = sse::frame(event, Some(&self.id(number)), &data);
+                let size = frame.len();
+                (frame, size)
+            }),
+            Err(error) => tracing::error!(%error, "an event cannot be written as JSON"),
         }
-        drop(ring);
-        self.next.send_replace(number + 1);
     }
 
     /// Returns the events from now on. Continues after `last_id` if this id is known and no later
@@ -156,60 +125,36 @@ impl Feed {
         self: &Arc<Self>,
         last_id: Option<&str>,
     ) -> impl Stream<Item = Bytes> + Send + 'static {
-        let news = self.next.subscribe();
-        let ring = self.ring();
-        let end = ring.first + ring.frames.len() as u64;
+        let readable = self.frames.readable();
         let resumed = last_id.and_then(|id| self.number(id)).map(|last| last + 1);
-        let resumed = resumed.filter(|at| (ring.first..=end).contains(at));
-        drop(ring);
-        let at = resumed.unwrap_or(end);
+        let resumed = resumed.filter(|at| readable.contains(at));
+        let at = resumed.unwrap_or(*readable.end());
         // The first frame has an id, so that a listener that receives no further event can still
         // resume here.
         let id = at.checked_sub(1).map(|last| self.id(last));
         let data = json!({ "resumed": resumed.is_some() }).to_string();
-        let place = Place {
-            feed: Arc::clone(self),
-            at,
-            news,
-            greeting: Some(sse::frame("ready", id.as_deref(), &data)),
-        };
-        stream::unfold(place, |mut place| async {
-            let frame = place.next().await?;
-            Some((frame, place))
-        })
+        let ready = sse::frame("ready", id.as_deref(), &data);
+        let rest = stream::unfold((Arc::clone(self), at), |(feed, at)| async move {
+            let (frame, next) = match feed.frames.next(at).await {
+                Next::Event(frame) => (frame, at + 1),
+                Next::Gap(first) => {
+                    let data = json!({ "missed": first - at }).to_string();
+                    (sse::frame("missed", None, &data), first)
+                }
+                Next::End => return None,
+            };
+            Some((frame, (feed, next)))
+        });
+        stream::iter([ready]).chain(rest)
     }
 
     fn id(&self, number: u64) -> String {
-        format!("{}-{number}", self.life)
+        format!("{}-{number}", self.process)
     }
 
     fn number(&self, id: &str) -> Option<u64> {
-        let (life, number) = id.trim().rsplit_once('-')?;
+        let (process, number) = id.trim().rsplit_once('-')?;
         let number: u64 = number.parse().ok()?;
-        (life == self.life && number < u64::MAX).then_some(number)
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn ring(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Place {
-    async fn next(&mut self) -> Option<Bytes> {
-        if let Some(greeting) = self.greeting.take() {
-            return Some(greeting);
-        }
-        let at = self.at;
-        self.news.wait_for(|next| *next > at).await.ok()?;
-        let ring = self.feed.ring();
-        if at < ring.first {
-            self.at = ring.first;
-            let data = json!({ "missed": ring.first - at }).to_string();
-            return Some(sse::frame("missed", None, &data));
-        }
-        let place = usize::try_from(at - ring.first).ok()?;
-        self.at += 1;
-        ring.frames.get(place).cloned()
+        (process == self.process && number < u64::MAX).then_some(number)
     }
 }

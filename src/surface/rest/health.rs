@@ -11,7 +11,7 @@ use super::state::Shared;
 use super::tools::{bytes, fresh};
 use crate::host::Host;
 use crate::surface::http::ProblemResponse;
-use crate::tool::ScanState;
+use haft_tool::ScanState;
 
 /// Health of the server.
 #[derive(Serialize, ToSchema)]

@@ -9,7 +9,7 @@ use crate::audit::{self, Event, Line, Reader, RecordedCall, Tail};
 use crate::host::Host;
 
 /// Limit of the remembered calls.
-const MAX_CALLS: usize = 1000;
+pub(super) const MAX_CALLS: usize = 1000;
 
 /// Surfaces whose calls `/api/calls` lists.
 const SURFACES: [&str; 3] = ["http", "rest", "mcp-http"];
@@ -18,7 +18,7 @@ const SURFACES: [&str; 3] = ["http", "rest", "mcp-http"];
 pub(super) struct Recorded {
     /// The entry of the log.
     pub(super) call: RecordedCall,
-    /// True if it was made in this process, so the ledger may have more data.
+    /// True if it was made in this process, so the log of the host may have more data.
     pub(super) is_ours: bool,
 }
 

@@ -12,8 +12,6 @@ mod tools;
 
 mod call;
 mod call_dto;
-mod call_log;
-mod call_observer;
 mod calls;
 
 mod event_ring;
@@ -32,19 +30,16 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
-use crate::surface::http::CallObserver;
 pub(crate) use agent_runs::sessions_router;
-use call_observer::Book;
 use state::Shared;
 
-/// Returns the routes of `/api`, and the log for calls of other surfaces. Streams end when `stop`
-/// fires. Needs a runtime.
-pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallObserver>) {
+/// Returns the routes of `/api`. Streams end when `stop` fires. From now on the host keeps the ended
+/// calls of all surfaces for `/api/calls`. Needs a runtime.
+pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
     let host = host.called_by(|caller| caller.surface = "rest".to_owned());
     let shared = Arc::new(Shared::new(host, stop.clone()));
     tokio::spawn(Arc::clone(&shared).tell_changes());
-    let book = Arc::new(Book(Arc::clone(&shared.call_log)));
-    let router = Router::new()
+    Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))
         // A tool may be named `reload`: GET looks it up like any other tool.
@@ -59,6 +54,5 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn 
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
         .route("/api/events", get(events::events))
         .route("/api/openapi.json", get(openapi::openapi))
-        .with_state(shared);
-    (router, book)
+        .with_state(shared)
 }

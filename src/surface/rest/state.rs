@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::call_log::CallLog;
+use super::call_dto::Publisher;
 use super::event_ring::Feeds;
 use super::history::{History, Recorded};
 use super::tools::Listing;
-use crate::host::Host;
+use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
 use crate::surface::wire::ProblemView;
-use crate::tool::CatalogChange;
+use haft_tool::CatalogChange;
 
 /// State that the routes share.
 pub(super) struct Shared {
@@ -25,8 +25,6 @@ pub(super) struct Shared {
     pub(super) listing: Listing,
     /// The event feeds.
     pub(super) feeds: Arc<Feeds>,
-    /// The call log.
-    pub(super) call_log: Arc<CallLog>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -88,15 +86,22 @@ struct Problems<'a> {
 impl Shared {
     pub(super) fn new(host: Host, stop: CancellationToken) -> Shared {
         let feeds = Arc::<Feeds>::default();
+        let publisher = Publisher(Arc::clone(&feeds));
+        host.call_log().listen(publisher);
         Shared {
             history: Arc::new(History::of(&host)),
             host,
             stop,
             listing: Listing::default(),
-            call_log: Arc::new(CallLog::new(Arc::clone(&feeds))),
             feeds,
             told: Mutex::default(),
         }
+    }
+
+    /// Returns the call with this id in the log of the host, if the client may see it.
+    pub(super) fn logged(&self, client: &Client, id: &str) -> Option<Arc<CallRecord>> {
+        let log = self.host.call_log();
+        log.find(id, client.id(), |owner| client.may_see(owner))
     }
 
     /// Returns the calls of the audit log that the client may see: for a token those that were made

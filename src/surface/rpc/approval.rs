@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::outgoing::Questions;
-use crate::tool::{ApprovalRequest, Approver, Decision, Tier};
+use haft_tool::{ApprovalRequest, Approver, Decision, Tier};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::rpc_error::RpcError;
-use crate::config::{Config, Flags};
 use crate::surface::wire;
-use crate::tool::ApprovalMode;
+use haft_config::{Config, Flags};
+use haft_tool::ApprovalMode;
 
 /// Protocol version. It is increased by changes that could break a client.
 const PROTOCOL: u32 = 1;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::host::Loaded;
 use crate::registry::Entry;
 use crate::surface::wire;
-use crate::tool::{Level, Problem, Source, Tier};
+use haft_tool::{Level, Problem, Source, Tier};
 
 /// Result of `tools/load`: `{tools, errors}`.
 #[derive(Serialize)]

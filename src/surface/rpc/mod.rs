@@ -25,11 +25,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::config::Flags;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
+use haft_config::Flags;
 use message::{Item, Message, Response};
 use rpc_error::RpcError;
 use service::{Service, Work};
@@ -179,7 +179,9 @@ async fn answered(tasks: &mut JoinSet<()>) {
 
 /// Cancels the calls, waits for pending responses, stops the host, and answers `shutdown`.
 async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
-    service.cancel_all();
+    if let Some(host) = service.host_if_any() {
+        host.abort_all();
+    }
     let _ = timeout(ANSWERING, answered(&mut tasks)).await;
     if let Some(host) = service.host_if_any() {
         let ending = host.shutdown_within(Duration::ZERO, FAREWELL);

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::payload::{self, Answer};
 use crate::host::Host;
 use crate::surface::wire::ProblemView;
-use crate::tool::{Call, Colors, ImageProtocol, RenderOptions, Screen};
+use haft_tool::{Call, Colors, ImageProtocol, RenderOptions, Screen};
 
 /// The parameters of `tools/render`.
 #[derive(Deserialize)]

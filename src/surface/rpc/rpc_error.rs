@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::Stopped;
+use haft_tool::Stopped;
+use haft_tool::{Error, ErrorKind};
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;

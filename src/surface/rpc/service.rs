@@ -1,7 +1,7 @@
 //! The methods of the protocol: parse parameters, call the host, build the response.
 //!
 //! Steps that depend on the order of the messages run in [`Service::begin`], before the next line
-//! is read. Examples are creating the host, registering a call and finding the call to cancel. The
+//! is read. Examples are creating the host, logging a call and finding the call to cancel. The
 //! other work runs later.
 
 use std::any::Any;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::calls::Calls;
+use super::calls;
 use super::initialize::{Initialize, Initialized};
 use super::load_response::LoadedView;
 use super::message::{Id, Reply, Request};
@@ -26,12 +26,12 @@ use super::render::{self, RenderParams};
 use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
-use crate::config::{Config, Flags};
-use crate::error::ErrorKind;
 use crate::host::Host;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing};
-use crate::tool::{Call, ScanState, suggest};
+use haft_config::{Config, Flags};
+use haft_tool::ErrorKind;
+use haft_tool::{Call, ScanState, suggest};
 
 const METHODS: [&str; 12] = [
     "initialize",
@@ -63,7 +63,6 @@ pub(super) enum Work {
 pub(super) struct Service {
     flags: Flags,
     host: Option<Host>,
-    calls: Calls,
     questions: Arc<Questions>,
     ui: Arc<PeerUi>,
     writer: Writer,
@@ -118,7 +117,6 @@ impl Service {
         Service {
             flags,
             host: None,
-            calls: Calls::default(),
             ui: Arc::new(PeerUi::new(questions.clone())),
             questions,
             writer,
@@ -142,10 +140,10 @@ impl Service {
             "tools/load" => self.load(params),
             "tools/validate" => self.validate(params),
             "tools/call" => self.call(id.as_deref(), params),
-            "tools/cancel" => self
-                .calls
-                .cancel(params)
-                .map(|answer| Work::Done(Ok(answer))),
+            "tools/cancel" => {
+                let cancelled = calls::cancel(self.host.as_ref(), params);
+                cancelled.map(|answer| Work::Done(Ok(answer)))
+            }
             "tools/render" => self.render(params),
             "session/event" => self.session_event(params),
             "ui/editorText" => {
@@ -180,11 +178,6 @@ impl Service {
     /// Returns the id of the `shutdown` request, which is answered at the end.
     pub(super) fn shutdown_id(&mut self) -> Option<Id> {
         self.shutdown.take()
-    }
-
-    /// Cancels every running call.
-    pub(super) fn cancel_all(&self) {
-        self.calls.cancel_all();
     }
 
     /// Returns the host, if one was created.
@@ -293,7 +286,7 @@ impl Service {
     fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked = read("tools/call", params)?;
         let host = self.host()?;
-        let running = self.calls.start(host, asked, id, self.writer.clone())?;
+        let running = calls::start(&host, asked, id, self.writer.clone())?;
         later(running)
     }
 

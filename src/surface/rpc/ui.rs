@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::outgoing::Questions;
 use super::payload::{self, Answer as Result, read};
-use crate::tool::{
+use haft_tool::{
     Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,
 };

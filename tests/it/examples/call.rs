@@ -17,16 +17,18 @@ pub async fn run(builder: HostBuilder) -> Result<(), haft::Error> {
     );
     let host = builder.tool(count.approval(Tier::Read)).build()?;
 
-    // Events as they happen; the outcome at the end.
+    // Events as they happen; the last one has the outcome.
     let mut running = host.call(Call::new("count", json!({})), Some(Duration::from_secs(60)));
-    let cancel = running.cancel_token();
-    while let Some(event) = running.next_event().await {
-        if let Event::Update(partial) = event {
-            assert!(partial.get().contains("one"));
-            cancel.cancel();
+    let outcome = loop {
+        match running.next_event().await {
+            Event::Started => {}
+            Event::Update(partial) => {
+                assert!(partial.get().contains("one"));
+                running.cancellation().cancel();
+            }
+            Event::Finished(outcome) => break outcome?,
         }
-    }
-    let outcome = running.outcome().await?;
+    };
     assert_eq!(outcome.text(), "enough");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
     host.shutdown().await;

@@ -7,7 +7,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::tool::json;
+use haft_tool::json;
 
 /// Readers stop at 128 levels; the envelope is one of them.
 const MAX_DEPTH: usize = 120;

@@ -18,10 +18,10 @@ use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
 use super::{LoadContext, Loaded, rights, spawn_error};
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
-use crate::tool::{Level, Problem, Tier, Tool};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{Finished, Keep, Leftovers, Spawn, SpawnError};
+use haft_tool::{Level, Problem, Tier, Tool};
 use runner::IkigaiRunner;
 use schema::Described;
 

@@ -7,15 +7,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::envelope::{self, Code};
-use crate::config::{Config, format_duration};
-use crate::discover::Candidate;
-use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
-use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use crate::tool::{
+use haft_config::{Config, format_duration};
+use haft_discover::Candidate;
+use haft_process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
+use haft_tool::{
     ApprovalRequirement, Block, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier,
 };
+use haft_tool::{Error, ErrorKind};
 
 /// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;

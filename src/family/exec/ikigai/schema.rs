@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::parameters;
-use crate::process::{End, Finished};
+use haft_process::{End, Finished};
 
 /// The longest name that providers allow.
 const MAX_NAME_LEN: usize = 64;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::config::format_duration;
 use crate::family::exec::spawn_error;
-use crate::process::{End, Finished};
+use haft_config::format_duration;
+use haft_process::{End, Finished};
 
 /// Prefix of every reason that concerns the program and not what it printed.
 pub(super) const FAILED: &str = "failed to run description command";

@@ -15,11 +15,11 @@ use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
 use super::{LoadContext, Loaded, rights, spawn_error};
-use crate::config::{Config, CustomTools};
-use crate::discover::Candidate;
-use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
-use crate::tool::{Problem, Tool};
 use description::Description;
+use haft_config::{Config, CustomTools};
+use haft_discover::Candidate;
+use haft_process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
+use haft_tool::{Problem, Tool};
 use runner::KodeletRunner;
 use schema::Schema;
 

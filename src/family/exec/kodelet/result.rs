@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::config::format_duration;
-use crate::process::{Captured, End, Finished};
-use crate::tool::{Block, Outcome, Stopped, Timestamp};
+use haft_config::format_duration;
+use haft_process::{Captured, End, Finished};
+use haft_tool::{Block, Outcome, Stopped, Timestamp};
 
 /// Output of a tool, or the reason why it failed.
 pub(super) type Said = Result<String, String>;

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use super::PREFIX;
 use super::result::{self, Bounds};
 use super::schema::Schema;
-use crate::config::Config;
-use crate::discover::Candidate;
-use crate::error::{Error, ErrorKind};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, spawn_error};
-use crate::process::{End, Keep, Spawn, Stdin};
-use crate::tool::{ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{End, Keep, Spawn, Stdin};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Rejection, Runner, Stopped, Tier};
+use haft_tool::{Error, ErrorKind};
 
 /// Starts a fresh process for every call.
 pub(super) struct KodeletRunner {

@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use crate::family::exec::arguments;
-use crate::tool::Call;
-use crate::tool::schema::{self, Mismatch};
+use haft_tool::Call;
+use haft_tool::schema::{self, Mismatch};
 
 /// A tool's schema, ready to check.
 pub(super) struct Schema(schema::Schema);

@@ -15,7 +15,7 @@ use self::url::UrlTemplate;
 use super::args::Args;
 use super::json::{Fault, Fields, Json};
 use super::{limits, text};
-use crate::tool::{PermissionKind, PermissionProfile};
+use haft_tool::{PermissionKind, PermissionProfile};
 
 /// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use super::HttpPlan;
 use super::client::client;
 use super::url::checked;
 use crate::family::plugin::Ended;
-use crate::tool::{CallCtx, PermissionProfile};
+use haft_tool::{CallCtx, PermissionProfile};
 
 /// Limit of redirects; browsers follow 20, a tool's API needs one or two.
 const MAX_REDIRECTS: u32 = 10;

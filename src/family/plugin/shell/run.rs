@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use super::ShellPlan;
 use super::script::When;
-use crate::config::paths;
 use crate::family::plugin::Ended;
-use crate::process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
-use crate::tool::CallCtx;
+use haft_config::paths;
+use haft_process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
+use haft_tool::CallCtx;
 
 /// Limit of the standard output that is kept, in bytes, over all programs of a call.
 const STDOUT: usize = 8 << 20;

@@ -1,6 +1,6 @@
 //! Permissions of a tool and the risk that it declares (spec cycod 118–127, 234–237).
 
-use crate::tool::Tier;
+use haft_tool::Tier;
 
 /// `security:`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use super::super::references::{PREDEFINED, PROPERTIES, references};
 use super::super::report::Report;
 use super::super::run::survey::survey;
 use super::opened::Opened;
-use crate::tool::{Problem, suggest};
+use haft_tool::{Problem, suggest};
 
 /// Returns advice for the file at `path`, by place. A reference to a missing step is an error.
 pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {

@@ -8,7 +8,7 @@ use super::super::format::{Shape, TOOL, Table};
 use super::super::yaml::{Entry, Node, Value};
 use super::opened::{Opened, open};
 use super::write;
-use crate::tool::Severity;
+use haft_tool::Severity;
 
 /// Text of a file after its repairs.
 pub(crate) struct Fixed {

@@ -8,7 +8,7 @@ use super::super::load;
 use super::super::read::read;
 use super::super::yaml::{self, Node};
 use super::{json, mask};
-use crate::tool::Problem;
+use haft_tool::Problem;
 
 /// A file that was read, with its definition and its problems.
 pub(crate) struct Opened {

@@ -3,7 +3,7 @@
 use super::{Shape, Table};
 use crate::family::shell::report::Report;
 use crate::family::shell::yaml::{Entry, Node, Value};
-use crate::tool::suggest;
+use haft_tool::suggest;
 
 /// Reports everything in `node` that the table does not allow. Unknown keys are warnings: the
 /// tool works without them.

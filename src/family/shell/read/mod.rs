@@ -17,7 +17,7 @@ use super::definition::{Definition, Place};
 use super::format::{self, TOOL};
 use super::report::Report;
 use super::yaml::{self, Broken, Node};
-use crate::tool::{Problem, suggest};
+use haft_tool::{Problem, suggest};
 
 /// Result of reading a file.
 pub(crate) struct Read {

@@ -7,7 +7,7 @@ use super::super::cycles::circle;
 use super::super::definition::{Definition, Place, Step};
 use super::super::references::circle_of_defaults;
 use super::super::report::Report;
-use crate::tool::suggest;
+use haft_tool::suggest;
 
 pub(super) fn check(definition: &Definition, report: &mut Report<'_>) {
     waits(definition.steps(), report);

@@ -3,7 +3,7 @@
 
 use super::super::definition::{Alias, Datum, Definition, Kind, Parameter};
 use super::super::references::{circle_of_defaults, is_computed};
-use crate::tool::{Problem, suggest};
+use haft_tool::{Problem, suggest};
 
 /// Merges the alias with its base, which is not an alias itself. Returns `None` if the problems
 /// hold an error.
@@ -28,7 +28,7 @@ pub(super) fn merge(
     }
     let is_usable = !problems
         .iter()
-        .any(|problem| problem.severity == crate::tool::Severity::Error);
+        .any(|problem| problem.severity == haft_tool::Severity::Error);
     let merged = is_usable.then(|| Definition {
         name: own.name.clone(),
         description: own.description.clone(),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
-use crate::tool::{Problem, ToolRef, suggest};
+use haft_tool::{Problem, ToolRef, suggest};
 
 /// A tool that was read, with its file.
 pub(crate) struct LoadedFile {

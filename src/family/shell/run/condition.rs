@@ -6,7 +6,7 @@
 use super::super::definition::Datum;
 use super::template::{Part, Template};
 use super::values::{FillError, Values};
-use crate::engine::{Engine, ExpressionError};
+use haft_engine::{Engine, ExpressionError};
 
 /// Reason why a condition has no result.
 #[derive(Debug, thiserror::Error)]

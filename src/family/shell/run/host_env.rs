@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 use super::super::definition::{Datum, Definition, Environment, Platform};
 use super::mask::Mask;
 use super::values::Values;
-use crate::config::PermissionProfile;
-use crate::engine::Engine;
-use crate::process::{Rights, inherited};
-use crate::tool::Timestamp;
+use haft_config::PermissionProfile;
+use haft_engine::Engine;
+use haft_process::{Rights, inherited};
+use haft_tool::Timestamp;
 
 /// Settings that all calls of one host share.
 #[derive(Clone)]

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until};
 use super::super::definition::Interaction;
 use super::mask::Mask;
 use super::pausable_timer::Thinking;
-use crate::process::{Child, Chunk, Finished};
-use crate::tool::{Answer, Prompt, User};
+use haft_process::{Child, Chunk, Finished};
+use haft_tool::{Answer, Prompt, User};
 
 /// Silence after which a program is taken to be waiting for input.
 const QUIET: Duration = Duration::from_millis(300);

@@ -23,7 +23,7 @@ use super::scheduler;
 use super::step::Unit;
 use super::temp::{Scratch, Temporary};
 use super::values::Values;
-use crate::tool::{Updates, User};
+use haft_tool::{Updates, User};
 
 /// Context of a session that comes from outside.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use super::quote::{self, Dialect, Outside, Piece, Quoted, variable};
 use super::temp::Scratch;
 use super::transform::shell_word;
 use super::words::words;
-use crate::process::Environment;
+use haft_process::Environment;
 
 /// Limit of one argument or variable in bytes, with room for a name.
 const MAX_ARGUMENT_BYTES: usize = 120 << 10;

@@ -43,13 +43,13 @@ use async_trait::async_trait;
 use super::arguments::Arguments;
 use super::definition::{Definition, Risk};
 use super::resolve::{ResolvedTool, ToolSet};
-use crate::error::{Error, ErrorKind};
 use crate::family::LoadContext;
 use crate::family::rights::{denied, rights};
-use crate::tool::{
+use haft_tool::{
     Approval, ApprovalRequirement, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stopped,
     Test,
 };
+use haft_tool::{Error, ErrorKind};
 use host_env::HostEnv;
 use invocation::{Around, Refusal, perform};
 use mask::Mask;

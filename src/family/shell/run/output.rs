@@ -16,8 +16,8 @@ use super::interactive::Talk;
 use super::invocation::Session;
 use super::mask::{Mask, MaskedStream};
 use super::report::{Ended, Text};
-use crate::process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use crate::tool::{Progress, Updates};
+use haft_process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
+use haft_tool::{Progress, Updates};
 
 impl Session<'_> {
     /// Runs a program and reads its output.

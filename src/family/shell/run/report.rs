@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::mask::Mask;
 use super::value::StepFacts;
-use crate::tool::{Block, Outcome};
+use haft_tool::{Block, Outcome};
 
 /// Result of a call.
 #[derive(Debug)]

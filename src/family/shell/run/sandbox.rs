@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::super::definition::{Isolation, Privilege, Security};
-use crate::config::{Permission, PermissionProfile};
-use crate::process::{Limits, Spawn};
+use haft_config::{Permission, PermissionProfile};
+use haft_process::{Limits, Spawn};
 
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];

@@ -18,7 +18,7 @@ use super::plan::plan;
 use super::report::{Ended, State, StepReport};
 use super::step::Unit;
 use super::value::StepFacts;
-use crate::tool::Timestamp;
+use haft_tool::Timestamp;
 
 /// Returns for each step the steps that it waits for.
 pub(crate) fn plan_of(definition: &Definition) -> Result<Vec<Vec<usize>>, String> {

@@ -11,8 +11,8 @@ use super::launch::Launch;
 use super::report::Ended;
 use super::sandbox::{self, CONTAINER_PROGRAMS, Container};
 use super::step::Unit;
-use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
-use crate::tool::User;
+use haft_process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
+use haft_tool::User;
 
 /// Time between TERM and KILL after a timeout.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
@@ -178,7 +178,7 @@ impl Session<'_> {
 fn container_program() -> Option<&'static str> {
     CONTAINER_PROGRAMS
         .into_iter()
-        .find(|program| crate::process::find_safe(program).is_ok())
+        .find(|program| haft_process::find_safe(program).is_ok())
 }
 
 fn container_name() -> String {

@@ -11,7 +11,7 @@ use super::super::offer::Unavailable;
 use super::invocation::{Session, UnitWork, perform};
 use super::mask::Mask;
 use super::report::{Ended, Text};
-use crate::process::{End, SpawnError};
+use haft_process::{End, SpawnError};
 
 /// One command or tool to run, with all its settings.
 pub(crate) struct Unit<'a> {

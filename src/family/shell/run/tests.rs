@@ -12,8 +12,8 @@ use super::super::resolve::{ResolvedTool, ToolSet};
 use super::host_env::HostEnv;
 use super::self_test::{Verdict, test_tool};
 use super::{never_started, reason, stopped};
-use crate::error::Error;
-use crate::tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Progress, Runner, Test};
+use haft_tool::Error;
+use haft_tool::{Approval, ApprovalRequirement, Call, CallCtx, Outcome, Progress, Runner, Test};
 
 /// Returns the tests of a tool.
 pub(super) fn tests(

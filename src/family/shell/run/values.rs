@@ -15,8 +15,8 @@ use super::quote::Piece;
 use super::template::{Head, Names, Part, Reference, Tail, Template};
 use super::transform::Transform;
 use super::value::{Slot, StepFacts, chosen, is_truthy, joined, plain, written};
-use crate::engine::{Engine, ExpressionError};
-use crate::process::inherited;
+use haft_engine::{Engine, ExpressionError};
+use haft_process::inherited;
 
 /// Predefined variables that hold letters, digits and `-_:` only.
 pub(crate) const FIXED: &[&str] = &["TOOL_NAME", "OS", "DATE", "TIME", "TIMESTAMP"];

@@ -7,16 +7,16 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::agents::{self, Agent, Change, Entry, HttpToken, Place, Scope, Server, Settings};
-use crate::config::Config;
 use crate::credentials::{NewToken, TokenStore, ToolNames, id_of, random_id};
-use crate::error::{Error, ErrorKind};
-use crate::render::text;
 use crate::surface::cli::call::time;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::cli::token::{record_new, record_revoked};
 use crate::surface::stdout::Out;
-use crate::tool::Tier;
+use haft_config::Config;
+use haft_render::text;
+use haft_tool::Tier;
+use haft_tool::{Error, ErrorKind};
 
 /// Default name of the variable that holds the token of a running server.
 const TOKEN_VARIABLE: &str = "HAFT_TOKEN";

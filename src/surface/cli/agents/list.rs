@@ -5,14 +5,14 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::agents::{self, Agent};
-use crate::config::Config;
-use crate::error::Error;
-use crate::render::problem;
-use crate::render::table::{self, Column, Fit};
-use crate::render::text;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::stdout::Out;
+use haft_config::Config;
+use haft_render::problem;
+use haft_render::table::{self, Column, Fit};
+use haft_render::text;
+use haft_tool::Error;
 
 /// Show where each agent looks for servers, and whether haft is there
 #[derive(clap::Args)]
@@ -72,7 +72,7 @@ impl Args {
             out.write_all(page.as_bytes())?;
         }
         out.flush()?;
-        let ink = crate::render::style::Ink::for_stderr();
+        let ink = haft_render::style::Ink::for_stderr();
         for trouble in rows.iter().filter_map(|row| row.trouble.as_ref()) {
             say(&problem::error(trouble, ink));
         }

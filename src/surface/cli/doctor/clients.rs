@@ -7,12 +7,12 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::Config;
 use crate::registry::Catalog;
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::mcp::{self, ListedTool};
-use crate::tool::schema::{below, inner_schemas};
+use haft_config::Config;
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::schema::{below, inner_schemas};
 
 /// An observed limit of a client.
 struct Fact {

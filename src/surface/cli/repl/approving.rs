@@ -1,9 +1,9 @@
 //! Approval rules of the repl: those of the configuration, and those of `/approve`.
 
-use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
-use crate::render::text;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, suggest};
+use haft_render::text;
+use haft_tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, suggest};
+use haft_tool::{Error, ErrorKind};
 
 /// Approval rules that apply now.
 pub(super) struct Approving {

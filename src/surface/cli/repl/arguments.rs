@@ -7,10 +7,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::words::{self, Word};
-use crate::error::{Error, ErrorKind};
 use crate::surface::cli::call_input::Input;
 use crate::surface::cli::schema_kind::{Kind, names, property};
-use crate::tool::Tool;
+use haft_tool::Tool;
+use haft_tool::{Error, ErrorKind};
 
 /// Parses the arguments for `tool` as they were typed.
 ///

@@ -2,8 +2,8 @@
 //!
 //! Help, completion and the parser share this table.
 
-use crate::error::{Error, ErrorKind};
-use crate::tool::suggest;
+use haft_tool::suggest;
+use haft_tool::{Error, ErrorKind};
 
 /// A command of the repl.
 pub(super) struct Command {

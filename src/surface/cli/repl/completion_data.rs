@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::session;
 use crate::registry::Catalog;
-use crate::tool::Tool;
+use haft_tool::Tool;
 
 /// Data that the repl shares with its line editor, which runs on another thread.
 #[derive(Default)]

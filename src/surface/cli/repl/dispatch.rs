@@ -4,12 +4,12 @@ use super::commands::{self, Does};
 use super::line::Line;
 use super::state::Shell;
 use super::{help, history, session};
-use crate::error::{Error, ErrorKind};
-use crate::render::text;
 use crate::surface::cli::call_session::folder;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::{list, show, watch};
-use crate::tool::{SessionEvent, suggest};
+use haft_render::text;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{SessionEvent, suggest};
 
 /// Number of lines that `/history` shows.
 const LINES: usize = 20;

@@ -23,9 +23,9 @@ use super::completion_data::Known;
 use super::highlight::Painter;
 use super::prompt::{self, HaftPrompt};
 use super::{history, line};
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::cli::exit::say;
+use haft_render::style::Ink;
+use haft_render::text;
 
 const MENU: &str = "completion_menu";
 

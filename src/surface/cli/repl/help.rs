@@ -1,8 +1,8 @@
 //! Text of `/help`.
 
 use super::commands::{self, Command};
-use crate::error::Error;
-use crate::render::style::Ink;
+use haft_render::style::Ink;
+use haft_tool::Error;
 
 const LINES: &str = "\
 NAME                             call a tool

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use reedline::{FileBackedHistory, History, SearchDirection, SearchQuery};
 
-use crate::config::Config;
+use haft_config::Config;
 
 /// Maximum number of lines in the history.
 const MAX_LINES: usize = 1000;

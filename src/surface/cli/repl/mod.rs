@@ -31,7 +31,7 @@ use super::context::CommandContext;
 use super::exit::Failure;
 use super::flags::Approval;
 use super::run_call::{CallOptions, Form, Frame};
-use crate::config::Flags;
+use haft_config::Flags;
 use state::Shell;
 
 /// Timeout for leaving, after which running work is killed.

@@ -7,14 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
-use crate::render::style::Ink;
-use crate::render::table::{self, Column, Fit};
-use crate::render::{text, units};
 use crate::surface::cli::call_session::{CallSession, folder, place};
-use crate::tool::{SessionEvent, SessionProvider, suggest};
 use crate::transcript::{SessionFile, id_of, new_id};
+use haft_config::Config;
+use haft_render::style::Ink;
+use haft_render::table::{self, Column, Fit};
+use haft_render::{text, units};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{SessionEvent, SessionProvider, suggest};
 
 /// Maximum number of characters of a result if the line length is unlimited.
 const RESULT: usize = 60;

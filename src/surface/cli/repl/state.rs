@@ -13,16 +13,16 @@ use super::arguments;
 use super::completion_data::Known;
 use super::notifications::News;
 use super::session::Conversation;
-use crate::error::{Error, ErrorKind};
 use crate::host::{Host, Reload};
 use crate::registry::Catalog;
-use crate::render::{problem, units};
 use crate::surface::cli::call_session::folder;
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::run_call::{CallOptions, Called};
 use crate::surface::cli::{progress, watch};
-use crate::tool::{Call, SessionEvent, Stopped};
+use haft_render::{problem, units};
+use haft_tool::{Call, SessionEvent, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Timeout for tools that handle the end of the session.
 const FAREWELL: Duration = Duration::from_millis(500);

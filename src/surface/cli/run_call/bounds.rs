@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CallOptions, Called};
-use crate::error::ErrorKind;
 use crate::host::{Host, RunningCall};
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::cli::call_session::CallSession;
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, REFUSED, code_of, say};
 use crate::surface::cli::progress::Spinner;
 use crate::surface::cli::terminal::Terminal;
-use crate::tool::{Call, Outcome, Stopped};
+use haft_render::style::Ink;
+use haft_tool::ErrorKind;
+use haft_tool::{Call, Outcome, Stopped};
 
 /// A started call with the terminal that its prompts use.
 pub(super) struct StartedCall {
@@ -53,7 +52,7 @@ impl CallOptions {
     pub(super) fn tell(&self, tool: &str, end: &CallEnd, session: &CommandContext<'_>) {
         let outcome = &end.outcome;
         let message = match outcome.stopped {
-            Some(why) => render::outcome::stopped(tool, why, outcome.duration),
+            Some(why) => haft_render::outcome::stopped(tool, why, outcome.duration),
             None if outcome.is_error => format!("`{tool}` {}", end.failed),
             None => return,
         };
@@ -63,7 +62,7 @@ impl CallOptions {
         let limit = self.timeout.or(session.host.config().limits.call_timeout);
         if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
             let hint = "`--timeout` sets how long a call may take";
-            lines.push_str(&render::problem::hint_line(hint, session.err));
+            lines.push_str(&haft_render::problem::hint_line(hint, session.err));
         }
         say(&lines);
     }

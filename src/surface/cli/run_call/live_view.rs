@@ -11,16 +11,16 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::bounds::{CallEnd, StartedCall};
 use super::{CallOptions, CallWaiter, Called, Frame, WaitEvent};
 use crate::host::{Host, RunningCall};
-use crate::render::draw;
-use crate::render::palette::Ground;
-use crate::render::problem;
 use crate::surface::cli::call_session::CallSession;
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, say};
 use crate::surface::cli::live_region::Region;
 use crate::surface::cli::pending_actions;
 use crate::surface::cli::progress::Spinner;
-use crate::tool::{Block, Call, Colors, Drawing, Event, Outcome, Problem, RenderOptions, Screen};
+use haft_render::draw;
+use haft_render::palette::Ground;
+use haft_render::problem;
+use haft_tool::{Block, Call, Colors, Drawing, Event, Outcome, Problem, RenderOptions, Screen};
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(80);
@@ -81,9 +81,9 @@ impl Frame {
             };
             match seen {
                 WaitEvent::Event(Event::Update(partial)) => canvas.update = Some(partial),
-                WaitEvent::Event(_) => has_started = session.out.is_terminal(),
+                WaitEvent::Event(Event::Started) => has_started = session.out.is_terminal(),
                 WaitEvent::Cancelling(line) => canvas.note(&line),
-                WaitEvent::Ended(ended) => {
+                WaitEvent::Event(Event::Finished(ended)) => {
                     // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);

@@ -20,10 +20,9 @@ use super::pending_actions;
 use super::progress::Progress;
 use super::terminal::Terminal;
 use crate::host::RunningCall;
-use crate::render;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Call, Event, Outcome};
 use bounds::{CallEnd, StartedCall};
+use haft_tool::{Call, Event, Outcome};
 pub(super) use waiter::{CallWaiter, WaitEvent};
 
 /// Id of a call without a session.
@@ -140,16 +139,18 @@ impl CallOptions {
                 WaitEvent::Event(Event::Update(partial)) => {
                     let partial_result = &*partial;
                     self.line(tool, session, "update", PartialResult { partial_result })?;
-                    if let Some(text) = render::outcome::partial_text(&partial) {
+                    if let Some(text) = haft_render::outcome::partial_text(&partial) {
                         progress.update(&text);
                     }
                 }
-                WaitEvent::Event(_) => self.line(tool, session, "started", Nothing {})?,
+                WaitEvent::Event(Event::Started) => {
+                    self.line(tool, session, "started", Nothing {})?;
+                }
                 WaitEvent::Cancelling(line) => {
                     terminal.settle().await;
                     progress.note(&line);
                 }
-                WaitEvent::Ended(ended) => {
+                WaitEvent::Event(Event::Finished(ended)) => {
                     // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);
@@ -188,8 +189,8 @@ impl CallOptions {
         match (&self.form, &outcome.display) {
             (Form::Events, _) => self.line(tool, session, "result", view)?,
             (Form::Json, _) => session.out.json(&view)?,
-            (_, Some(display)) => render::outcome::write_display(session.out, display)?,
-            (_, None) => render::outcome::write_content(session.out, &outcome.content)?,
+            (_, Some(display)) => haft_render::outcome::write_display(session.out, display)?,
+            (_, None) => haft_render::outcome::write_content(session.out, &outcome.content)?,
         }
         session.out.flush()?;
         Ok(())

@@ -1,15 +1,15 @@
 //! Waits for a running call and handles Ctrl-C: the first one cancels the call, the second one
 //! kills it.
 
-use std::pin::Pin;
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::time::{Instant, sleep_until};
 
-use crate::error::{Error, ErrorKind};
-use crate::host::{CancelHandle, RunningCall};
+use crate::host::RunningCall;
 use crate::surface::signals::Signals;
-use crate::tool::{Event, Outcome, Stopped};
+use haft_tool::{Cancellation, Event, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Time to wait for a call after it was killed. A call that hangs in the system, or a container
 /// that stops slowly, must not block the prompt.
@@ -17,38 +17,19 @@ const FORCE_TAKES: Duration = Duration::from_millis(500);
 
 /// A call that is followed to its end. Dropping it cancels the call.
 pub(in crate::surface::cli) struct CallWaiter {
-    stage: Stage,
-    stopper: CancelHandle,
+    running: RunningCall,
+    cancellation: Cancellation,
     /// Deadline for the end of the call, once it was killed.
     until: Option<Instant>,
     tool: String,
 }
 
-enum Stage {
-    Running(RunningCall),
-    Ending(Pin<Box<dyn Future<Output = Result<Outcome, Error>>>>),
-    /// The outcome has been returned.
-    Over,
-}
-
-/// Next thing to handle.
-enum Step {
-    Event(Option<Event>),
-    Ended(Result<Outcome, Error>),
-    /// Ctrl-C, or another signal that asks haft to end.
-    Signal,
-    /// The killed call did not end in time.
-    TooLate,
-}
-
 /// Event for the caller to show.
 pub(in crate::surface::cli) enum WaitEvent {
-    /// The call has started, or sent an update.
+    /// The next event of the call.
     Event(Event),
     /// The call was asked to stop. Contains the message for the user.
     Cancelling(String),
-    /// Outcome of the call.
-    Ended(Result<Outcome, Error>),
     /// The call was killed but has not ended, so the wait was given up.
     Killed(Error),
 }
@@ -57,9 +38,9 @@ impl CallWaiter {
     /// Starts to follow a call to `tool`.
     pub(in crate::surface::cli) fn new(running: RunningCall, tool: &str) -> Self {
         CallWaiter {
-            stopper: running.stopper(),
+            cancellation: running.cancellation(),
+            running,
             until: None,
-            stage: Stage::Running(running),
             tool: tool.to_owned(),
         }
     }
@@ -67,21 +48,20 @@ impl CallWaiter {
     /// Waits for the next event. Cancel safe.
     pub(in crate::surface::cli) async fn next(&mut self, signals: &mut Signals) -> WaitEvent {
         loop {
-            match self.stage.next(signals, self.until).await {
-                Step::Event(Some(event @ (Event::Started | Event::Update(_)))) => {
-                    return WaitEvent::Event(event);
-                }
-                Step::Event(Some(Event::Finished | Event::Rejected { .. }) | None) => self.end(),
-                Step::Ended(ended) => {
-                    self.stage = Stage::Over;
-                    return WaitEvent::Ended(ended);
-                }
-                Step::Signal => {
-                    if let Some(seen) = self.interrupted() {
-                        return seen;
-                    }
-                }
-                Step::TooLate => return self.given_up(),
+            // The end comes first, so that an ended call does not count as killed.
+            if self.was_hurried()
+                && let Some(event) = self.running.next_event().now_or_never()
+            {
+                return WaitEvent::Event(event);
+            }
+            tokio::select! {
+                biased;
+                // Signals come first, so that many updates cannot delay Ctrl-C.
+                () = signals.next() => if let Some(seen) = self.interrupted() {
+                    return seen;
+                },
+                () = passed(self.until) => return self.given_up(),
+                event = self.running.next_event() => return WaitEvent::Event(event),
             }
         }
     }
@@ -91,22 +71,16 @@ impl CallWaiter {
         self.until.is_some()
     }
 
-    fn end(&mut self) {
-        if let Stage::Running(running) = std::mem::replace(&mut self.stage, Stage::Over) {
-            self.stage = Stage::Ending(Box::pin(running.outcome()));
-        }
-    }
-
     fn interrupted(&mut self) -> Option<WaitEvent> {
         if self.was_hurried() {
             return Some(self.given_up());
         }
-        if self.stopper.is_cancelled() {
-            self.stopper.kill();
+        if self.cancellation.is_cancelled() {
+            self.cancellation.kill();
             self.until = Some(Instant::now() + FORCE_TAKES);
             return None;
         }
-        self.stopper.cancel();
+        self.cancellation.cancel();
         let tool = &self.tool;
         let line = format!("cancelling `{tool}`; Ctrl-C again kills it\n");
         Some(WaitEvent::Cancelling(line))
@@ -118,29 +92,6 @@ impl CallWaiter {
             kind,
             format!("`{}` was killed, but has not ended yet", self.tool),
         ))
-    }
-}
-
-impl Stage {
-    /// Returns the first thing that happens. Cancel safe.
-    async fn next(&mut self, signals: &mut Signals, until: Option<Instant>) -> Step {
-        match self {
-            Stage::Running(running) => tokio::select! {
-                biased;
-                // Signals come first, so that many updates cannot delay Ctrl-C.
-                () = signals.next() => Step::Signal,
-                () = passed(until) => Step::TooLate,
-                event = running.next_event() => Step::Event(event),
-            },
-            Stage::Ending(outcome) => tokio::select! {
-                biased;
-                // The outcome comes first, so that an ended call does not count as killed.
-                ended = outcome => Step::Ended(ended),
-                () = signals.next() => Step::Signal,
-                () = passed(until) => Step::TooLate,
-            },
-            Stage::Over => std::future::pending().await,
-        }
     }
 }
 

@@ -3,13 +3,13 @@
 use super::How;
 use super::web;
 use crate::audit::Caller;
-use crate::config::{Config, Flags, ListenAddress, Structured, parse_task_mode};
 use crate::host::Host;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::mcp::{self, Selection, Wanted};
 use crate::surface::stdout::Out;
-use crate::tool::TaskMode;
+use haft_config::{Config, Flags, ListenAddress, Structured, parse_task_mode};
+use haft_tool::TaskMode;
 
 /// Serve the tools to MCP clients, on standard input and output or over HTTP
 #[derive(clap::Args)]
@@ -71,7 +71,7 @@ impl Args {
         let selection = self.selection(&config)?;
         if is_over_http {
             return web::run(globals, flags, "mcp-http", |web| {
-                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut, None))
+                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
             })
             .await;
         }

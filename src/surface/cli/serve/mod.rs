@@ -10,9 +10,9 @@ use clap::Subcommand;
 use super::With;
 use super::exit::Failure;
 use super::flags::{Approval, Globals};
-use crate::config::Flags;
 use crate::surface::mcp as mcp_surface;
 use crate::surface::stdout::Out;
+use haft_config::Flags;
 use network::Network;
 
 /// Serve the tools to other programs: MCP, REST, or both on one port
@@ -93,8 +93,8 @@ impl Args {
 
 /// Returns a router with all interfaces for one port.
 fn everything(web: &web::Web) -> axum::Router {
-    let (rest, book) = rest::with_page(web);
+    let rest = rest::with_page(web);
     let selection = mcp_surface::Selection::all();
-    let mcp = mcp_surface::router(&web.host, selection, &web.stop, &web.cut, Some(book));
+    let mcp = mcp_surface::router(&web.host, selection, &web.stop, &web.cut);
     rest.merge(web.for_clients(mcp))
 }

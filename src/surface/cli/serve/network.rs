@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::config::{ListenAddress, ServeFlags, Token};
-use crate::error::{Error, ErrorKind};
 use crate::surface::cli::exit::{Failure, say};
+use haft_config::{ListenAddress, ServeFlags, Token};
+use haft_tool::{Error, ErrorKind};
 
 /// As typed.
 #[derive(clap::Args, Clone, Debug, Default)]

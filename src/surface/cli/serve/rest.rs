@@ -1,16 +1,13 @@
 //! `haft serve rest`: serves only the REST interface.
 
-use std::sync::Arc;
-
 use axum::Router;
 
 use super::How;
 use super::web;
-use crate::config::Flags;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::CallObserver;
 use crate::surface::{page, rest};
+use haft_config::Flags;
 
 /// Serve the tools over REST, with events and an OpenAPI description
 #[derive(clap::Args)]
@@ -34,15 +31,14 @@ impl Args {
         flags: Flags,
     ) -> Result<u8, Failure> {
         let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(globals, flags, "rest", |web| with_page(web).0).await
+        web::run(globals, flags, "rest", |web| with_page(web)).await
     }
 }
 
-/// Returns a router for REST, sessions and the web page, and an observer for the calls of other
-/// surfaces. The page itself needs no token; it prompts for one.
-pub(super) fn with_page(web: &web::Web) -> (Router, Arc<dyn CallObserver>) {
-    let (api, book) = rest::router(&web.host, &web.stop);
+/// Returns a router for REST, sessions and the web page. The page itself needs no token; it prompts
+/// for one.
+pub(super) fn with_page(web: &web::Web) -> Router {
+    let api = rest::router(&web.host, &web.stop);
     let sessions = rest::sessions_router(&web.sessions, &web.stop);
-    let router = web.for_clients(api.merge(sessions)).merge(page::router());
-    (router, book)
+    web.for_clients(api.merge(sessions)).merge(page::router())
 }

@@ -10,18 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_runs::Sessions;
 use crate::audit::{Caller, Event};
-use crate::config::{Config, Flags, Serve};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
-use crate::tool::Severity;
+use haft_config::{Config, Flags, Serve};
+use haft_render::style::Ink;
+use haft_tool::Severity;
+use haft_tool::{Error, ErrorKind};
 
 /// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
@@ -187,7 +186,7 @@ fn announced(
         // The user knows the configured token, or needs none, so the server can do without the
         // file.
         Err(error) if config.serve.token.is_some() || config.serve.no_token => {
-            say(&render::problem::error(&error, Ink::for_stderr()));
+            say(&haft_render::problem::error(&error, Ink::for_stderr()));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -226,7 +225,11 @@ async fn load(host: Host) {
     let errors = catalog.problems.iter();
     let errors = errors.filter(|problem| problem.severity == Severity::Error);
     for problem in errors {
-        say(&render::problem::problem(problem, home, Ink::for_stderr()));
+        say(&haft_render::problem::problem(
+            problem,
+            home,
+            Ink::for_stderr(),
+        ));
     }
     let offered = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let untrusted = catalog.tools().filter(|tool| !tool.trusted).count();

@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::tty::{Heard, Tty};
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::surface::stdout::Size;
-use crate::tool::consent::{FRAME, Room};
-use crate::tool::{ApprovalRequest, Decision};
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::consent::{FRAME, Room};
+use haft_tool::{ApprovalRequest, Decision};
 
 /// Asks until the user answers or `wake` fires.
 pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Result<Decision> {

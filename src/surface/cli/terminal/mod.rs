@@ -23,13 +23,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OwnedMutexGuard;
 
 use super::progress::Spinner;
-use crate::config::Config;
-use crate::render::style::Ink;
-use crate::tool::{
+use crate::tool_files::EditorDraft;
+use haft_config::Config;
+use haft_render::style::Ink;
+use haft_tool::{
     Answer, ApprovalRequest, Approver, Decision, Notification, NotificationFrom, Question, Screen,
     UserInterface, Widget, WidgetSurface,
 };
-use crate::tool_files::EditorDraft;
 use notices::Notices;
 
 /// Terminal that haft was started at. Clones share it.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::surface::cli::progress::Spinner;
-use crate::tool::NoticeLevel;
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::NoticeLevel;
 
 /// Notifications. They are held back during a prompt.
 pub(super) struct Notices {

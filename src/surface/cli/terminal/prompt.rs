@@ -10,12 +10,12 @@ use super::keys::Key;
 use super::line::Line;
 use super::prompt_view::{Frame, room};
 use super::tty::{Heard, Tty};
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::cli::exit::say;
-use crate::tool::consent::FRAME;
-use crate::tool::{Answer, Prompt, Question};
 use crate::tool_files::{Edited, EditorDraft};
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::consent::FRAME;
+use haft_tool::{Answer, Prompt, Question};
 
 /// Maximum number of options on the screen.
 const MAX_OPTIONS: usize = 10;

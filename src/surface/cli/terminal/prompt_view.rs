@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use console::Term;
 
-use crate::render::text::{keep_start, width};
 use crate::surface::cli::exit::say;
+use haft_render::text::{keep_start, width};
 
 /// Lines on the screen, from the original row of the cursor.
 #[derive(Default)]

@@ -14,12 +14,12 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Inner;
 use super::tty::{Heard, Tty};
-use crate::render::sanitize::safe_lines;
-use crate::render::text;
 use crate::surface::cli::exit::say;
 use crate::surface::cli::live_region::Region;
 use crate::surface::stdout::Size;
-use crate::tool::{Colors, InputEvent, InputSender, Screen, Widget, WidgetSurface};
+use haft_render::sanitize::safe_lines;
+use haft_render::text;
+use haft_tool::{Colors, InputEvent, InputSender, Screen, Widget, WidgetSurface};
 
 /// Rows that a component cannot use: the line with the tool's name, and the row of the cursor.
 const OWN_ROWS: usize = 2;

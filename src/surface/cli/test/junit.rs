@@ -6,8 +6,8 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 
 use super::text::in_words;
 use super::{Count, Reporter};
-use crate::tool::Problem;
 use crate::tool_test::{Report, Status};
+use haft_tool::Problem;
 
 pub(super) struct Junit<'a> {
     out: &'a mut dyn Write,

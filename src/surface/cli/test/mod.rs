@@ -15,15 +15,14 @@ use tokio_util::sync::CancellationToken;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
 use super::trust::ask_for_tests;
-use crate::config::{Config, Env, parse_duration};
-use crate::error::{Error, ErrorKind};
-use crate::render;
-use crate::render::style::Ink;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
-use crate::tool::{Problem, Stopped};
 use crate::tool_test::{Report, Status, Suite, Terms, TestFile, World, find};
+use haft_config::{Config, Env, parse_duration};
+use haft_render::style::Ink;
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Problem, Stopped};
 
 /// Run the tests beside tools: *.tool-test.json and *.tool-test.ts
 #[derive(clap::Args)]
@@ -267,19 +266,19 @@ impl Args {
             let shown = shown(file, config);
             if file.is_script {
                 let note = "its tests are known when it runs";
-                writeln!(out, "{} > ({note})", render::text::name(&shown))?;
+                writeln!(out, "{} > ({note})", haft_render::text::name(&shown))?;
                 continue;
             }
             match Suite::read(file, terms).await {
                 Ok(suite) => {
                     for name in suite.names().filter(|name| self.means(&shown, name)) {
-                        let file = render::text::name(&shown);
-                        writeln!(out, "{file} > {}", render::text::first_line(name))?;
+                        let file = haft_render::text::name(&shown);
+                        writeln!(out, "{file} > {}", haft_render::text::first_line(name))?;
                     }
                     suite.close().await;
                 }
                 Err(problem) => {
-                    say(&render::problem::problem(
+                    say(&haft_render::problem::problem(
                         &problem,
                         &config.home,
                         Ink::for_stderr(),

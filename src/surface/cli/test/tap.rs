@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use super::text::in_words;
 use super::{Count, Reporter};
-use crate::render::text;
-use crate::tool::Problem;
 use crate::tool_test::{Report, Status};
+use haft_render::text;
+use haft_tool::Problem;
 
 pub(super) struct Tap<'a> {
     out: &'a mut dyn Write,

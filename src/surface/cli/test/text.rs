@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::{Count, Reporter};
-use crate::render::style::Ink;
-use crate::render::{text, units};
-use crate::tool::Problem;
 use crate::tool_test::{Report, Status};
+use haft_render::style::Ink;
+use haft_render::{text, units};
+use haft_tool::Problem;
 
 pub(super) struct Text<'a> {
     out: &'a mut dyn Write,

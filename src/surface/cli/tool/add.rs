@@ -9,11 +9,11 @@ use super::super::flags::Globals;
 use super::add_words::Typed;
 use super::editor::{Session, edited};
 use super::{Bench, failed, import, pages, usage};
-use crate::error::Error;
-use crate::render::style::Ink;
 use crate::surface::stdout::Out;
-use crate::tool::Problem;
 use crate::tool_files::{Draft, Opened, Overwrite, Scope, open, renamed, template};
+use haft_render::style::Ink;
+use haft_tool::Error;
+use haft_tool::Problem;
 
 const HELP: &str = include_str!("help/add.txt");
 

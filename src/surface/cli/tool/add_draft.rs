@@ -7,8 +7,8 @@ use super::add_parameter::Parameter;
 use super::add_values::{flag, list, pair, typed, whole};
 use super::add_words::Words;
 use super::usage;
-use crate::error::Error;
 use crate::tool_files::{Datum, Draft, push, set};
+use haft_tool::Error;
 
 /// All options that describe the tool.
 pub(super) const OPTIONS: &[&str] = &[

@@ -4,8 +4,8 @@
 use super::add_values::{flag, number, typed, whole};
 use super::add_words::Words;
 use super::usage;
-use crate::error::Error;
 use crate::tool_files::{Datum, push, set};
+use haft_tool::Error;
 
 /// A parameter whose values have no types yet.
 pub(super) struct Parameter {

@@ -1,8 +1,8 @@
 //! Conversion of the words of `haft tool add` to values.
 
 use super::usage;
-use crate::error::Error;
 use crate::tool_files::{Datum, Number};
+use haft_tool::Error;
 
 pub(super) fn list(names: &str) -> Datum {
     let names = names

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use super::add_draft::Building;
 use super::scope::ScopeArgs;
 use super::usage;
-use crate::error::Error;
-use crate::tool::suggest;
+use haft_tool::Error;
+use haft_tool::suggest;
 
 /// Parsed command line.
 #[derive(Default)]

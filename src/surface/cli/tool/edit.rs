@@ -6,8 +6,8 @@ use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::Bench;
 use super::editor::{Session, edited};
 use super::scope::ScopeArgs;
-use crate::error::Error;
-use crate::render::text;
+use haft_render::text;
+use haft_tool::Error;
 
 /// Edit a tool definition using a text editor
 #[derive(clap::Args)]

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use rustix::termios::{QueueSelector, tcflush};
 
 use super::pages;
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
-use crate::render::style::Ink;
-use crate::render::text;
 use crate::surface::cli::exit::{Failure, say};
 use crate::surface::signals::Signals;
-use crate::tool::Problem;
 use crate::tool_files::{Edited, EditorDraft, Opened, open};
+use haft_config::Config;
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::Problem;
+use haft_tool::{Error, ErrorKind};
 
 /// A changed draft with its parsed text.
 pub(super) struct Draft {

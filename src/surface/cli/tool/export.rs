@@ -7,10 +7,10 @@ use super::super::exit::{Failure, SUCCESS, say};
 use super::get::{Format, definition};
 use super::scope::ScopeArgs;
 use super::{Bench, failed};
-use crate::config::paths;
-use crate::error::Error;
-use crate::render::text;
 use crate::tool_files::{Overwrite, write};
+use haft_config::paths;
+use haft_render::text;
+use haft_tool::Error;
 
 /// Export a tool definition to a file
 #[derive(clap::Args)]

@@ -5,8 +5,8 @@ use std::io::Write;
 use super::super::exit::{Failure, SUCCESS, say};
 use super::scope::ScopeArgs;
 use super::{Bench, failed};
-use crate::render::text;
 use crate::tool_files::{Datum, ToolFile, pretty};
+use haft_render::text;
 
 /// Display the details of a specific tool
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub(super) enum Format {
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
         let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let file = found.map_err(crate::error::Error::from)?;
+        let file = found.map_err(haft_tool::Error::from)?;
         let details = if self.detail {
             details(&bench, &file)
         } else {

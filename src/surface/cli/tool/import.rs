@@ -8,10 +8,10 @@ use serde::de::IgnoredAny;
 use super::super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::scope::ScopeArgs;
 use super::{Bench, failed, pages};
-use crate::config::paths;
-use crate::error::Error;
-use crate::render::style::Ink;
 use crate::tool_files::{Datum, Draft, Opened, Overwrite, advice, open};
+use haft_config::paths;
+use haft_render::style::Ink;
+use haft_tool::Error;
 
 /// Import a tool definition from a file
 #[derive(clap::Args)]

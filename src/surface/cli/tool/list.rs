@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::super::exit::{Failure, SUCCESS, say};
 use super::Bench;
 use super::scope::ScopeArgs;
-use crate::render::table::{self, Column, Fit};
-use crate::render::{problem, text};
 use crate::tool_files::{Datum, Merged, Summary, ToolFile, yaml};
+use haft_render::table::{self, Column, Fit};
+use haft_render::{problem, text};
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
@@ -215,7 +215,7 @@ fn tell_broken(files: &[ToolFile]) {
     let broken = files.iter().filter(|file| file.opened.definition.is_none());
     let names: Vec<String> = broken.map(|file| text::name(file.name())).collect();
     if !names.is_empty() {
-        let ink = crate::render::style::Ink::for_stderr();
+        let ink = haft_render::style::Ink::for_stderr();
         let hint = format!("`haft tool validate {}` says what is wrong", names[0]);
         say(&format!(
             "not valid, so not listed: `{}`\n{}",

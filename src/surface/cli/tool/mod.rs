@@ -28,10 +28,10 @@ use clap::Subcommand;
 use super::With;
 use super::exit::{Answer, Failure};
 use super::flags::Globals;
-use crate::config::Config;
-use crate::error::{Error, ErrorKind};
 use crate::surface::stdout::Out;
 use crate::tool_files::ToolFileStore;
+use haft_config::Config;
+use haft_tool::{Error, ErrorKind};
 
 pub(super) use editor::confirm;
 

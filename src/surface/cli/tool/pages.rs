@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::render::style::Ink;
-use crate::render::{problem, text};
-use crate::tool::{Problem, Severity};
+use haft_render::style::Ink;
+use haft_render::{problem, text};
+use haft_tool::{Problem, Severity};
 
 /// Renders the problems with their positions and hints, and with source lines if `is_detailed`.
 pub(super) fn problems(found: &[Problem], home: &Path, is_detailed: bool, ink: Ink) -> String {

@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use super::super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::scope::ScopeArgs;
 use super::{Bench, confirm, failed};
-use crate::error::Error;
-use crate::render::text;
+use haft_render::text;
+use haft_tool::Error;
 
 /// Delete a tool
 #[derive(clap::Args)]

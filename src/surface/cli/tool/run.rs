@@ -9,13 +9,13 @@ use super::super::run_call::CALL_ID;
 use super::super::{call, context::CommandContext};
 use super::scope::ScopeArgs;
 use super::{failed, pages, usage};
-use crate::config::Flags;
-use crate::error::{Error, ErrorKind};
 use crate::registry::Entry;
-use crate::render::text;
 use crate::surface::stdout::Out;
-use crate::tool::{Call, Family};
 use crate::tool_files::{Scope, ToolFileStore};
+use haft_config::Flags;
+use haft_render::text;
+use haft_tool::{Call, Family};
+use haft_tool::{Error, ErrorKind};
 
 /// Run a tool once
 #[derive(clap::Args)]

@@ -1,8 +1,8 @@
 //! Options for the scope of a command: `--scope user`, `--user` and `-u` are the same (spec cycod
 //! 152).
 
-use crate::error::{Error, ErrorKind};
 use crate::tool_files::Scope;
+use haft_tool::{Error, ErrorKind};
 
 /// Both spellings, as typed.
 #[derive(clap::Args, Clone, Debug, Default)]

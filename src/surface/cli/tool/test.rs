@@ -11,13 +11,13 @@ use super::super::terminal::Terminal;
 use super::failed;
 use super::run::{first, the_tool};
 use super::scope::ScopeArgs;
-use crate::config::Flags;
-use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::registry::Entry;
-use crate::render::{text, units};
 use crate::surface::stdout::Out;
-use crate::tool::{Outcome, Stopped, Test};
+use haft_config::Flags;
+use haft_render::{text, units};
+use haft_tool::{Error, ErrorKind};
+use haft_tool::{Event, Outcome, Stopped, Test};
 
 /// Test a tool with its defined tests
 #[derive(clap::Args)]
@@ -169,8 +169,8 @@ async fn outcome(
     let mut following = CallWaiter::new(host.test(entry, test), &test.name);
     let outcome = loop {
         match following.next(&mut session.signals).await {
+            WaitEvent::Event(Event::Finished(ended)) => break ended?,
             WaitEvent::Event(_) | WaitEvent::Cancelling(_) => {}
-            WaitEvent::Ended(ended) => break ended?,
             WaitEvent::Killed(_) => {
                 session.killed = true;
                 return Err(interrupted(&test.name));

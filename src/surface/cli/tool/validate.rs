@@ -5,9 +5,9 @@ use std::io::Write;
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::scope::ScopeArgs;
 use super::{Bench, pages};
-use crate::error::Error;
-use crate::render::{text, units};
 use crate::tool_files::ToolFile;
+use haft_render::{text, units};
+use haft_tool::Error;
 
 /// Validate a tool definition for correctness
 #[derive(clap::Args)]

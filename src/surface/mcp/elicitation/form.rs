@@ -5,9 +5,9 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 
-use crate::render::text::clean;
-use crate::tool::consent::FRAME;
-use crate::tool::{Answer, ApprovalRequest, Decision, Prompt, Question, visible};
+use haft_render::text::clean;
+use haft_tool::consent::FRAME;
+use haft_tool::{Answer, ApprovalRequest, Decision, Prompt, Question, visible};
 
 const APPROVE: &str = "Approve";
 

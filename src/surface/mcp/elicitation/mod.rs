@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use rmcp::model::{ElicitRequestParams, ElicitResult, InputResponses};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::tool::{
+use haft_tool::{
     Answer, ApprovalRequest, Approver, Decision, LogLevel, LogLine, LogListener, NoticeLevel,
     Notification, NotificationFrom, Question, UserInterface,
 };

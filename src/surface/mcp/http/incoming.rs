@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::mcp::message::{self, CALL, Said};
 use crate::surface::mcp::request::RawArguments;
-use crate::tool::json;
+use haft_tool::json;
 
 /// Depth limit for arguments that rmcp can read. Its own limit is 128 levels, which include the
 /// levels around the arguments.

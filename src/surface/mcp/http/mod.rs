@@ -27,8 +27,8 @@ use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
 use crate::surface::http::{
-    BodyLimits, BodyMemory, BodyReader, CallObserver, Client, ProblemResponse, Standing, held,
-    says_json, too_many,
+    BodyLimits, BodyMemory, BodyReader, Client, ProblemResponse, Standing, held, says_json,
+    too_many,
 };
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
@@ -41,13 +41,12 @@ const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// Returns the router of the endpoint. Endless streams end when `stop` fires; connections and
-/// sessions end when `cut` fires. Calls are logged in `book`. Needs a runtime.
+/// sessions end when `cut` fires. Needs a runtime.
 pub(crate) fn router(
     host: &Host,
     selection: Selection,
     stop: &CancellationToken,
     cut: &CancellationToken,
-    book: Option<Arc<dyn CallObserver>>,
 ) -> Router {
     let serve = &host.config().serve;
     let limits = BodyLimits::of(serve);
@@ -55,7 +54,7 @@ pub(crate) fn router(
     let sessions = Arc::new(sessions);
     tokio::spawn(Arc::clone(&sessions).collector(stop.clone()));
     let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
-    let server = Server::new(host, selection, || false, stop.child_token(), book);
+    let server = Server::new(host, selection, || false, stop.child_token());
     let config = StreamableHttpServerConfig::default()
         // The guard checks the host names and origins.
         .disable_allowed_hosts()

@@ -4,27 +4,25 @@
 //! each request. That takes longer than a small tool. A call that only needs its outcome needs none
 //! of it. All other messages go to rmcp.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
+use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest,
     InitializeRequestParams, JsonRpcMessage, RequestId,
 };
 
-use super::fast_call::Plain;
 use super::outbound::Answers;
-use crate::host::{CancelHandle, Host};
-use crate::surface::mcp::call;
+use crate::host::Host;
 use crate::surface::mcp::client::{self, ClientTraits};
 use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
-use crate::tool::{Call, LogListener};
+use crate::surface::mcp::{call, execution};
+use haft_tool::{Call, Cancellation, LogListener};
 
 /// The plain calls of one connection.
 pub(super) struct Direct {
@@ -35,21 +33,15 @@ pub(super) struct Direct {
     host: Host,
     /// The listener that `host` sends log lines to.
     log: Arc<dyn LogListener>,
-    running: FuturesUnordered<Running>,
-}
-
-/// A running call.
-struct Running {
-    id: RequestId,
-    call: Plain,
+    running: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
 /// The result of a call.
 pub(super) struct Answered {
     pub(super) id: RequestId,
-    /// The cancellation handle of the call. It distinguishes the call from a later one with the
+    /// The cancellation of the call. It distinguishes the call from a later one with the
     /// same id.
-    pub(super) stopper: CancelHandle,
+    pub(super) cancellation: Cancellation,
     pub(super) ended: Result<CallToolResult, ErrorData>,
 }
 
@@ -106,24 +98,21 @@ impl Direct {
         }
     }
 
-    /// Starts a call and returns its cancellation handle. A cancelled call still returns a result,
-    /// which must be ignored.
-    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) -> CancelHandle {
-        let WrittenCall {
-            name, arguments, ..
-        } = call;
-        let arguments = arguments.unwrap_or_else(Call::no_arguments);
-        let call = Plain::new(
-            &self.server,
-            self.host.clone(),
-            self.log.clone(),
-            self.traits,
-            name,
-            arguments,
-        );
-        let stopper = call.stopper().clone();
-        self.running.push(Running { id, call });
-        stopper
+    /// Starts a call and returns its cancellation. A cancelled call still returns a result, which
+    /// must be ignored.
+    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) -> Cancellation {
+        let cancellation = Cancellation::default();
+        let (server, host, traits) = (self.server.clone(), self.host.clone(), self.traits);
+        let (log, handle) = (self.log.clone(), cancellation.clone());
+        self.running.push(Box::pin(async move {
+            let ended = run(&server, host, traits, call, &handle, &*log).await;
+            Answered {
+                id,
+                cancellation: handle,
+                ended,
+            }
+        }));
+        cancellation
     }
 
     /// Waits for the result of the next call; waits forever if no call runs.
@@ -135,17 +124,39 @@ impl Direct {
     }
 }
 
-impl Future for Running {
-    type Output = Answered;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
-        let ended = ready!(self.call.poll_unpin(cx));
-        Poll::Ready(Answered {
-            id: self.id.clone(),
-            stopper: self.call.stopper().clone(),
-            ended,
-        })
-    }
+/// Runs one plain call, which `cancellation` ends. `log` is the listener of `host`.
+async fn run(
+    server: &Server,
+    host: Host,
+    traits: ClientTraits,
+    call: WrittenCall,
+    cancellation: &Cancellation,
+    log: &dyn LogListener,
+) -> Result<CallToolResult, ErrorData> {
+    let (tool_list, entry) = match server.known_offer(&call.name) {
+        Some((tool_list, entry)) => (tool_list, Some(entry)),
+        // Boxed, because most calls do not need the room of this future. Some tools appear and
+        // disappear.
+        None => (
+            Box::pin(server.offer_for_call(&call.name, None)).await,
+            None,
+        ),
+    };
+    let Some(tool) = tool_list.find(&call.name) else {
+        return Err(call::unknown(&call.name, tool_list.names()));
+    };
+    let arguments = call.arguments.unwrap_or_else(Call::no_arguments);
+    let call = Call {
+        id: call::next_id(),
+        tool: tool.name.clone(),
+        arguments: tool.real_arguments(arguments),
+    };
+    let host = traits.host_for(host, tool);
+    let ended = host.outcome_of(call, entry, cancellation.clone()).await;
+    let mut result = execution::answer(ended, Some(tool), server.result_form(false), Some(log))?;
+    // MCP up to 2025-11 does not have this field.
+    result.result_type = None;
+    Ok(result)
 }
 
 fn introduced(client: &InitializeRequestParams) -> Client {

@@ -1,6 +1,5 @@
 //! MCP over standard input and output, for one client.
 
-mod fast_call;
 mod fast_path;
 mod outbound;
 mod transport;
@@ -44,7 +43,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let phases = Phases::default();
     let is_behind = move || backlog.is_behind();
     let closing = phases.closing.clone();
-    let server = Server::new(host.clone(), selection, is_behind, closing, None);
+    let server = Server::new(host.clone(), selection, is_behind, closing);
     let warming = tokio::spawn({
         // Tools are loaded while the client still sends its handshake.
         let server = server.clone();

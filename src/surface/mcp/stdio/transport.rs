@@ -25,12 +25,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::fast_path::{Answered, Direct};
 use super::outbound::Answers;
-use crate::host::CancelHandle;
 use crate::surface::mcp::message::{self, Said};
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
+use haft_tool::Cancellation;
 
 /// Time for requests to finish after the end of the input.
 const FINISHING: Duration = Duration::from_millis(900);
@@ -87,7 +87,7 @@ pub(super) struct Phases {
 enum Taken {
     Rmcp,
     /// The fast path answers it. Contains the cancellation handle.
-    Direct(CancelHandle),
+    Direct(Cancellation),
 }
 
 impl Lines {
@@ -180,9 +180,13 @@ impl Lines {
 
     /// Sends the response of a call, unless the call was cancelled.
     fn answer(&mut self, answered: Answered) {
-        let Answered { id, stopper, ended } = answered;
+        let Answered {
+            id,
+            cancellation,
+            ended,
+        } = answered;
         // Another request may use its id by now.
-        let is_it = |taken: &Taken| matches!(taken, Taken::Direct(its) if its.is(&stopper));
+        let is_it = |taken: &Taken| matches!(taken, Taken::Direct(its) if its.is(&cancellation));
         if !self.open.get(&id).is_some_and(is_it) {
             return;
         }
@@ -231,8 +235,8 @@ impl Lines {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // The request gets no response, and its id may be reused at once.
-                    if let Some(Taken::Direct(stopper)) = self.open.remove(id) {
-                        stopper.cancel();
+                    if let Some(Taken::Direct(cancellation)) = self.open.remove(id) {
+                        cancellation.cancel();
                     }
                     if let Some(task) = self.unseen_tasks.remove(id) {
                         // An error means that the task was forgotten already.

@@ -1,4 +1,4 @@
-// Escapes invisible characters in text, in the same way as `src/tool/visible.rs`.
+// Escapes invisible characters in text, in the same way as `crates/tool/src/visible.rs`.
 //
 // Control characters, zero-width characters, tags and characters that reorder text are shown as
 // `\u{202e}`. Prose keeps those that emoji and scripts with joining letters need. Names keep none.

@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::commands::{self, Takes};
 use super::completion_data::Known;
 use super::words::{self, Word};
-use crate::render::text;
 use crate::surface::cli::schema_kind::Kind;
-use crate::tool::{ApprovalMode, Tool};
+use haft_render::text;
+use haft_tool::{ApprovalMode, Tool};
 use json::Wants;
 
 /// Completer for the line editor.
