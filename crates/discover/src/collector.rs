@@ -10,9 +10,8 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder::refuse;
 use super::shadowed::ShadowedFiles;
-use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
+use super::{Candidate, LookedAt, Provider, Scan, Verdict};
 use haft_config::{Config, paths};
 use haft_tool::{Level, Problem, Source};
 
@@ -41,10 +40,11 @@ struct Shadow {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(config: &'a Config) -> Self {
+    /// Creates an empty collection, whose findings are those of `provider`.
+    pub(super) fn new(config: &'a Config, provider: &'static Provider) -> Self {
         Collector {
             config,
-            provider: &native::PROVIDER,
+            provider,
             off: HashMap::new(),
             off_paths: HashSet::new(),
             keys: HashMap::new(),
@@ -327,4 +327,26 @@ impl<'a> Collector<'a> {
         }
         self.scan
     }
+}
+
+/// Reports a folder that cannot be read. One that does not exist is only noted.
+pub(super) fn refuse(folder: &Path, error: &io::Error, collector: &mut Collector<'_>) {
+    if error.kind() == io::ErrorKind::NotFound {
+        return collector.note(folder, Verdict::Missing);
+    }
+    let (message, hint) = match error.kind() {
+        io::ErrorKind::NotADirectory => (
+            "not a folder".to_owned(),
+            "tools belong into a folder of this name; move the file away",
+        ),
+        _ => {
+            let message = format!("the folder cannot be read: {}", paths::plain(error));
+            (
+                message,
+                "make it readable for this user; its tools are missing until then",
+            )
+        }
+    };
+    collector.ignored(folder, message.clone());
+    collector.problem(Problem::warning(message).at(folder).hint(hint));
 }

@@ -10,10 +10,10 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::collector::Collector;
+use super::collector::{Collector, refuse};
 use super::gitignore::Rules;
+use super::names;
 use super::names::{INDEXES, Name, Rank, judge};
-use super::{Verdict, names};
 use haft_config::{Config, paths};
 use haft_tool::{Level, Problem};
 
@@ -253,27 +253,6 @@ pub(super) fn not_regular(kind: FileType) -> String {
     format!(
         "{what}, not a regular file: it is never opened; rename it if it only looks like a module"
     )
-}
-
-pub(super) fn refuse(folder: &Path, error: &io::Error, collector: &mut Collector<'_>) {
-    if error.kind() == io::ErrorKind::NotFound {
-        return collector.note(folder, Verdict::Missing);
-    }
-    let (message, hint) = match error.kind() {
-        io::ErrorKind::NotADirectory => (
-            "not a folder".to_owned(),
-            "tools belong into a folder of this name; move the file away",
-        ),
-        _ => {
-            let message = format!("the folder cannot be read: {}", paths::plain(error));
-            (
-                message,
-                "make it readable for this user; its tools are missing until then",
-            )
-        }
-    };
-    collector.ignored(folder, message.clone());
-    collector.problem(Problem::warning(message).at(folder).hint(hint));
 }
 
 fn refuse_name(path: &Path, collector: &mut Collector<'_>) {

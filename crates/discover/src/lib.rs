@@ -14,6 +14,7 @@ mod names;
 
 mod context;
 mod decisions;
+mod gather;
 mod marketplace;
 mod package;
 mod plugins;
@@ -241,8 +242,8 @@ pub fn scan(config: &Config) -> Scan {
 /// only add the project's tools to the list. They change nothing about the tools, plugins and
 /// features of the user.
 pub fn scan_as(config: &Config, project_decides: bool) -> Scan {
-    let mut collector = Collector::new(config);
-    let context = ScanContext::gather(config, project_decides, &mut collector);
+    let mut collector = Collector::new(config, &native::PROVIDER);
+    let context = gather::gather(config, project_decides, &mut collector);
     for provider in PROVIDERS {
         collector.set_provider(provider);
         match context.switched_off(provider.id) {
@@ -259,7 +260,7 @@ pub fn scan_as(config: &Config, project_decides: bool) -> Scan {
 
 /// Resolves paths that a host loads by name; each candidate keeps its path as given.
 pub fn given(config: &Config, paths: &[String]) -> Scan {
-    let mut collector = Collector::new(config);
+    let mut collector = Collector::new(config, &native::PROVIDER);
     collector.set_provider(&configured::PROVIDER);
     configured::take(config, paths, configured::Keep::AsGiven, &mut collector);
     collector.finish()
