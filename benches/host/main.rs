@@ -48,7 +48,7 @@ async fn main() -> ExitCode {
 }
 
 /// Measures sequential repetitions, after a warm-up.
-async fn mean(job: impl AsyncFn()) -> Duration {
+async fn mean<F: Future<Output = ()>>(job: impl Fn() -> F) -> Duration {
     for _ in 0..REPETITIONS / 10 {
         job().await;
     }

@@ -88,7 +88,11 @@ fn processor_time() -> Duration {
 
 async fn calls() -> Duration {
     let (_home, host) = with_tool(&format!("bash: {COMMAND}"));
-    mean(async || assert_eq!(call(&host).await, ANSWER)).await
+    let job = || {
+        let host = host.clone();
+        async move { assert_eq!(call(&host).await, ANSWER) }
+    };
+    mean(job).await
 }
 
 async fn parallel() -> Duration {

@@ -20,7 +20,8 @@ pub async fn run(words: &[&str]) -> Option<Duration> {
             let home = Path::new(home);
             let (host, tool) = (user::host(home, home, Flags::default()), (*tool).to_owned());
             // In a task, as every surface does it.
-            let calls = tokio::spawn(async move { mean(async || call(&host, &tool).await).await });
+            let calls =
+                tokio::spawn(async move { mean(|| call(host.clone(), tool.clone())).await });
             Some(calls.await.expect("no call panics"))
         }
         ["bare-call", home, tool] => {
@@ -31,8 +32,8 @@ pub async fn run(words: &[&str]) -> Option<Duration> {
     }
 }
 
-async fn call(host: &Host, tool: &str) {
-    let call = user::call(0, tool, &user::json(INPUT));
+async fn call(host: Host, tool: String) {
+    let call = user::call(0, &tool, &user::json(INPUT));
     let outcome = host.call(call, None).outcome().await.expect("it runs");
     let expected = format!(r#"{{"tool_success":true,"result":{INPUT}}}"#);
     assert_eq!(outcome.text(), expected);
