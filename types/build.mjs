@@ -1,6 +1,7 @@
 // Makes `dist/`, what the package `@haft/tool-types` holds: `npm pack` and `npm publish` call it.
 //
-// The types of what haft provides are those of its own sources, so they cannot differ from them.
+// The types of what haft provides are those of its own sources and of the packages that are bundled with
+// them, so they cannot differ from what runs.
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,6 +21,24 @@ const ran = spawnSync(process.execPath, [tsc, "-p", join(here, "tsconfig.dist.js
 });
 if (ran.status !== 0) process.exit(ran.status ?? 1);
 
+// Of the package whose parts haft has, only the declarations: an author need not install it.
+const published = dirname(createRequire(import.meta.url).resolve("@earendil-works/pi-tui"));
+const { name, version, license } = JSON.parse(
+  readFileSync(join(published, "../package.json"), "utf8"),
+);
+const copies = join(dist, "pi-tui/published");
+for (const path of declarations(published)) {
+  // The index also has what haft does not, and types of another package.
+  if (path === join(published, "index.d.ts")) continue;
+  const copy = join(copies, path.slice(published.length + 1));
+  mkdirSync(dirname(copy), { recursive: true });
+  copyFileSync(path, copy);
+}
+writeFileSync(
+  join(copies, "README.md"),
+  `Declarations of ${name} ${version} (${license}), with other paths.\n`,
+);
+
 for (const path of declarations(dist)) {
   writeFileSync(path, forPackage(readFileSync(path, "utf8"), path));
 }
@@ -38,7 +57,9 @@ function forPackage(text, path) {
   const up = "../".repeat(path.slice(dist.length + 1).split("/").length - 1) || "./";
   return text
     .replace(/(from |import\()"(\.\.?\/[^"]+)\.ts"/g, '$1"$2.js"')
-    .replace(/"@oh-my-pi\/(pi-[a-z-]+)"/g, `"${up}$1/index.js"`);
+    .replace(/"@oh-my-pi\/(pi-[a-z-]+)"/g, `"${up}$1/index.js"`)
+    .replaceAll('"@earendil-works/pi-tui/dist/', `"${up}pi-tui/published/`)
+    .replace(/\n\/\/# sourceMappingURL=.*/, "");
 }
 
 // What an author's `tsconfig.json` extends: `@oh-my-pi/pi-coding-agent` and its kind mean this package.

@@ -5,7 +5,9 @@
 // another is therefore looked up through `Symbol.for("haft.package")` whenever it is used, so that
 // there is one zod and one TypeBox in an isolate, however a tool came by it.
 
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
@@ -16,6 +18,8 @@ import { PACKAGES } from "./table.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = join(HERE, "../..");
+/** esbuild names files by their real paths, and `node_modules` may be a link. */
+const MODULES = realpathSync(join(ROOT, "node_modules"));
 const PARTS = Symbol.for("haft.parts");
 
 /** Every script of the table with its text and export names, and the licences of what is inside. */
@@ -49,13 +53,14 @@ async function bundle(entry) {
     mainFields: ["module", "main"],
     conditions: ["import"],
     tsconfigRaw: {},
+    define: entry.define ?? {},
     // Identifiers stay readable: schemas and errors show the names of their classes.
     keepNames,
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
     logLevel: "silent",
-    plugins: [shareOthers(entry)],
+    plugins: [replaceModules(entry), shareOthers(entry)],
   });
   const text = script(result.outputFiles[0].text, lazy);
   return { name, text, inputs: Object.keys(result.metafile.inputs) };
@@ -72,7 +77,7 @@ function script(code, lazy) {
     ? "Object.defineProperty(exports, name, Object.getOwnPropertyDescriptor(namespace, name));"
     : "exports[name] = namespace[name];";
   return `(function () {
-${code.trim()}
+${ascii(code.trim())}
 const exports = {};
 for (const name of Object.keys(namespace)) if (!name.startsWith("__")) ${copy}
 for (const [name, get] of Object.entries(namespace.__getters ?? {})) Object.defineProperty(exports, name, { enumerable: true, get });
@@ -80,6 +85,12 @@ if (namespace.__parts) Object.defineProperty(exports, Symbol.for("haft.parts"), 
 return exports;
 })()
 `;
+}
+
+/** V8 gets scripts as one-byte text; esbuild escapes what is not ASCII except in regular expressions. */
+function ascii(code) {
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return code.replace(/[^\x00-\x7f]/g, escaped);
 }
 
 /** A subpath's script only points into the script that holds its code. */
@@ -91,6 +102,42 @@ for (const name of ${JSON.stringify(names)}) Object.defineProperty(exports, name
 return exports;
 })()
 `;
+}
+
+/**
+ * Puts modules of ours in place of a package's own, where the package imports them. Of its other
+ * modules only what is used stays: constants that nothing uses are not made.
+ */
+function replaceModules({ name, replace = {} }) {
+  return {
+    name: "replace-modules",
+    setup(builder) {
+      for (const [file, ours] of Object.entries(replace)) {
+        const theirs = join(MODULES, file);
+        builder.onResolve({ filter: /^\./ }, ({ path, resolveDir }) =>
+          join(resolveDir, path) === theirs ? { path: join(HERE, name, ours) } : undefined,
+        );
+      }
+      const folders = new Set(Object.keys(replace).map((file) => dirname(join(MODULES, file))));
+      builder.onLoad({ filter: /\.js$/ }, async ({ path }) => {
+        if (![...folders].some((folder) => path.startsWith(folder))) return undefined;
+        const text = await readFile(path, "utf8");
+        return {
+          contents: text.replace(/^((?:const|let) \w+ = )new /gm, "$1/* @__PURE__ */ new "),
+        };
+      });
+      // A package may import one, but gets it when it is used: see `builtin.ts`.
+      builder.onResolve({ filter: /^node:/ }, ({ path }) => {
+        return { path, namespace: "builtin", sideEffects: false };
+      });
+      builder.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
+        contents: `
+          const get = (_, name) => globalThis[Symbol.for("haft.builtin")](${JSON.stringify(path)})[name];
+          module.exports = Object.create(new Proxy({}, { get }), { __esModule: { value: true } });
+        `,
+      }));
+    },
+  };
 }
 
 /**
@@ -107,7 +154,7 @@ function shareOthers({ name: current, stateOf, state = {} }) {
   const places = new Map();
   for (const [file, { part, names }] of Object.entries(state)) {
     const place = `(${JSON.stringify(stateOf)})[Symbol.for("haft.parts")].${part}()`;
-    places.set(join(ROOT, "node_modules", file), { place, names });
+    places.set(join(MODULES, file), { place, names });
   }
   const shared = (place, names = []) =>
     place && { path: place, namespace: "shared", pluginData: { names } };

@@ -18,12 +18,12 @@ function packageFolder(path) {
 }
 
 async function notice(folder) {
-  const { name, version, license } = JSON.parse(
+  const { name, version, license, author } = JSON.parse(
     await readFile(join(folder, "package.json"), "utf8"),
   );
   const file = (await readdir(folder)).sort().find((entry) => /^(licen[cs]e|copying)/i.test(entry));
   const text = file
     ? (await readFile(join(folder, file), "utf8")).trim()
-    : "(ships no licence text)";
+    : `(ships no licence text; its author is ${author?.name ?? author ?? "not named"})`;
   return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}`;
 }

@@ -6,6 +6,9 @@
 //              load those before someone asks
 //   keepNames  its classes are recognised by their names, some of which esbuild would change
 //   partOf     the script that holds the code of this subpath, under the name `part`
+//   define     what a bundled library sees of the process: there is none while a script is evaluated, and
+//              a tool may not have the permission for its environment later
+//   replace    modules of a bundled package, and the modules beside `index.ts` that take their place
 //   stateOf    the script with the registries and settings of this one; `state` says which modules
 //              of the package hold them, `names` what those export where `export *` passes it on
 
@@ -71,11 +74,19 @@ export const PACKAGES = [
     "value",
   ]),
   { name: "arktype", specifiers: ["arktype"] },
-  { name: "pi-tui", specifiers: pi("pi-tui") },
+  {
+    name: "pi-tui",
+    specifiers: pi("pi-tui"),
+    define: { "process.env.WT_SESSION": "undefined" },
+    replace: {
+      "@earendil-works/pi-tui/dist/tui.js": "component.ts",
+      "@earendil-works/pi-tui/dist/utils.js": "measures.ts",
+    },
+  },
   { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
-  { name: "bun-data", specifiers: [] },
+  { name: "bun-data", specifiers: [], define: { process: "undefined" } },
   { name: "bun-sqlite", specifiers: ["bun:sqlite"], keepNames: true },
   { name: "bun", specifiers: ["bun"], lazy: true, keepNames: true },
 ];

@@ -147,6 +147,7 @@ describe("Glob", () => {
     ["\\*", "a", false],
     ["a.b", "axb", false],
     ["(a|b)+", "(a|b)+", true],
+    ["", "a", false],
   ];
   for (const [pattern, path, expected] of cases) {
     test(`${pattern} and ${path}`, () => assert.equal(new bun.Glob(pattern).match(path), expected));

@@ -50,12 +50,12 @@ test("a scrolled view: keys move it, the bar shows where it is", () => {
 
 const FORMULAS = [
   ["$x_1^2 \\leq \\frac{a+b}{2}$", "x₁² ≤ (a+b)/2"],
-  ["\\sqrt[3]{x_{ij}} \\to \\mathbb{R}", "³√(xᵢⱼ) → ℝ"],
+  ["\\sqrt[3]{x_{ij}} \\to \\mathbb{R}", "∛xᵢⱼ → ℝ"],
   ["e^{-x^2/2}", "e^(-x²/2)"],
-  ["\\sin\\theta \\cdot \\text{if } n", "sinθ · if  n"],
-  ["\\unknown{x}{y} \\{a\\}", "\\unknown{x}{y} {a}"],
+  ["\\sin\\theta \\cdot \\text{if } n", "sin θ · if n"],
+  ["\\unknown{x}{y} \\{a\\}", "\\unknown{x}{y} \\{a\\}"],
   ["plain text", "plain text"],
-  ["{{{", ""],
+  ["{{{", "{{{"],
   ["\\", "\\"],
 ];
 for (const [latex, expected] of FORMULAS) {

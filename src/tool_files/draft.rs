@@ -1,4 +1,4 @@
-//! Tool definition that is built up piece by piece.
+//! Tool definition that is built up piece by piece, and the template of a new one.
 
 use crate::family::shell::definition::Datum;
 use crate::family::shell::edit::yaml;
@@ -31,34 +31,36 @@ impl Draft {
 
     /// Sets the value at this path of keys. A later value of a key replaces the earlier one.
     pub(crate) fn set(&mut self, keys: &[&str], value: Datum) {
-        set(&mut self.0, keys, value);
+        if let Some(slot) = slot(&mut self.0, keys) {
+            *slot = value;
+        }
     }
 
     /// Appends to the list at this path of keys.
     pub(crate) fn push(&mut self, keys: &[&str], value: Datum) {
-        push(&mut self.0, keys, value);
+        match slot(&mut self.0, keys) {
+            Some(Datum::List(items)) => items.push(value),
+            Some(other) => *other = Datum::List(vec![value]),
+            None => {}
+        }
+    }
+
+    /// Removes a key and returns its value.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Datum> {
+        let Datum::Object(entries) = &mut self.0 else {
+            return None;
+        };
+        let at = entries.iter().position(|(own, _)| own == key)?;
+        Some(entries.remove(at).1)
+    }
+
+    pub(crate) fn into_data(self) -> Datum {
+        self.0
     }
 
     /// Returns the draft as the text of a file.
     pub(crate) fn text(&self) -> String {
         yaml(&self.0)
-    }
-}
-
-/// Sets the value at this path of keys in a mapping.
-pub(crate) fn set(node: &mut Datum, keys: &[&str], value: Datum) {
-    if let Some(slot) = slot(node, keys) {
-        *slot = value;
-    }
-}
-
-/// Appends to the list at this path of keys in a mapping.
-pub(crate) fn push(node: &mut Datum, keys: &[&str], value: Datum) {
-    if let Some(slot) = slot(node, keys) {
-        match slot {
-            Datum::List(items) => items.push(value),
-            other => *other = Datum::List(vec![value]),
-        }
     }
 }
 
@@ -82,4 +84,31 @@ fn slot<'a>(node: &'a mut Datum, keys: &[&str]) -> Option<&'a mut Datum> {
         }
     };
     slot(&mut entries[at].1, rest)
+}
+
+/// Returns the template of a tool of that name: short, complete, and with a test that passes.
+pub(crate) fn template(name: &str) -> String {
+    format!(
+        "\
+# yaml-language-server: $schema=../tool.schema.json
+name: {name}
+description: Greets somebody   # what a model decides by
+bash: echo \"Hello, {{NAME}}!\"
+parameters:
+  NAME:
+    type: string
+    description: Who is greeted
+    default: World
+    security:
+      escape-shell: true   # whatever a caller writes arrives as one word
+tests:
+  - name: greets
+    parameters:
+      NAME: Ada
+    expected:
+      output-contains: Hello, Ada!
+# read: only looks; write: changes files; run: anything else
+tags: [read]
+"
+    )
 }

@@ -292,19 +292,20 @@ async fn updates_come_before_the_end() {
         Ok::<_, String>(invocation.call_id().to_owned())
     });
     let (_sandbox, host) = host([count]);
-    let mut running = host.call(Call::new("count", json!({})).with_id("mine"), None);
-    let events: Vec<String> = running
-        .by_ref()
-        .map(|event| format!("{event:?}"))
-        .collect()
-        .await;
-    assert_eq!(events.len(), 5, "{events:?}");
-    assert_eq!(
-        (events[0].as_str(), events[4].as_str()),
-        ("Started", "Finished")
-    );
-    assert!(events[2].contains("step 2"), "{events:?}");
-    assert_eq!(running.outcome().await.expect("it runs").text(), "mine");
+    let running = host.call(Call::new("count", json!({})).with_id("mine"), None);
+    let events: Vec<Event> = running.collect().await;
+    let [
+        Event::Started,
+        Event::Update(_),
+        Event::Update(second),
+        Event::Update(_),
+        Event::Finished(Ok(outcome)),
+    ] = &events[..]
+    else {
+        panic!("not these events in this order: {events:?}");
+    };
+    assert!(second.get().contains("step 2"), "{second}");
+    assert_eq!(outcome.text(), "mine");
 }
 
 // ---- The boundary.

@@ -1,7 +1,17 @@
-// YAML and TOML for `Bun.YAML` and `Bun.TOML`, which few tools use.
+// Libraries behind members of `Bun` that few tools use: YAML, TOML, patterns for paths, versions.
 
+import picomatch from "picomatch/posix.js";
 import * as toml from "smol-toml";
 import * as yaml from "yaml";
+
+export { semver } from "./semver.ts";
+
+/** Returns the test for the paths that a pattern of `Bun.Glob` matches. */
+export function matcher(pattern: string): (path: string) => boolean {
+  if (pattern === "") return (path) => path === "";
+  // Bun has no patterns like `@(a|b)`, and names the opposite of a set with `!`.
+  return picomatch(pattern.replace(/(?<!\\)\[!/g, "[^"), { dot: true, noextglob: true });
+}
 
 export const YAML = {
   /** The document, or an array where there are several. */

@@ -4,6 +4,7 @@
 // links to folders by default, and leaves out names with a leading dot.
 
 import { builtin } from "../builtin.ts";
+import { data } from "./data.ts";
 
 export interface ScanOptions {
   cwd?: string;
@@ -15,18 +16,15 @@ export interface ScanOptions {
 
 export class Glob {
   readonly pattern: string;
-  readonly #regex: RegExp;
-  readonly #negated: boolean;
+  readonly #matches: (path: string) => boolean;
 
   constructor(pattern: string) {
-    const marks = /^!*/.exec(pattern)?.[0].length ?? 0;
     this.pattern = pattern;
-    this.#negated = marks % 2 === 1;
-    this.#regex = new RegExp(`^(?:${translate(pattern.slice(marks).replace(/^\.\//, ""))})$`, "s");
+    this.#matches = data().matcher(pattern);
   }
 
   match(path: string): boolean {
-    return this.#regex.test(path) !== this.#negated;
+    return this.#matches(path);
   }
 
   *scanSync(given: string | ScanOptions = {}): Generator<string> {
@@ -73,44 +71,4 @@ function readable<T>(read: () => T[]): T[] {
   } catch {
     return [];
   }
-}
-
-function translate(pattern: string): string {
-  let regex = "";
-  let braces = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    const rest = pattern.slice(at);
-    const character = pattern[at] as string;
-    const set = /^\[([!^]?)((?:\\.|[^\]\\])+)\]/.exec(rest);
-    if (rest.startsWith("**/") && isSegmentStart(pattern, at)) {
-      regex += "(?:[^/]+/)*";
-      at += 2;
-    } else if (rest.startsWith("**") && isSegmentStart(pattern, at)) {
-      regex += ".*";
-      at += 1;
-    } else if (character === "*") regex += "[^/]*";
-    else if (character === "?") regex += "[^/]";
-    else if (set) {
-      regex += `[${set[1] ? "^/" : ""}${(set[2] as string).replace(/[[\]^]/g, "\\$&")}]`;
-      at += set[0].length - 1;
-    } else if (character === "{" && rest.includes("}")) {
-      regex += "(?:";
-      braces++;
-    } else if (character === "}" && braces > 0) {
-      regex += ")";
-      braces--;
-    } else if (character === "," && braces > 0) regex += "|";
-    else if (character === "\\" && at + 1 < pattern.length)
-      regex += literally(pattern[++at] as string);
-    else regex += literally(character);
-  }
-  return regex + ")".repeat(braces);
-}
-
-function isSegmentStart(pattern: string, at: number): boolean {
-  return at === 0 || "/{,".includes(pattern[at - 1] as string);
-}
-
-function literally(character: string): string {
-  return character.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
 }

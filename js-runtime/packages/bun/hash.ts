@@ -2,6 +2,7 @@
 //
 // Not for secrets. The numbers are the same as Bun's, because tools keep them in files.
 
+import { builtin } from "../builtin.ts";
 import { bytesNow, describe } from "./streams.ts";
 
 const MASK = (1n << 64n) - 1n;
@@ -68,14 +69,8 @@ function mix(a: bigint, b: bigint): bigint {
   return (product & MASK) ^ (product >> 64n);
 }
 
-function crc32(data: unknown, seed = 0): number {
-  let crc = ~seed;
-  for (const byte of bytesOf(data)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc >>> 0;
-}
+const crc32 = (data: unknown, seed?: number): number =>
+  builtin("node:zlib").crc32(bytesOf(data), seed);
 
 function adler32(data: unknown): number {
   let low = 1;

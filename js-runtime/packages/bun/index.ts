@@ -5,6 +5,7 @@
 // declarations happens at evaluation; Node is asked for when a function is called.
 
 import { builtin } from "../builtin.ts";
+import { data } from "./data.ts";
 import { missingMembers } from "./missing.ts";
 import { standardStreams } from "./standard.ts";
 
@@ -34,7 +35,6 @@ export {
   sleep,
   sleepSync,
 } from "./helpers.ts";
-export { semver } from "./semver.ts";
 export { $, ShellError } from "./shell.ts";
 export { spawn, spawnSync } from "./spawn.ts";
 export {
@@ -56,8 +56,6 @@ export const enableANSIColors = false;
 export const embeddedFiles: Blob[] = [];
 export const origin = "";
 
-const data = () => (globalThis as Record<symbol, any>)[Symbol.for("haft.package")]("bun-data");
-
 /** Exports that are read from the process when they are asked for. */
 export const __getters = {
   argv: () => builtin("node:process").argv,
@@ -70,5 +68,6 @@ export const __getters = {
   stderr: () => standardStreams().stderr,
   YAML: () => data().YAML,
   TOML: () => data().TOML,
+  semver: () => data().semver,
   ...missingMembers,
 };

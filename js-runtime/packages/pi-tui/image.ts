@@ -2,16 +2,15 @@
 //
 // What is drawn here is a mark in the last line of the block; the host, which knows the terminal and
 // trusts no tool with its control sequences, makes of it what the terminal understands.
-// Dimensions are read from the first bytes of PNG, GIF, JPEG and WebP, never by decoding the picture.
+
+import {
+  getImageDimensions,
+  type ImageDimensions,
+} from "@earendil-works/pi-tui/dist/terminal-image.js";
 
 import type { Component, Style } from "./component.ts";
 import { type CellDimensions, currentScreen } from "./screen.ts";
 import { truncateToWidth } from "./wrap.ts";
-
-export interface ImageDimensions {
-  widthPx: number;
-  heightPx: number;
-}
 
 export interface ImageOptions {
   maxWidthCells?: number;
@@ -28,7 +27,7 @@ export class Image implements Component {
   readonly data: string;
   readonly mimeType: string;
   readonly options: ImageOptions;
-  readonly dimensions: ImageDimensions | undefined;
+  readonly dimensions: ImageDimensions | null;
   readonly #color: Style;
 
   constructor(
@@ -54,7 +53,7 @@ export class Image implements Component {
   render(width: number): string[] {
     if (width < 1) return [];
     const { dimensions, options } = this;
-    if (currentScreen().showsImages && dimensions) {
+    if (currentScreen().showsImages && dimensions && dimensions.widthPx * dimensions.heightPx > 0) {
       const room = Math.min(width, options.maxWidthCells ?? MOST_COLUMNS);
       const size = calculateImageCellSize(dimensions, room, options.maxHeightCells ?? MOST_ROWS);
       const empty = Array.from({ length: size.rows - 1 }, () => "");
@@ -137,13 +136,6 @@ export function encodeITerm2(
   return imageMark(base64, Number(options.width) || 1, Number(options.height) || 1);
 }
 
-let images = 0;
-
-export function allocateImageId(): number {
-  images += 1;
-  return images;
-}
-
 /** Pictures go with the lines that they are in. */
 export function deleteKittyImage(_imageId: number): string {
   return "";
@@ -151,84 +143,4 @@ export function deleteKittyImage(_imageId: number): string {
 
 export function deleteAllKittyImages(): string {
   return "";
-}
-
-const sizeAs = (mimeType: string) => (base64: string) =>
-  getImageDimensions(base64, mimeType) ?? null;
-
-export const getPngDimensions = sizeAs("image/png");
-export const getJpegDimensions = sizeAs("image/jpeg");
-export const getGifDimensions = sizeAs("image/gif");
-export const getWebpDimensions = sizeAs("image/webp");
-
-/** The size of a picture in base64, if its first bytes tell it. */
-export function getImageDimensions(base64: string, mimeType: string): ImageDimensions | undefined {
-  const bytes = decodeStart(base64);
-  switch (mimeType) {
-    case "image/png":
-      return ascii(bytes, 1, 3) === "PNG" ? size(big(bytes, 18), big(bytes, 22)) : undefined;
-    case "image/gif":
-      return ascii(bytes, 0, 3) === "GIF" ? size(little(bytes, 6), little(bytes, 8)) : undefined;
-    case "image/jpeg":
-      return jpegSize(bytes);
-    case "image/webp":
-      return webpSize(bytes);
-    default:
-      return undefined;
-  }
-}
-
-// The sizes are far in front; only a JPEG with a large thumbnail needs more than this.
-const READ = 256 * 1024;
-
-function decodeStart(base64: string): Uint8Array {
-  try {
-    return Uint8Array.from(atob(base64.slice(0, READ)), (character) => character.charCodeAt(0));
-  } catch {
-    return new Uint8Array();
-  }
-}
-
-function jpegSize(bytes: Uint8Array): ImageDimensions | undefined {
-  let at = 2;
-  while (big(bytes, 0) === 0xffd8 && bytes[at] === 0xff) {
-    const marker = bytes[at + 1] ?? 0;
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-    if (isFrame) return size(big(bytes, at + 7), big(bytes, at + 5));
-    at += 2 + big(bytes, at + 2);
-  }
-  return undefined;
-}
-
-function webpSize(bytes: Uint8Array): ImageDimensions | undefined {
-  if (ascii(bytes, 0, 4) !== "RIFF" || ascii(bytes, 8, 4) !== "WEBP") return undefined;
-  const three = (at: number) => little(bytes, at) | ((bytes[at + 2] ?? 0) << 16);
-  switch (ascii(bytes, 12, 4)) {
-    case "VP8X":
-      return size(three(24) + 1, three(27) + 1);
-    case "VP8L": {
-      const bits = little(bytes, 21) | (little(bytes, 23) << 16);
-      return size((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1);
-    }
-    case "VP8 ":
-      return size(little(bytes, 26) & 0x3fff, little(bytes, 28) & 0x3fff);
-    default:
-      return undefined;
-  }
-}
-
-function size(widthPx: number, heightPx: number): ImageDimensions | undefined {
-  return widthPx > 0 && heightPx > 0 ? { widthPx, heightPx } : undefined;
-}
-
-function big(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-}
-
-function little(bytes: Uint8Array, at: number): number {
-  return ((bytes[at + 1] ?? 0) << 8) | (bytes[at] ?? 0);
-}
-
-function ascii(bytes: Uint8Array, from: number, count: number): string {
-  return String.fromCharCode(...bytes.slice(from, from + count));
 }

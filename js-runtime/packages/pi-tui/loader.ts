@@ -2,8 +2,9 @@
 //
 // No timer runs: the host draws again while a call runs and says which frame is due.
 
+import { matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
+
 import type { Style } from "./component.ts";
-import { matchesKey } from "./keys.ts";
 import { currentScreen } from "./screen.ts";
 import { Text } from "./text.ts";
 import { theme } from "./theme.ts";

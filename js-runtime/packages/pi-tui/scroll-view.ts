@@ -2,9 +2,10 @@
 //
 // It keeps only the position of the window: the caller wraps the lines to the width.
 
+import { type KeyId, matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
+
 import type { Component, Style } from "./component.ts";
 import { spaces } from "./component.ts";
-import { matchesKey } from "./keys.ts";
 import { replaceTabs, visibleWidth } from "./width.ts";
 import { truncateToWidth } from "./wrap.ts";
 
@@ -88,7 +89,7 @@ export class ScrollView implements Component {
   /** Does what the key is for; false if it is for something else. */
   handleScrollKey(data: string): boolean {
     const fast = this.#options.fastScrollLines ?? FAST;
-    const moves: [string, () => void][] = [
+    const moves: [KeyId, () => void][] = [
       ["up", () => this.scroll(-1)],
       ["down", () => this.scroll(1)],
       ["shift+up", () => this.scroll(-fast)],

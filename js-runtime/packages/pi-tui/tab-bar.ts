@@ -1,7 +1,8 @@
 // A row of tabs, one of which is active: `Label:  One   Two   (tab to cycle)`.
 
+import { matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
+
 import type { Component, Style } from "./component.ts";
-import { matchesKey } from "./keys.ts";
 import { visibleWidth } from "./width.ts";
 import { truncateToWidth } from "./wrap.ts";
 

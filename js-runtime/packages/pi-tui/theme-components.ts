@@ -1,10 +1,11 @@
 // How components look in the theme.
 
-import type { EditorTheme } from "./editor.ts";
+import type { EditorTheme } from "@earendil-works/pi-tui/dist/components/editor.js";
+import type { SelectListTheme } from "@earendil-works/pi-tui/dist/components/select-list.js";
+import type { SettingsListTheme } from "@earendil-works/pi-tui/dist/components/settings-list.js";
+
 import { highlightCode } from "./highlight.ts";
 import type { MarkdownTheme } from "./markdown.ts";
-import type { SelectListTheme } from "./select-list.ts";
-import type { SettingsListTheme } from "./settings-list.ts";
 import { theme } from "./theme.ts";
 
 const color = (name: string) => (text: string) => theme.fg(name, text);

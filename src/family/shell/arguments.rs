@@ -193,11 +193,11 @@ fn check_rules(rules: &Validation, value: &Datum, problems: &mut Vec<String>) {
 }
 
 fn check_text(rules: &Validation, text: &str, problems: &mut Vec<String>) {
-    let length = text.chars().count() as u64;
-    if let Some(least) = rules.min_length.filter(|least| length < *least) {
+    let length = text.chars().count();
+    if let Some(least) = rules.min_length.filter(|least| length < *least as usize) {
         problems.push(format!("must be at least {least} characters long"));
     }
-    if let Some(most) = rules.max_length.filter(|most| length > *most) {
+    if let Some(most) = rules.max_length.filter(|most| length > *most as usize) {
         problems.push(format!("must be no more than {most} characters long"));
     }
     if let Some(pattern) = &rules.pattern {
@@ -234,11 +234,11 @@ fn check_number(rules: &Validation, number: &Number, problems: &mut Vec<String>)
 }
 
 fn check_items(rules: &Validation, items: &[Datum], problems: &mut Vec<String>) {
-    let length = items.len() as u64;
-    if let Some(least) = rules.min_items.filter(|least| length < *least) {
+    let length = items.len();
+    if let Some(least) = rules.min_items.filter(|least| length < *least as usize) {
         problems.push(format!("must have at least {least} items"));
     }
-    if let Some(most) = rules.max_items.filter(|most| length > *most) {
+    if let Some(most) = rules.max_items.filter(|most| length > *most as usize) {
         problems.push(format!("must have no more than {most} items"));
     }
     if rules.unique_items {

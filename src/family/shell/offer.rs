@@ -44,12 +44,10 @@ fn keywords(definition: &Definition) -> Vec<String> {
 
 fn description(definition: &Definition) -> String {
     let text = definition.description.trim_end();
-    match &definition.deprecation {
-        None => text.to_owned(),
-        Some(deprecation) => match &deprecation.message {
-            Some(message) => format!("[deprecated: {message}] {text}"),
-            None => format!("[deprecated] {text}"),
-        },
+    match &definition.deprecated_message {
+        _ if !definition.deprecated => text.to_owned(),
+        Some(message) => format!("[deprecated: {message}] {text}"),
+        None => format!("[deprecated] {text}"),
     }
 }
 

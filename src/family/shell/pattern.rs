@@ -7,12 +7,15 @@
 //! backreferences, and only up to a limit of steps. The translation is expensive, so tools with the
 //! same expression share it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Limit of backtracking steps for one value: some milliseconds. The linear engine needs none.
@@ -23,7 +26,8 @@ const STEPS: usize = 100_000;
 const SIZE: usize = 4 << 20;
 
 /// A compiled expression with its text.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) struct Pattern {
     text: String,
     matcher: Arc<Validator>,
@@ -39,6 +43,24 @@ pub(crate) enum Matched {
     No,
     /// Undecided: the match takes too long.
     TooExpensive,
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pattern, String> {
+        Pattern::compile(&text)
+    }
+}
+
+impl JsonSchema for Pattern {
+    fn schema_name() -> Cow<'static, str> {
+        "Pattern".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "regex" })
+    }
 }
 
 impl Pattern {

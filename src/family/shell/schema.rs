@@ -14,7 +14,7 @@ const TYPES: [&str; 7] = [
 /// Returns the JSON Schema of the tool's arguments. Properties are in the file's order; `required`
 /// is left out if it is empty.
 pub(crate) fn input_schema(definition: &Definition) -> Value {
-    let exposure = &definition.exposure;
+    let exposure = definition.exposure();
     let secrets = secrets(definition);
     let properties: Map<String, Value> = definition
         .parameters

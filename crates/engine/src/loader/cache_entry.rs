@@ -6,10 +6,23 @@ use std::sync::Arc;
 use deno_core::serde_json;
 use serde::{Deserialize, Serialize};
 
-use super::source::{Form, Prepared};
 use super::tsconfig::TsConfig;
 use crate::graph::Imports;
 use crate::transpile_cache::{Compiled, Key, Kind, LEAST};
+
+/// A file ready for V8.
+pub(super) struct Prepared {
+    pub(super) code: String,
+    pub(super) source_map: Option<Vec<u8>>,
+    pub(super) form: Form,
+}
+
+/// Module system of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Form {
+    Module,
+    CommonJs,
+}
 
 /// Cache entry of one large file.
 pub(super) struct Kept {

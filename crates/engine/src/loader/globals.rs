@@ -30,7 +30,7 @@ pub(super) fn used(parsed: &ParsedSource) -> Used {
         ProgramRef::Script(script) => script.visit_with(&mut uses),
     }
     let mut used = uses.0;
-    for name in super::source::top_level_names(parsed) {
+    for name in super::syntax::top_level_names(parsed) {
         used.remove(name.as_str());
     }
     used
@@ -54,7 +54,7 @@ pub(super) const WITHOUT_DENO: &str = "\nvar Deno;\n";
 /// Returns true for a file that uses the global `Deno`. Deno's own modules find it there, but tools
 /// get Node's and Bun's interfaces, and packages would choose their code for Deno.
 pub(super) fn is_deno_hidden(parsed: &ParsedSource) -> bool {
-    uses_deno(parsed.text()) && !super::source::top_level_names(parsed).contains(&"Deno".to_owned())
+    uses_deno(parsed.text()) && !super::syntax::top_level_names(parsed).contains(&"Deno".to_owned())
 }
 
 /// Returns true if the code may use the global `Deno`.

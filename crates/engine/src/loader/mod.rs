@@ -20,6 +20,7 @@ mod prefetch;
 mod required;
 mod rewrite;
 mod source;
+mod syntax;
 mod sys;
 mod tsconfig;
 
@@ -54,10 +55,10 @@ use super::transpile_cache::{Key, Kind, LEAST};
 use super::verify::{self, CodeFrom};
 use assets::AssetKind;
 pub(super) use assets::is_asset;
+use cache_entry::{Form, Prepared};
 use data_url::{DataMedia, DataUrl};
 pub(super) use required::Required;
 pub(super) use source::parse_as;
-use source::{Form, Prepared};
 
 /// The module loader of one isolate.
 pub(super) struct Loader {

@@ -11,7 +11,7 @@ use deno_ast::swc::common::SyntaxContext;
 use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{ParseParams, ParsedSource, ProgramRef, SourceRangedForSpanned};
 
-use super::rewrite::{Edit, bytes_of};
+use super::syntax::{Edit, bytes_of, declared_names};
 
 /// Returns the edits that qualify names in a file.
 pub(super) fn merged(parsed: &ParsedSource) -> Vec<Edit> {
@@ -102,7 +102,7 @@ fn exported_names(block: &ast::TsModuleBlock) -> Vec<String> {
     for item in &block.body {
         match item {
             ast::ModuleItem::ModuleDecl(ast::ModuleDecl::ExportDecl(export)) => {
-                super::source::declared_names(&export.decl, &mut names);
+                declared_names(&export.decl, &mut names);
             }
             ast::ModuleItem::ModuleDecl(ast::ModuleDecl::TsImportEquals(import))
                 if import.is_export =>
@@ -264,7 +264,7 @@ fn own_names(block: &ast::TsModuleBlock) -> BTreeSet<String> {
     for item in &block.body {
         match item {
             ast::ModuleItem::Stmt(ast::Stmt::Decl(decl)) => {
-                super::source::declared_names(decl, &mut names);
+                declared_names(decl, &mut names);
             }
             ast::ModuleItem::ModuleDecl(ast::ModuleDecl::TsImportEquals(import)) => {
                 names.push(import.id.sym.to_string());

@@ -27,10 +27,10 @@ use node_resolver::{
     ResolutionMode,
 };
 
-use super::cache_entry::Kept;
+use super::cache_entry::{Form, Kept};
 use super::find::Packages;
 use super::guard::{Access, ReadGuard};
-use super::source::{Form, form_of_file, prepare_required};
+use super::source::{form_of_file, prepare_required};
 use super::sys::Sys;
 use super::tsconfig;
 use crate::transpile_cache::{Compiled, Kind};

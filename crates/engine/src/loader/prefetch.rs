@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::source::{self, Prepared};
+use super::cache_entry::Prepared;
+use super::source;
 use super::{NodeServices, assets, deep_stack, files, tsconfig, url_of};
 use crate::load_trace::{self, Read};
 use crate::transpile_cache::Compiled;

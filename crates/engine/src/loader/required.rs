@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use deno_core::url::Url;
 
+use super::cache_entry::Form;
 use super::find::{BunOnly, Finder};
 use super::node::NodeServices;
-use super::source::{Form, form_of_file};
+use super::source::form_of_file;
 use super::tsconfig;
 
 /// Finds the file that `require` means where Node's rules are not enough.

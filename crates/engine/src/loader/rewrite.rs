@@ -12,9 +12,7 @@ use deno_ast::{ParsedSource, ProgramRef, SourceRange, SourceRangedForSpanned};
 
 use super::assets::AssetKind;
 use super::namespaces;
-
-/// A range of the text in bytes, and its replacement.
-pub(super) type Edit = (Range<usize>, String);
+use super::syntax::{Edit, bytes_of};
 
 /// Returns the text with all such syntax replaced; `None` if the file has none.
 pub(super) fn rewritten(parsed: &ParsedSource) -> Option<String> {
@@ -44,12 +42,6 @@ pub(super) fn rewritten(parsed: &ParsedSource) -> Option<String> {
         text.replace_range(range, &new);
     }
     Some(text)
-}
-
-/// Returns the byte range of a node in the text.
-pub(super) fn bytes_of(parsed: &ParsedSource, node: SourceRange) -> Range<usize> {
-    let start = parsed.range().start;
-    node.start - start..node.end - start
 }
 
 struct Reader<'a> {

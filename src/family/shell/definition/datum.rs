@@ -3,8 +3,11 @@
 //! `serde_json::Value` would turn an integer beyond 64 bits into a float; the format promises that
 //! big integers arrive exactly (spec cycod 59).
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
 /// Any value. Objects keep the order of the file.
@@ -78,6 +81,9 @@ impl fmt::Display for Number {
 }
 
 impl Datum {
+    /// Name by which a deserializer recognizes the type.
+    pub(crate) const NAME: &'static str = "$datum";
+
     /// Returns the name of its kind, for messages.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
@@ -156,6 +162,36 @@ impl Datum {
     /// Reads JSON text without losing digits. `None`: not JSON, or nested too deep.
     pub(crate) fn from_json(text: &str) -> Option<Datum> {
         json::read(serde_json::from_str(text).ok()?, 0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Datum {
+    /// Reads the value from JSON text, which `yaml::de` provides under this name: serde has no
+    /// numbers of any size.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Datum, D::Error> {
+        struct Json;
+        impl de::Visitor<'_> for Json {
+            type Value = Datum;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON text")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Datum, E> {
+                Datum::from_json(text).ok_or_else(|| E::custom("not JSON"))
+            }
+        }
+        deserializer.deserialize_newtype_struct(Datum::NAME, Json)
+    }
+}
+
+impl JsonSchema for Datum {
+    fn schema_name() -> Cow<'static, str> {
+        "Datum".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
     }
 }
 

@@ -1,35 +1,53 @@
 //! One parameter: its type, its rules, how it appears in commands (spec cycod 34–49, 212–228).
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::Datum;
 
 pub(crate) use super::super::pattern::Pattern;
 
 /// One entry of `parameters:`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+#[schemars(title = "a parameter")]
 pub(crate) struct Parameter {
+    #[serde(rename = "$key")]
+    #[schemars(skip)]
     pub(crate) name: String,
+    /// Its type; `string` if left out
+    #[serde(rename = "type")]
     pub(crate) kind: Kind,
+    /// Description of it, for the model; required
     pub(crate) description: String,
+    /// `true` if a call must give it
     pub(crate) required: bool,
-    /// Never [`Datum::Null`]: that is not a default. A text in it may hold `{references}` to other
-    /// parameters and predefined variables; then `is_default_computed`.
+    /// Value for calls that give none; may refer to other parameters
+    // Never [`Datum::Null`]: that is not a default. If nothing in it is a reference, it has been
+    // checked and is of the parameter's type.
     pub(crate) default: Option<Datum>,
-    /// True if the default refers to something, so that it is known and checked only in a call. Any
-    /// other default has been checked and is of the parameter's type.
+    // True if the default refers to other parameters or predefined variables, so that it is known
+    // and checked only in a call.
+    #[serde(skip)]
     pub(crate) is_default_computed: bool,
+    /// Rules for its value
     pub(crate) validation: Validation,
-    /// `transform:` a predefined name or a JavaScript expression over `value`.
+    /// A predefined transform, or a JavaScript expression over `value`
     pub(crate) transform: Option<String>,
-    /// `format:` with `{value}` in it.
+    /// Its form in commands, with `{value}` in it
     pub(crate) format: Option<String>,
+    /// For people and models
     pub(crate) examples: Vec<Datum>,
+    /// More for people
     pub(crate) detailed_help: Option<String>,
-    /// `security.escape-shell`.
-    pub(crate) escape_shell: bool,
+    /// Protection of commands against its value
+    pub(crate) security: ParameterSecurity,
+    /// `true` if it should not be given any more
     pub(crate) deprecated: bool,
+    /// The parameter to give instead
     pub(crate) deprecated_alternative: Option<String>,
-    /// Separator of the items of a list; a space unless `delimiter` sets another one.
-    pub(crate) delimiter: String,
+    /// Separator of the items of a list; a space if left out
+    pub(crate) delimiter: Option<String>,
 }
 
 impl Parameter {
@@ -39,8 +57,17 @@ impl Parameter {
     }
 }
 
-/// The types of parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `security:` of a parameter.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct ParameterSecurity {
+    /// `true` if its value reaches commands as one literal word
+    pub(crate) escape_shell: bool,
+}
+
+/// Types of parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     #[default]
     String,
@@ -50,34 +77,7 @@ pub(crate) enum Kind {
     Object,
 }
 
-/// `validation:`; only rules that fit the parameter's type are here.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Validation {
-    /// In code points.
-    pub(crate) min_length: Option<u64>,
-    /// In code points.
-    pub(crate) max_length: Option<u64>,
-    pub(crate) pattern: Option<Pattern>,
-    pub(crate) minimum: Option<f64>,
-    pub(crate) maximum: Option<f64>,
-    pub(crate) multiple_of: Option<f64>,
-    pub(crate) min_items: Option<u64>,
-    pub(crate) max_items: Option<u64>,
-    pub(crate) unique_items: bool,
-    /// Of the parameter's type; empty: anything.
-    pub(crate) choices: Vec<Datum>,
-}
-
 impl Kind {
-    /// Every type by its name in files.
-    pub(crate) const NAMES: [(&'static str, Kind); 5] = [
-        ("string", Kind::String),
-        ("number", Kind::Number),
-        ("boolean", Kind::Boolean),
-        ("array", Kind::Array),
-        ("object", Kind::Object),
-    ];
-
     /// Returns its name in files.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -88,4 +88,33 @@ impl Kind {
             Kind::Object => "object",
         }
     }
+}
+
+/// Rules for a value. Only those that fit the parameter's type are kept; lengths are in code
+/// points.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Validation {
+    /// The fewest characters of a string
+    pub(crate) min_length: Option<u32>,
+    /// The most characters of a string
+    pub(crate) max_length: Option<u32>,
+    /// An ECMAScript regular expression that a string must contain
+    pub(crate) pattern: Option<Pattern>,
+    /// The least number, inclusive
+    pub(crate) minimum: Option<f64>,
+    /// The greatest number, inclusive
+    pub(crate) maximum: Option<f64>,
+    /// Number that a number must be a multiple of
+    pub(crate) multiple_of: Option<f64>,
+    /// The fewest items of an array
+    pub(crate) min_items: Option<u32>,
+    /// The most items of an array
+    pub(crate) max_items: Option<u32>,
+    /// `true` if the items of an array must differ
+    pub(crate) unique_items: bool,
+    /// The values that are allowed
+    // Of the parameter's type; empty: anything.
+    #[serde(rename = "enum")]
+    pub(crate) choices: Vec<Datum>,
 }

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use super::super::definition::{
-    Cleanup, Command, Commands, Definition, Environment, Kind, Place, Risk, StepWork, Work,
+    Command, Commands, Definition, Environment, Kind, Place, Risk, StepWork, Work,
 };
 use super::super::references::{PREDEFINED, PROPERTIES, references};
 use super::super::report::Report;
 use super::super::run::survey::survey;
-use super::opened::Opened;
+use super::Opened;
 use haft_tool::{Problem, suggest};
 
 /// Returns advice for the file at `path`, by place. A reference to a missing step is an error.
@@ -27,8 +27,8 @@ pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
             "add `read`, `write` or `run` to `tags`",
         );
     }
-    if let Some(deprecation) = &definition.deprecation {
-        let text = match &deprecation.message {
+    if definition.deprecated {
+        let text = match &definition.deprecated_message {
             Some(message) => format!("the tool is deprecated: {message}"),
             None => "the tool is deprecated".to_owned(),
         };
@@ -57,7 +57,7 @@ fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place
         }
         Work::Steps(steps) => {
             for step in steps {
-                let variables = step.environment.iter().flat_map(|own| &own.variables);
+                let variables = step.environment.variables.iter();
                 let variables: Vec<&str> = variables.map(|(_, text)| text.as_str()).collect();
                 let texts = step.texts().into_iter();
                 let texts = texts.filter(|text| !variables.contains(text));
@@ -78,9 +78,8 @@ fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place
         found.extend(text.as_deref().map(|text| (text, place(key))));
     }
     for entry in &definition.resources.cleanup {
-        if let Cleanup::FinalCommand(text) = entry {
-            found.push((text, place("resources")));
-        }
+        let text = entry.final_command.as_deref();
+        found.extend(text.map(|text| (text, place("resources"))));
     }
     for text in &definition.security.required_permissions {
         found.push((text, place("security")));
@@ -99,12 +98,6 @@ struct Placed<'a> {
 /// Returns every command of the tool with its place.
 fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> {
     let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
-    let default = |text: &str| {
-        Command::Commands(Commands {
-            default: Some(text.to_owned()),
-            ..Commands::default()
-        })
-    };
     let alone = |command: Command, place: Place| Placed {
         command,
         place,
@@ -119,26 +112,25 @@ fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> 
                 let placed = |command| Placed {
                     command,
                     place: step.place,
-                    environment: step.environment.as_ref(),
+                    environment: Some(&step.environment),
                     input: step.input.as_deref(),
                 };
                 if let StepWork::Command(command) = &step.work {
                     found.push(placed(command.clone()));
                 }
                 if let Some(text) = &step.error_handling.fallback {
-                    found.push(placed(default(text)));
+                    found.push(placed(Commands::everywhere(text)));
                 }
             }
         }
         Work::Alias(_) => return found,
     }
     if let Some(text) = &definition.error_handling.fallback {
-        found.push(alone(default(text), place("error-handling")));
+        found.push(alone(Commands::everywhere(text), place("error-handling")));
     }
-    for entry in &definition.resources.cleanup {
-        if let Cleanup::FinalCommand(text) = entry {
-            found.push(alone(default(text), place("resources")));
-        }
+    let cleanup = definition.resources.cleanup.iter();
+    for text in cleanup.filter_map(|entry| entry.final_command.as_deref()) {
+        found.push(alone(Commands::everywhere(text), place("resources")));
     }
     found
 }
@@ -209,7 +201,7 @@ fn unescaped(command: &Command, definition: &Definition, opened: &Opened, report
     }
     for parameter in &definition.parameters {
         let is_free = parameter.kind == Kind::String
-            && !parameter.escape_shell
+            && !parameter.security.escape_shell
             && parameter.validation.choices.is_empty()
             && parameter.validation.pattern.is_none();
         let is_used = command

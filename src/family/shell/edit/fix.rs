@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use super::super::definition::Place;
-use super::super::format::{Shape, TOOL, Table};
-use super::super::yaml::{Entry, Node, Value};
-use super::opened::{Opened, open};
-use super::write;
+use super::super::format::{Schema, Shape};
+use super::super::yaml::{Node, Value};
+use super::{Opened, open, write};
 use haft_tool::Severity;
 
 /// Text of a file after its repairs.
@@ -34,7 +33,7 @@ pub(crate) fn fix(path: &Path, opened: &Opened) -> Fixed {
         what: Vec::new(),
     };
     fixes.name(tree, &opened.name);
-    fixes.table(&TOOL, tree);
+    fixes.mapping(Schema::root(), tree);
     fixes.types(tree);
     fixes.tags(tree);
     if fixes.edits.is_empty() {
@@ -88,44 +87,39 @@ impl<'a> Fixes<'a> {
     }
 
     /// Repairs keys in another spelling, and booleans in another notation.
-    fn table(&mut self, table: &Table, node: &Node) {
+    fn mapping(&mut self, schema: Schema<'_>, node: &Node) {
         for entry in node.entries() {
             let is_there = |name: &str| node.entries().iter().any(|other| other.key == name);
-            let known = table.keys.iter().find(|key| key.name == entry.key);
-            let meant = table
-                .keys
-                .iter()
-                .find(|key| is_meant(&entry.key, key.name) && !is_there(key.name));
+            let known = schema.key(&entry.key);
+            let mut keys = schema.keys();
+            let meant = keys.find(|(key, _)| is_meant(&entry.key, key) && !is_there(key));
             if known.is_none()
-                && let Some(key) = meant
+                && let Some((key, _)) = meant
                 && self.starts(entry.place, &entry.key)
             {
-                self.replace(entry.place, &entry.key, key.name.to_owned());
-                let what = format!(
-                    "line {}: `{}` is `{}`",
-                    entry.place.line, entry.key, key.name
-                );
+                self.replace(entry.place, &entry.key, key.to_owned());
+                let what = format!("line {}: `{}` is `{key}`", entry.place.line, entry.key);
                 self.what.push(what);
             }
-            if let Some(key) = known.or(meant) {
-                self.value(&key.shape, entry);
+            if let Some(schema) = known.or(meant.map(|(_, schema)| schema)) {
+                self.value(schema, &entry.value);
             }
         }
     }
 
-    fn value(&mut self, shape: &Shape, entry: &Entry) {
-        match (shape, &entry.value.value) {
-            (Shape::Table(table), _) => self.table(table, &entry.value),
-            (Shape::List(table), Value::List(items)) => {
-                items.iter().for_each(|item| self.table(table, item));
+    fn value(&mut self, schema: Schema<'_>, node: &Node) {
+        match (schema.shape(), &node.value) {
+            (Shape::Mapping, _) => self.mapping(schema, node),
+            (Shape::List(item), Value::List(items)) => {
+                items.iter().for_each(|node| self.value(item, node));
             }
-            (Shape::Named(table), Value::Map(entries)) => {
+            (Shape::Named(item), Value::Map(entries)) => {
                 entries
                     .iter()
-                    .for_each(|entry| self.table(table, &entry.value));
+                    .for_each(|entry| self.value(item, &entry.value));
             }
             (Shape::Flag, Value::Scalar(scalar)) => {
-                let Some(flag) = entry.value.flag().filter(|_| scalar.as_bool().is_none()) else {
+                let Some(flag) = node.flag().filter(|_| scalar.as_bool().is_none()) else {
                     return;
                 };
                 let as_written = [
@@ -133,7 +127,7 @@ impl<'a> Fixes<'a> {
                     format!("\"{}\"", scalar.text),
                     format!("'{}'", scalar.text),
                 ];
-                let place = entry.value.place;
+                let place = node.place;
                 let found = as_written.iter().find(|text| self.starts(place, text));
                 if let Some(text) = found {
                     self.replace(place, text, flag.to_string());

@@ -2,7 +2,7 @@
 //! `|`, quotes only where a value would be read as something else.
 
 use super::super::definition::Datum;
-use super::super::format::{Shape, TOOL, Table};
+use super::super::format::{Schema, Shape};
 use super::super::yaml::Scalar;
 
 /// Limit of the length of a list on one line, in characters.
@@ -11,7 +11,7 @@ const ONE_LINE: usize = 72;
 /// Writes a whole file.
 pub(crate) fn yaml(tool: &Datum) -> String {
     let mut text = String::new();
-    match ordered(&Shape::Table(&TOOL), tool) {
+    match ordered(Schema::root(), tool) {
         Datum::List(items) if !items.is_empty() => list(&items, 0, &mut text),
         Datum::Object(entries) if !entries.is_empty() => object(&entries, 0, &mut text),
         other => text = format!("{}\n", flow(&other)),
@@ -19,39 +19,28 @@ pub(crate) fn yaml(tool: &Datum) -> String {
     text
 }
 
-/// Returns the same data with every mapping of known keys in the table's order.
-fn ordered(shape: &Shape, value: &Datum) -> Datum {
-    match (shape, value) {
-        (Shape::Table(table), Datum::Object(entries)) => keys(table, entries),
-        (Shape::List(table), Datum::List(items)) => {
-            let items = items.iter().map(|item| ordered(&Shape::Table(table), item));
-            Datum::List(items.collect())
+/// Returns the same data with every mapping of known keys in the schema's order.
+fn ordered(schema: Schema<'_>, value: &Datum) -> Datum {
+    match (schema.shape(), value) {
+        (Shape::List(item), Datum::List(items)) => {
+            Datum::List(items.iter().map(|value| ordered(item, value)).collect())
         }
-        (Shape::Named(table), Datum::Object(entries)) => Datum::Object(
-            entries
+        (Shape::Mapping | Shape::Named(_), Datum::Object(entries)) => {
+            let mut entries: Vec<(String, Datum)> = entries
                 .iter()
-                .map(|(name, value)| (name.clone(), ordered(&Shape::Table(table), value)))
-                .collect(),
-        ),
+                .map(|(key, value)| {
+                    let below = schema.below(key);
+                    let value = below.map_or_else(|| value.clone(), |own| ordered(own, value));
+                    (key.clone(), value)
+                })
+                .collect();
+            // Other keys stay at the end, in their own order.
+            let place = |name: &str| schema.keys().position(|(key, _)| key == name);
+            entries.sort_by_cached_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+            Datum::Object(entries)
+        }
         (_, other) => other.clone(),
     }
-}
-
-fn keys(table: &Table, entries: &[(String, Datum)]) -> Datum {
-    let place = |name: &str| table.keys.iter().position(|key| key.name == name);
-    let mut entries: Vec<(String, Datum)> = entries
-        .iter()
-        .map(|(name, value)| {
-            let value = match place(name) {
-                Some(at) => ordered(&table.keys[at].shape, value),
-                None => value.clone(),
-            };
-            (name.clone(), value)
-        })
-        .collect();
-    // Keys that are not in the table stay at the end, in their own order.
-    entries.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
-    Datum::Object(entries)
 }
 
 fn object(entries: &[(String, Datum)], depth: usize, out: &mut String) {

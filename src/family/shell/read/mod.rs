@@ -1,23 +1,21 @@
 //! Parser of a file's text to a [`Definition`], with everything that is wrong with it.
 //!
-//! Three passes over one tree: the shape of every value by the table of keys, the definition, and
-//! the relations of its parts. A later pass runs even if an earlier one found errors, so that an
-//! author gets all of them at once.
+//! The tree of the file is checked by the schema, read into the definition, and then checked by the
+//! rules that a schema cannot say. A later check runs even if an earlier one found errors, so that
+//! an author gets all of them at once.
 
-mod command;
 mod parameter;
 mod relations;
-mod sections;
-mod step;
-mod tool;
+mod work;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::definition::{Definition, Place};
-use super::format::{self, TOOL};
+use super::format;
 use super::report::Report;
-use super::yaml::{self, Broken, Node};
-use haft_tool::{Problem, suggest};
+use super::yaml::{self, Broken, Node, Value};
+use haft_tool::Problem;
 
 /// Result of reading a file.
 pub(crate) struct Read {
@@ -25,6 +23,8 @@ pub(crate) struct Read {
     pub(crate) definition: Option<Definition>,
     /// The problems, sorted by place.
     pub(crate) problems: Vec<Problem>,
+    /// The content of the file as it was written; `None` if it is not YAML.
+    pub(crate) tree: Option<Node>,
 }
 
 /// Reads the text of the file at `path` without touching any file.
@@ -32,17 +32,116 @@ pub(crate) fn read(path: &Path, text: &str) -> Read {
     // A byte order mark before the first line is not part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut report = Report::new(path, text);
-    let definition = tree(text, &mut report).map(|root| {
-        format::check(&TOOL, &root, &mut report);
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let definition = tool::tool(&root, &stem, &mut report);
-        relations::check(&definition, &mut report);
-        definition
-    });
-    let definition = definition.filter(|_| !report.has_errors());
+    let tree = tree(text, &mut report);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let definition = tree
+        .as_ref()
+        .and_then(|root| definition(root, &stem, &mut report));
     Read {
-        definition,
+        definition: definition.filter(|_| !report.has_errors()),
         problems: report.finish(),
+        tree,
+    }
+}
+
+/// Reads the definition in `root`. Values that are not allowed are left out, and reported.
+fn definition(root: &Node, stem: &str, report: &mut Report<'_>) -> Option<Definition> {
+    let checked = format::check(root, report);
+    let mut tree = checked.root?;
+    parameter::remove_misfits(&mut tree, report);
+    let mut definition: Definition = match yaml::from_node(&tree) {
+        Ok(definition) => definition,
+        Err(error) => {
+            let text = format!("the file cannot be read: {error}");
+            report.error(root.place, text, "correct the value");
+            return None;
+        }
+    };
+    name(root, stem, &mut definition, report);
+    if root.filled_text("description").is_none() {
+        report.error(
+            root.place,
+            "Tool description is required.",
+            "add `description: …`: a model decides by it",
+        );
+    }
+    if definition.version.is_empty() {
+        definition.version = "1.0.0".to_owned();
+    }
+    if let Some(node) = root.get("version")
+        && semver::Version::parse(&definition.version).is_err()
+    {
+        report.warning(
+            node.place,
+            format!("`{}` is not a semantic version", definition.version),
+            "write three numbers, for example `1.0.0`",
+        );
+    }
+    work::check(root, &mut definition, report);
+    if let Some(node) = root.get("parameters") {
+        parameter::check(node.entries(), &mut definition.parameters, report);
+    }
+    variables(root, report);
+    let mut names = HashSet::new();
+    let tests = root.get("tests").map(Node::items).unwrap_or_default();
+    for test in tests {
+        if matches!(test.value, Value::Map(_)) {
+            work::unique_name("test", test, &mut names, report);
+        }
+    }
+    relations::check(&definition, report);
+    Some(definition)
+}
+
+/// Sets the name to the file's if it has none (spec cycod 3). It becomes part of paths and of
+/// commands, so it is checked (spec cycod 12).
+fn name(root: &Node, stem: &str, definition: &mut Definition, report: &mut Report<'_>) {
+    let written = root.get("name").filter(|node| node.text().is_some());
+    let (place, hint) = match written {
+        Some(node) => (node.place, "use letters, digits, `-` and `_`"),
+        None => {
+            definition.name = stem.to_owned();
+            (
+                Place { line: 1, column: 1 },
+                "rename the file, or add `name: …` with letters, digits, `-` and `_`",
+            )
+        }
+    };
+    let name = &definition.name;
+    let is_harmless = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if !is_harmless {
+        report.error(
+            place,
+            format!("`{name}` cannot be the name of a tool"),
+            hint,
+        );
+    }
+}
+
+/// Reports invalid names and values below `environment.variables` of a tool or a step.
+fn variables(node: &Node, report: &mut Report<'_>) {
+    let variables = node.get("environment").and_then(|own| own.get("variables"));
+    for entry in variables.map(Node::entries).unwrap_or_default() {
+        let is_name = !entry.key.is_empty()
+            && !entry.key.contains(['=', '\0'])
+            && !entry.key.contains(char::is_whitespace);
+        if !is_name {
+            report.error(
+                entry.place,
+                format!("`{}` cannot be the name of a variable", entry.key),
+                "a name holds no `=` and no spaces",
+            );
+        }
+        if entry.value.text().is_some_and(|text| text.contains('\0')) {
+            report.error(
+                entry.value.place,
+                format!("the value of `{}` holds a NUL", entry.key),
+                "no program can be given a NUL; remove it",
+            );
+        }
     }
 }
 
@@ -93,48 +192,4 @@ type Parsed = (Option<Node>, Vec<Broken>);
 fn repaired(text: &str) -> Option<(Parsed, Vec<Place>)> {
     let (text, places) = yaml::repair(text)?;
     Some((yaml::parse(&text).ok()?, places))
-}
-
-/// Returns the value that `word` names. An unknown name is an error at its place.
-fn word<T: Copy>(
-    node: Option<&Node>,
-    key: &str,
-    names: &[(&'static str, T)],
-    report: &mut Report<'_>,
-) -> Option<T> {
-    let node = node?;
-    let text = node.text()?;
-    let found = names.iter().find(|(name, _)| *name == text);
-    if found.is_none() {
-        let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        let hint = match suggest(text, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "use one of these words".to_owned(),
-        };
-        report.error(
-            node.place,
-            format!("`{key}` must be one of: {}; not `{text}`", known.join(", ")),
-            hint,
-        );
-    }
-    found.map(|(_, value)| *value)
-}
-
-fn text(node: &Node, key: &str) -> Option<String> {
-    node.get(key)?.text().map(str::to_owned)
-}
-
-fn texts(node: &Node, key: &str) -> Vec<String> {
-    node.get(key).map(Node::texts).unwrap_or_default()
-}
-
-fn flag(node: &Node, key: &str) -> Option<bool> {
-    node.get(key)?.flag()
-}
-
-fn millis(node: &Node, key: &str) -> Option<std::time::Duration> {
-    let millis = node.get(key)?.whole()?;
-    u64::try_from(millis)
-        .ok()
-        .map(std::time::Duration::from_millis)
 }

@@ -29,6 +29,7 @@ pub(super) fn merge(
     let is_usable = !problems
         .iter()
         .any(|problem| problem.severity == haft_tool::Severity::Error);
+    let deprecated = if own.deprecated { own } else { base };
     let merged = is_usable.then(|| Definition {
         name: own.name.clone(),
         description: own.description.clone(),
@@ -38,7 +39,8 @@ pub(super) fn merge(
             .clone()
             .or(base.min_host_version.clone()),
         changelog: own.changelog.clone(),
-        deprecation: own.deprecation.clone().or(base.deprecation.clone()),
+        deprecated: deprecated.deprecated,
+        deprecated_message: deprecated.deprecated_message.clone(),
         metadata: if own.metadata == Default::default() {
             base.metadata.clone()
         } else {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::super::definition::{Cleanup, Command, Commands, ErrorHandling, Work};
+use super::super::definition::{Commands, ErrorHandling, Work};
 use super::invocation::Session;
 use super::report::{Report, StepReport};
 
@@ -26,21 +26,21 @@ impl Session<'_> {
     /// Runs the cleanup, however the tool ended. Failures are only logged.
     pub(super) async fn clean_up(&self, was_cancelled: bool) {
         for entry in &self.definition.resources.cleanup {
-            let result = match entry {
-                Cleanup::DeleteTempFiles => match &self.temp {
-                    Some(temp) => {
-                        let kept: [&Path; 3] =
-                            [&self.host_env.cwd, &self.host_env.home, &self.host_env.temp];
-                        temp.remove(&kept)
-                    }
-                    None => Ok(()),
-                },
-                Cleanup::FinalCommand(text) => self.finally(text, was_cancelled).await,
-            };
-            if let Err(error) = result {
-                let error = self.mask.apply(&error);
-                tracing::warn!(tool = self.definition.name, error, "a cleanup failed");
+            if let Some(text) = &entry.final_command {
+                self.log_failure(self.finally(text, was_cancelled).await);
             }
+            if let Some(temp) = self.temp.as_ref().filter(|_| entry.delete_temp_files) {
+                let kept: [&Path; 3] =
+                    [&self.host_env.cwd, &self.host_env.home, &self.host_env.temp];
+                self.log_failure(temp.remove(&kept));
+            }
+        }
+    }
+
+    fn log_failure(&self, result: Result<(), String>) {
+        if let Err(error) = result {
+            let error = self.mask.apply(&error);
+            tracing::warn!(tool = self.definition.name, error, "a cleanup failed");
         }
     }
 
@@ -54,10 +54,7 @@ impl Session<'_> {
                 "`{text}` is not run, because `{{{name}}}` is empty"
             ));
         }
-        let command = Command::Commands(Commands {
-            default: Some(text.to_owned()),
-            ..Commands::default()
-        });
+        let command = Commands::everywhere(text);
         let mut unit = self.single(&command);
         let nothing = ErrorHandling::default();
         unit.error_handling = &nothing;
@@ -78,9 +75,9 @@ impl Session<'_> {
 
     pub(crate) fn report(self, ran: Ran) -> Report {
         let mut warnings = Vec::new();
-        if let Some(deprecation) = &self.definition.deprecation {
+        if self.definition.deprecated {
             let name = &self.definition.name;
-            warnings.push(match &deprecation.message {
+            warnings.push(match &self.definition.deprecated_message {
                 Some(message) => format!("Tool '{name}' is deprecated: {message}"),
                 None => format!("Tool '{name}' is deprecated."),
             });
@@ -92,7 +89,7 @@ impl Session<'_> {
         );
         Report {
             is_stepped: matches!(self.definition.work, Work::Steps(_)),
-            timeout: ran.is_late.then_some(self.definition.timeout),
+            timeout: ran.is_late.then(|| self.definition.time_limit()),
             was_cancelled: ran.was_cancelled,
             ignores_errors: self.definition.ignore_errors,
             warnings,

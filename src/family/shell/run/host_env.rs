@@ -54,10 +54,11 @@ pub(super) fn path(definition: &Definition, host_env: &HostEnv, text: &str) -> P
 
 pub(super) fn written_path(definition: &Definition, host_env: &HostEnv, text: &str) -> PathBuf {
     let paths = &definition.file_paths;
+    let separators = &paths.cross_platform;
     let mut text = text.to_owned();
-    if paths.normalize || paths.auto_convert {
-        let foreign = paths.windows_separator.as_deref().unwrap_or("\\");
-        let own = paths.unix_separator.as_deref().unwrap_or("/");
+    if paths.normalize || separators.auto_convert {
+        let foreign = separators.windows_separator.as_deref().unwrap_or("\\");
+        let own = separators.unix_separator.as_deref().unwrap_or("/");
         if !foreign.is_empty() {
             text = text.replace(foreign, own);
         }
@@ -71,10 +72,7 @@ pub(super) fn written_path(definition: &Definition, host_env: &HostEnv, text: &s
 
 /// Returns the values of everything that the tool marks as a secret.
 pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
-    let environments = definition
-        .steps()
-        .iter()
-        .filter_map(|step| step.environment.as_ref());
+    let environments = definition.steps().iter().map(|step| &step.environment);
     let environments: Vec<&Environment> = environments.chain([&definition.environment]).collect();
     let mut found = Vec::new();
     for name in environments

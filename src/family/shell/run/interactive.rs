@@ -52,7 +52,7 @@ impl Talk<'_> {
             let silence_limit = if wants_answer {
                 QUIET
             } else {
-                self.interaction.timeout
+                self.interaction.time_limit()
             };
             tokio::select! {
                 biased;
@@ -99,7 +99,7 @@ impl Talk<'_> {
             placeholder: default.clone(),
         };
         let _thinking = self.timer.begin();
-        let asked = self.user.ask(question, Some(self.interaction.timeout));
+        let asked = self.user.ask(question, Some(self.interaction.time_limit()));
         tokio::pin!(asked);
         loop {
             tokio::select! {

@@ -218,7 +218,7 @@ impl<'a> Session<'a> {
         let mut is_late = false;
         let steps = tokio::select! {
             steps = &mut work => steps,
-            () = self.timer.expired(started, self.definition.timeout) => {
+            () = self.timer.expired(started, self.definition.time_limit()) => {
                 is_late = true;
                 self.stop.cancel();
                 work.await
@@ -289,9 +289,9 @@ impl<'a> Session<'a> {
             },
             error_handling: &step.error_handling,
             output: &step.output,
-            timeout: step.timeout,
+            timeout: step.timeout.map(|limit| limit.0),
             working_directory: step.working_directory.as_deref(),
-            environment: step.environment.as_ref(),
+            environment: Some(&step.environment),
             input: step.input.as_deref(),
         }
     }

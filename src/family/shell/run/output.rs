@@ -29,10 +29,10 @@ impl Session<'_> {
         mask: &Mask,
         stop: &CancellationToken,
     ) -> Result<(Finished, Ended), SpawnError> {
-        let limit = usize::try_from(output.buffer_limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(output.limit()).unwrap_or(usize::MAX);
         let keep = Keep::Head(limit.saturating_add(mask.longest()));
         (spawn.stdout, spawn.stderr) = (keep, keep);
-        let talk = match (&spawn.stdin, &self.user, &self.definition.interaction) {
+        let talk = match (&spawn.stdin, &self.user, self.definition.interaction()) {
             (Stdin::Open, Some(user), Some(interaction)) => Some(Talk {
                 user,
                 interaction,
@@ -42,7 +42,7 @@ impl Session<'_> {
             }),
             _ => None,
         };
-        let sink = match output.mode {
+        let sink = match output.mode() {
             OutputMode::Buffer => None,
             OutputMode::Stream => Some(self.sink(name, output.stream_to)),
         };
@@ -82,7 +82,7 @@ impl Session<'_> {
             was_stopped: false,
         };
         if stdout_cut || stderr_cut {
-            if output.truncation {
+            if output.truncates() {
                 self.note(format!("Output truncated to {limit} bytes"));
             } else {
                 ended.error = Some(format!("Output exceeds buffer limit of {limit} bytes"));

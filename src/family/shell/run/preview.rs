@@ -76,7 +76,7 @@ impl Session<'_> {
         let head = format!("step '{}'{more}: ", step.name);
         match &step.work {
             StepWork::Command(command) => {
-                let environment = step.environment.as_ref();
+                let environment = Some(&step.environment);
                 let outside = self.outside(environment, step.input.as_deref()).await?;
                 self.show(command, &outside, &head, page).await?;
             }

@@ -76,7 +76,7 @@ impl Session<'_> {
         };
         let input = unit.input.or(self.definition.input.as_deref());
         let has_user = self.user.as_ref().is_some_and(User::is_there);
-        let stdin = match (input, &self.definition.interaction) {
+        let stdin = match (input, self.definition.interaction()) {
             (Some(text), _) => {
                 let text = self.values.text(text).await;
                 Stdin::Bytes(text.map_err(|error| error.to_string())?.into_bytes())
@@ -89,7 +89,7 @@ impl Session<'_> {
             },
             (None, None) => Stdin::Empty,
         };
-        let resources = &self.definition.resources;
+        let memory = self.definition.resources.max_memory.map(|size| size.0);
         let spawn = Spawn {
             cwd: Some(cwd.clone()),
             env,
@@ -100,14 +100,14 @@ impl Session<'_> {
             timeout_grace: TIMEOUT_GRACE,
             force_token: Some(self.force_token.clone()),
             limits: Limits {
-                memory: resources.max_memory,
+                memory,
                 ..Limits::default()
             },
             ..Spawn::new(program, &launch.args)
         };
         let security = &self.definition.security;
         if !sandbox::is_contained(security) {
-            if resources.max_memory.is_some() && !can_limit_trees() {
+            if memory.is_some() && !can_limit_trees() {
                 self.note(EACH_BY_ITSELF.to_owned());
             }
             return Ok(Start {
@@ -130,7 +130,7 @@ impl Session<'_> {
                 .collect(),
             variables: names,
             permissions: &self.permissions,
-            max_memory: resources.max_memory,
+            max_memory: memory,
         };
         Ok(Start {
             spawn: sandbox::contained(spawn, &container, security),

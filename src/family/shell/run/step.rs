@@ -31,7 +31,7 @@ impl Session<'_> {
     pub(crate) async fn run_unit(&self, unit: &Unit<'_>) -> (Ended, u32) {
         let retry = unit.error_handling.retry;
         let most = retry.map_or(0, |retry| retry.attempts);
-        let mut delay = retry.map_or(Duration::ZERO, |retry| retry.delay);
+        let mut delay = retry.map_or(Duration::ZERO, |retry| retry.delay.0);
         let mut attempts = 1;
         let mut ended = self.attempt(unit, &self.stop).await;
         while ended.has_failed() && !ended.was_stopped && attempts <= most {
@@ -129,7 +129,11 @@ impl Session<'_> {
             Err(Failure::Spawn(error)) => return self.not_started(&error, &launch),
         };
         if finished.ran_out_of_memory && ended.exit_code != 0 {
-            let limit = self.definition.resources.max_memory.unwrap_or_default();
+            let limit = self
+                .definition
+                .resources
+                .max_memory
+                .map_or(0, |size| size.0);
             ended.error = Some(format!(
                 "Command exceeded its memory limit of {limit} bytes"
             ));
@@ -249,10 +253,7 @@ fn in_place_of(work: &UnitWork<'_>, text: &str) -> Command {
             shell: shell.clone(),
         },
         UnitWork::Command(Command::Bash(_) | Command::Commands(_)) | UnitWork::UseTool(_) => {
-            Command::Commands(Commands {
-                default: Some(text),
-                ..Commands::default()
-            })
+            Commands::everywhere(&text)
         }
     }
 }

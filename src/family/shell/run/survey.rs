@@ -116,7 +116,7 @@ fn described<'a>(
         Head::Name(name) => match definition.parameter(name) {
             Some(parameter) => (
                 name.clone(),
-                parameter.escape_shell,
+                parameter.security.escape_shell,
                 parameter.is_fixed(),
                 parameter.format.as_deref(),
             ),

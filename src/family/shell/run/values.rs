@@ -113,8 +113,11 @@ impl Values {
         Ok(Slot {
             value,
             format: None,
-            delimiter: parameter.delimiter.clone(),
-            is_guarded: parameter.escape_shell,
+            delimiter: parameter
+                .delimiter
+                .clone()
+                .unwrap_or_else(|| " ".to_owned()),
+            is_guarded: parameter.security.escape_shell,
             is_fixed: !parameter.validation.choices.is_empty(),
         })
     }

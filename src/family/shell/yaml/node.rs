@@ -80,7 +80,24 @@ impl Scalar {
     }
 }
 
+impl Entry {
+    /// Returns the entry with another value.
+    pub(crate) fn with(&self, value: Node) -> Entry {
+        Entry {
+            key: self.key.clone(),
+            place: self.place,
+            value,
+        }
+    }
+}
+
 impl Node {
+    /// Returns another value at the same place.
+    pub(crate) fn with(&self, value: Value) -> Node {
+        let place = self.place;
+        Node { value, place }
+    }
+
     /// Returns the value as data.
     pub(crate) fn to_datum(&self) -> Datum {
         match &self.value {
@@ -103,6 +120,11 @@ impl Node {
         }
     }
 
+    /// Returns the text under `key` unless it is blank.
+    pub(crate) fn filled_text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.text().filter(|text| !text.trim().is_empty())
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(scalar) if scalar.is_null())
     }
@@ -111,6 +133,18 @@ impl Node {
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         let entry = self.entries().iter().find(|entry| entry.key == key)?;
         (!entry.value.is_null()).then_some(&entry.value)
+    }
+
+    /// Returns the entries of the mapping under `key`, to change them.
+    pub(crate) fn entries_below(&mut self, key: &str) -> Option<&mut Vec<Entry>> {
+        let Value::Map(entries) = &mut self.value else {
+            return None;
+        };
+        let entry = entries.iter_mut().find(|entry| entry.key == key)?;
+        match &mut entry.value.value {
+            Value::Map(entries) => Some(entries),
+            _ => None,
+        }
     }
 
     /// Returns the entries of a mapping; empty for anything else.
@@ -158,22 +192,6 @@ impl Node {
         Number::parse(self.text()?).map(|number| number.to_f64())
     }
 
-    /// Returns bytes: `512`, `64 KB`, `10MB`, `1.5GB`; 1 KB is 1024 (spec cycod 105).
-    pub(crate) fn size(&self) -> Option<u64> {
-        let text = self.text()?.trim().to_ascii_uppercase();
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let scale: u32 = match &text[digits.len()..] {
-            "" | "B" => 0,
-            "K" | "KB" | "KIB" => 10,
-            "M" | "MB" | "MIB" => 20,
-            "G" | "GB" | "GIB" => 30,
-            _ => return None,
-        };
-        let number = Number::parse(digits)?.to_f64() * f64::from(1u32 << scale);
-        // Exact up to 8 petabytes; larger sizes are refused.
-        (1.0..=MAX_BYTES).contains(&number).then_some(number as u64)
-    }
-
     /// Returns the texts of a list, or a single one.
     pub(crate) fn texts(&self) -> Vec<String> {
         match &self.value {
@@ -184,14 +202,4 @@ impl Node {
             _ => self.text().map(str::to_owned).into_iter().collect(),
         }
     }
-
-    /// Returns the nodes of a list, or this one.
-    pub(crate) fn each(&self) -> &[Node] {
-        match &self.value {
-            Value::List(items) => items,
-            _ => std::slice::from_ref(self),
-        }
-    }
 }
-
-const MAX_BYTES: f64 = (1u64 << 53) as f64;

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::add_draft::Building;
+use super::add_draft::{Building, options};
 use super::scope::ScopeArgs;
 use super::usage;
 use haft_tool::Error;
@@ -112,9 +112,13 @@ impl Typed {
 
 fn unknown(option: &str) -> Error {
     let own = ["--from-file", "--editor", "--override", "--scope"];
-    let known = own.iter().chain(super::add_draft::OPTIONS);
+    let known: Vec<String> = own
+        .map(str::to_owned)
+        .into_iter()
+        .chain(options())
+        .collect();
     let error = usage(format!("there is no flag `{option}`"));
-    match suggest(option, known.copied()) {
+    match suggest(option, known.iter().map(String::as_str)) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error.with_hint("`haft help tool add` shows all of them"),
     }

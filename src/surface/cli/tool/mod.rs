@@ -7,8 +7,6 @@ mod scope;
 
 mod add;
 mod add_draft;
-mod add_parameter;
-mod add_values;
 mod add_words;
 mod edit;
 mod export;
