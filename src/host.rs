@@ -14,7 +14,6 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
-mod spin_wait;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
@@ -36,7 +35,7 @@ use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
-use haft_engine::Engine;
+use haft_engine::{CallSpin, Engine};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub use load_paths::Loaded;
@@ -44,7 +43,6 @@ use load_state::LoadState;
 use refresh::Found;
 pub use running_call::RunningCall;
 pub use sdk::HostExt;
-use spin_wait::CallSpin;
 pub use watcher::{Reload, WatchGuard};
 
 /// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.

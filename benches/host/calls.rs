@@ -1,18 +1,15 @@
 //! Cost of one call for an embedding program: the median of sequential calls, or the mean of many
 //! concurrent calls.
 //!
-//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call with an unexpected answer is an error,
-//! never a measurement.
+//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`
 
-use std::env;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use haft::{Call, Flags, Host};
+use haft::{Flags, Host};
 use serde_json::value::RawValue;
 
-use crate::user;
+use crate::{median, user};
 
 /// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 5_000;
@@ -25,37 +22,22 @@ struct Bench {
     expect: String,
 }
 
-pub async fn run(words: &[&str]) -> ExitCode {
+pub async fn run(words: &[&str]) -> Option<Duration> {
     let &[module, tool, arguments, expect, in_flight] = words else {
-        eprintln!(
-            "usage: host calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT (see `cargo xtask bench`)"
-        );
-        return ExitCode::from(2);
+        return None;
     };
     let bench = Bench {
-        host: host(module),
+        host: user::host_of(module, Flags::default()),
         tool: tool.to_owned(),
-        arguments: RawValue::from_string(arguments.to_owned()).expect("the arguments are JSON"),
+        arguments: user::json(arguments),
         expect: expect.to_owned(),
     };
-    let in_flight: usize = in_flight.parse().expect("a number of calls");
-    let took = match in_flight {
+    let took = match in_flight.parse().expect("a number of calls") {
         1 => bench.one_by_one().await,
         many => bench.at_once(many).await,
     };
-    println!("{:.2}", took.as_secs_f64() * 1e6);
     bench.host.shutdown().await;
-    ExitCode::SUCCESS
-}
-
-/// Returns a host whose only tools are those of `module`.
-fn host(module: &str) -> Host {
-    let here = env::current_dir().expect("there is a current directory");
-    let flags = Flags {
-        tools: vec![module.to_owned()],
-        ..Flags::default()
-    };
-    user::host(&here.join("home"), &here, flags)
+    Some(took)
 }
 
 impl Bench {
@@ -69,8 +51,7 @@ impl Bench {
             self.call(number).await;
             took.push(started.elapsed());
         }
-        took.sort_unstable();
-        took[CALLS / 2]
+        median(took)
     }
 
     async fn at_once(&self, in_flight: usize) -> Duration {
@@ -92,11 +73,7 @@ impl Bench {
     }
 
     async fn call(&self, number: usize) {
-        let call = Call {
-            id: format!("call-{number}"),
-            tool: self.tool.clone(),
-            arguments: self.arguments.clone(),
-        };
+        let call = user::call(number, &self.tool, &self.arguments);
         let outcome = self.host.call(call, None).outcome().await;
         let text = outcome.expect("the tool can be run").text();
         assert_eq!(text, self.expect, "the tool answered something else");

@@ -1,65 +1,37 @@
 //! Cost of a child process of haft's `process` module, compared with the least that Rust can do for
 //! the same job.
 //!
-//! Both sides of a pair are in this program, so that they start from the same parent. A child with
-//! an unexpected result is an error, never a measurement.
+//! Both sides of a pair are in this program, so that they start from the same parent.
 
 use std::io::{Read, Write};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use haft_process::{End, Exit, Finished, Keep, Spawn};
 use tokio_util::sync::CancellationToken;
 
-const CALLS: u32 = 300;
+use crate::{bare_mean, mean};
 
 /// Input of the tool: an argument object of common size.
 const INPUT: &[u8] = br#"{"question":"how does one find the files that nobody reads","limit":10}"#;
 
 const GRACE: Duration = Duration::from_millis(200);
 
-pub async fn run(words: &[&str]) -> ExitCode {
+pub async fn run(words: &[&str]) -> Option<Duration> {
     let took = match words {
         // In a task, as every surface does it; the main thread would have to be woken by another
         // thread.
-        ["call"] => tokio::spawn(calls()).await.expect("no call panics"),
-        ["bare-call"] => bare_calls(),
+        ["call"] => tokio::spawn(mean(call)).await.expect("no call panics"),
+        ["bare-call"] => bare_mean(bare_call),
         ["drain", megabytes] => tokio::spawn(drain(bytes(megabytes)))
             .await
             .expect("it does not panic"),
         ["bare-drain", megabytes] => bare_drain(bytes(megabytes)),
         ["stop"] => stop().await,
         ["bare-stop"] => bare_stop(),
-        _ => {
-            eprintln!("usage: host children [bare-]call|drain MB|stop");
-            return ExitCode::from(2);
-        }
+        _ => return None,
     };
-    println!("{:.2}", took.as_secs_f64() * 1e6);
-    ExitCode::SUCCESS
-}
-
-/// Measures sequential calls, after a warm-up.
-async fn calls() -> Duration {
-    for _ in 0..CALLS / 10 {
-        call().await;
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        call().await;
-    }
-    started.elapsed() / CALLS
-}
-
-fn bare_calls() -> Duration {
-    for _ in 0..CALLS / 10 {
-        bare_call();
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        bare_call();
-    }
-    started.elapsed() / CALLS
+    Some(took)
 }
 
 /// Runs the smallest possible tool: it answers with its input.

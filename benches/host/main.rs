@@ -1,7 +1,8 @@
 //! The only bench program that links V8; `cargo xtask bench` runs it beside the peers.
 //!
-//! One file per subject; the first argument selects it. Each prints the microseconds of one
-//! repetition as its last line.
+//! One file per subject; the first argument selects it. Each returns the time of one repetition,
+//! which is printed in microseconds as the last line. A job with an unexpected result is an error,
+//! never a measurement.
 
 mod calls;
 mod children;
@@ -15,27 +16,62 @@ mod user;
 mod web;
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Number of repetitions in [`mean`] and [`bare_mean`], each of which starts a process.
+const REPETITIONS: u32 = 300;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["calls", rest @ ..] => calls::run(rest).await,
-        ["children", rest @ ..] => children::run(rest).await,
-        ["mcp", rest @ ..] => mcp::run(rest),
-        ["native", rest @ ..] => native::run(rest).await,
-        ["reload", rest @ ..] => reload::run(rest).await,
-        ["render", rest @ ..] => render::run(rest).await,
-        ["shell", rest @ ..] => shell::run(rest).await,
-        ["tools", rest @ ..] => tools::run(rest).await,
-        ["web", rest @ ..] => web::run(rest).await,
+    let (subject, words) = words.split_first().unwrap_or((&"", &[]));
+    let took = match *subject {
+        "calls" => calls::run(words).await,
+        "children" => children::run(words).await,
+        "mcp" => mcp::run(words),
+        "native" => native::run(words).await,
+        "reload" => reload::run(words).await,
+        "render" => render::run(words).await,
+        "shell" => shell::run(words).await,
+        "tools" => tools::run(words).await,
+        "web" => web::run(words).await,
         // Cargo itself passes `--bench`.
-        _ => {
-            eprintln!(
-                "usage: host calls|children|mcp|native|reload|render|shell|tools|web … (see `cargo xtask bench`)"
-            );
-            ExitCode::from(2)
-        }
+        _ => None,
+    };
+    let Some(took) = took else {
+        eprintln!("usage: see `xtask/src/bench/cases.rs`, and run `cargo xtask bench`");
+        return ExitCode::from(2);
+    };
+    println!("{:.2}", took.as_secs_f64() * 1e6);
+    ExitCode::SUCCESS
+}
+
+/// Measures sequential repetitions, after a warm-up.
+async fn mean<F: Future<Output = ()>>(job: impl Fn() -> F) -> Duration {
+    for _ in 0..REPETITIONS / 10 {
+        job().await;
     }
+    let started = Instant::now();
+    for _ in 0..REPETITIONS {
+        job().await;
+    }
+    started.elapsed() / REPETITIONS
+}
+
+/// Measures a peer as [`mean`] does.
+fn bare_mean(job: impl Fn()) -> Duration {
+    for _ in 0..REPETITIONS / 10 {
+        job();
+    }
+    let started = Instant::now();
+    for _ in 0..REPETITIONS {
+        job();
+    }
+    started.elapsed() / REPETITIONS
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }

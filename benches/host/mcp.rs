@@ -1,12 +1,11 @@
 //! Cost of one call to an MCP server on pipes, for any server. The driver must cost less than what
 //! it measures, so it reads and writes without a library.
 //!
-//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`. A call with an unexpected answer
-//! is an error, never a measurement.
+//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
@@ -18,23 +17,14 @@ struct Client {
     next: usize,
 }
 
-pub fn run(words: &[&str]) -> ExitCode {
+pub fn run(words: &[&str]) -> Option<Duration> {
     let &[count, in_flight, program, ref arguments @ ..] = words else {
-        eprintln!("usage: host mcp COUNT IN_FLIGHT COMMAND… (see `cargo xtask bench`)");
-        return ExitCode::from(2);
+        return None;
     };
-    let count: u32 = count.parse().expect("a number of calls");
-    let in_flight: u32 = in_flight.parse().expect("a number of calls");
-    match measure(count, in_flight, program, arguments) {
-        Ok(took) => {
-            println!("{:.2}", took.as_secs_f64() * 1e6);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("`{program}` does not serve: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let count = count.parse().expect("a number of calls");
+    let in_flight = in_flight.parse().expect("a number of calls");
+    let took = measure(count, in_flight, program, arguments);
+    Some(took.unwrap_or_else(|error| panic!("`{program}` does not serve: {error}")))
 }
 
 #[expect(

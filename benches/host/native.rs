@@ -3,14 +3,14 @@
 //!
 //! `native [bare-]call`: the median of sequential calls.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use haft::config::Env;
-use haft::{Call, CustomTool, Host, Tier};
+use haft::{CustomTool, Host, Tier};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+
+use crate::{median, user};
 
 const CALLS: usize = 100_000;
 const ARGUMENTS: &str = r#"{"text":"hello","times":1}"#;
@@ -25,17 +25,12 @@ async fn echo(asked: Echo) -> Result<String, String> {
     Ok(asked.text.repeat(asked.times.into()))
 }
 
-pub async fn run(words: &[&str]) -> ExitCode {
-    let took = match words {
-        ["call"] => calls().await,
-        ["bare-call"] => bare_calls().await,
-        _ => {
-            eprintln!("usage: host native [bare-]call (see `cargo xtask bench`)");
-            return ExitCode::from(2);
-        }
-    };
-    println!("{:.2}", took.as_secs_f64() * 1e6);
-    ExitCode::SUCCESS
+pub async fn run(words: &[&str]) -> Option<Duration> {
+    match words {
+        ["call"] => Some(calls().await),
+        ["bare-call"] => Some(bare_calls().await),
+        _ => None,
+    }
 }
 
 async fn calls() -> Duration {
@@ -49,14 +44,10 @@ async fn calls() -> Duration {
     let builder = Host::builder().env(env).without_discovery();
     let host = builder.tool(tool.approval(Tier::Read)).build();
     let host = host.expect("a configuration");
-    let arguments = RawValue::from_string(ARGUMENTS.to_owned()).expect("it is JSON");
+    let arguments = user::json(ARGUMENTS);
     let mut took = Vec::with_capacity(CALLS);
     for number in 0..CALLS {
-        let call = Call {
-            id: format!("call-{number}"),
-            tool: "echo".to_owned(),
-            arguments: arguments.clone(),
-        };
+        let call = user::call(number, "echo", &arguments);
         let started = Instant::now();
         let outcome = host.call(call, None).outcome().await;
         took.push(started.elapsed());
@@ -76,9 +67,4 @@ async fn bare_calls() -> Duration {
         assert_eq!(answer.as_deref(), Ok("hello"));
     }
     median(took)
-}
-
-fn median(mut took: Vec<Duration>) -> Duration {
-    took.sort_unstable();
-    took[took.len() / 2]
 }

@@ -4,21 +4,17 @@
 //! settled is not counted: it exists for people who save a file.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use haft::{Flags, Host};
 
-use crate::user;
+use crate::{median, user};
 
 const WARM_UP: usize = 10;
 const RELOADS: usize = 60;
 
-pub async fn run(files: &[&str]) -> ExitCode {
-    let Some((first, others)) = files.split_first() else {
-        eprintln!("usage: host reload FILE… (see `cargo xtask bench`)");
-        return ExitCode::from(2);
-    };
+pub async fn run(files: &[&str]) -> Option<Duration> {
+    let (first, others) = files.split_first()?;
     let text = std::fs::read_to_string(first).expect("the bench wrote it");
     // Beside the original, so that its imports are found.
     let saved = Path::new(first).with_file_name("saved_by_the_bench.ts");
@@ -33,10 +29,9 @@ pub async fn run(files: &[&str]) -> ExitCode {
         host.refresh().await;
         took.push(started.elapsed());
     }
-    println!("{:.2}", median(took.split_off(WARM_UP)).as_secs_f64() * 1e6);
     host.shutdown().await;
     let _ = std::fs::remove_file(saved);
-    ExitCode::SUCCESS
+    Some(median(took.split_off(WARM_UP)))
 }
 
 fn host(saved: &Path, others: &[&str]) -> Host {
@@ -48,9 +43,4 @@ fn host(saved: &Path, others: &[&str]) -> Host {
         ..Flags::default()
     };
     user::host(&here.join("home"), here, flags)
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
 }

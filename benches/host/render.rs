@@ -2,14 +2,12 @@
 //!
 //! `render MODULE`: a module with the tool `document`, which renders its result itself.
 
-use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use haft::Flags;
 use haft::render::{Colors, RenderOptions, Screen};
-use haft::{Call, Flags};
-use serde_json::value::RawValue;
 
-use crate::user;
+use crate::{median, user};
 
 /// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 40;
@@ -21,23 +19,16 @@ const LEAST_LINES: usize = 10_000;
 /// Limit up to which the caller gets a result whole. A longer result is cut and spilled to a file.
 const WHOLE_KB: u32 = 16 << 10;
 
-pub async fn run(words: &[&str]) -> ExitCode {
+pub async fn run(words: &[&str]) -> Option<Duration> {
     let &[module] = words else {
-        eprintln!("usage: host render MODULE (see `cargo xtask bench`)");
-        return ExitCode::from(2);
+        return None;
     };
-    let here = std::env::current_dir().expect("there is a current directory");
     let flags = Flags {
-        tools: vec![module.to_owned()],
         spill_kb: Some(WHOLE_KB),
         ..Flags::default()
     };
-    let host = user::host(&here.join("home"), &here, flags);
-    let call = Call {
-        id: "document".into(),
-        tool: "document".into(),
-        arguments: RawValue::from_string("{}".into()).expect("it is JSON"),
-    };
+    let host = user::host_of(module, flags);
+    let call = user::call(0, "document", &user::json("{}"));
     let outcome = host.call(call.clone(), None).outcome().await;
     let result = outcome.expect("the tool can be run").as_result();
     let look = RenderOptions {
@@ -63,8 +54,6 @@ pub async fn run(words: &[&str]) -> ExitCode {
             took.push(elapsed);
         }
     }
-    took.sort_unstable();
-    println!("{:.2}", took[DRAWINGS / 2].as_secs_f64() * 1e6);
     host.shutdown().await;
-    ExitCode::SUCCESS
+    Some(median(took))
 }

@@ -5,17 +5,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use haft::approval::ApprovalMode;
-use haft::{Call, Flags, Host};
-use serde_json::value::RawValue;
+use haft::{Flags, Host};
 use tempfile::TempDir;
 
-use crate::user;
-
-const CALLS: u32 = 300;
+use crate::{bare_mean, mean, user};
 
 /// A typical command of a tool: a parameter and a pipe.
 const COMMAND: &str = "printf '%s\\n' hello | tr a-z A-Z";
@@ -23,22 +20,18 @@ const ANSWER: &str = "HELLO\n";
 
 const STEPS: usize = 100;
 
-pub async fn run(words: &[&str]) -> ExitCode {
+pub async fn run(words: &[&str]) -> Option<Duration> {
     let took = match words {
         ["load", folder] => load(Path::new(folder)).await,
         ["parse", folder] => parse(Path::new(folder)),
         // In a task, as every surface does it.
         ["call"] => tokio::spawn(calls()).await.expect("no call panics"),
-        ["bare-call"] => bare_calls(),
+        ["bare-call"] => bare_mean(|| assert_eq!(bash(COMMAND), ANSWER)),
         ["parallel"] => tokio::spawn(parallel()).await.expect("no call panics"),
         ["bare-parallel"] => bare_parallel(),
-        _ => {
-            eprintln!("usage: host shell load|parse FOLDER | [bare-]call | [bare-]parallel");
-            return ExitCode::from(2);
-        }
+        _ => return None,
     };
-    println!("{:.2}", took.as_secs_f64() * 1e6);
-    ExitCode::SUCCESS
+    Some(took)
 }
 
 /// A host whose user has the tools of `folder`.
@@ -95,25 +88,11 @@ fn processor_time() -> Duration {
 
 async fn calls() -> Duration {
     let (_home, host) = with_tool(&format!("bash: {COMMAND}"));
-    for _ in 0..CALLS / 10 {
-        assert_eq!(call(&host).await, ANSWER);
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        assert_eq!(call(&host).await, ANSWER);
-    }
-    started.elapsed() / CALLS
-}
-
-fn bare_calls() -> Duration {
-    for _ in 0..CALLS / 10 {
-        assert_eq!(bash(COMMAND), ANSWER);
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        assert_eq!(bash(COMMAND), ANSWER);
-    }
-    started.elapsed() / CALLS
+    let job = || {
+        let host = host.clone();
+        async move { assert_eq!(call(&host).await, ANSWER) }
+    };
+    mean(job).await
 }
 
 async fn parallel() -> Duration {
@@ -143,11 +122,7 @@ fn with_tool(work: &str) -> (TempDir, Host) {
 }
 
 async fn call(host: &Host) -> String {
-    let call = Call {
-        id: "c".into(),
-        tool: "t".into(),
-        arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
-    };
+    let call = user::call(0, "t", &user::json("{}"));
     let outcome = host.call(call, None).outcome().await.expect("it runs");
     assert!(!outcome.is_error, "{}", outcome.text());
     outcome.text()

@@ -5,67 +5,38 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use haft::{Call, Flags, Host};
-use serde_json::value::RawValue;
+use haft::{Flags, Host};
 
-use crate::user;
+use crate::{bare_mean, mean, user};
 
-const CALLS: u32 = 300;
 const INPUT: &str = r#"{"question":"how does one find the files that nobody reads","limit":10}"#;
 
-pub async fn run(words: &[&str]) -> ExitCode {
-    let took = match words {
+pub async fn run(words: &[&str]) -> Option<Duration> {
+    match words {
         ["call", home, tool] => {
             let home = Path::new(home);
             let (host, tool) = (user::host(home, home, Flags::default()), (*tool).to_owned());
             // In a task, as every surface does it.
-            let calls = tokio::spawn(async move { calls(&host, &tool).await });
-            calls.await.expect("no call panics")
+            let calls =
+                tokio::spawn(async move { mean(|| call(host.clone(), tool.clone())).await });
+            Some(calls.await.expect("no call panics"))
         }
-        ["bare-call", home, tool] => bare_calls(&Path::new(home).join(".ikigai/tools").join(tool)),
-        _ => {
-            eprintln!("usage: host tools [bare-]call HOME TOOL (see `cargo xtask bench`)");
-            return ExitCode::from(2);
+        ["bare-call", home, tool] => {
+            let program = Path::new(home).join(".ikigai/tools").join(tool);
+            Some(bare_mean(|| bare_call(&program)))
         }
-    };
-    println!("{:.2}", took.as_secs_f64() * 1e6);
-    ExitCode::SUCCESS
+        _ => None,
+    }
 }
 
-async fn calls(host: &Host, tool: &str) -> Duration {
-    for _ in 0..CALLS / 10 {
-        call(host, tool).await;
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        call(host, tool).await;
-    }
-    started.elapsed() / CALLS
-}
-
-async fn call(host: &Host, tool: &str) {
-    let call = Call {
-        id: "c".into(),
-        tool: tool.to_owned(),
-        arguments: RawValue::from_string(INPUT.to_owned()).expect("it is JSON"),
-    };
+async fn call(host: Host, tool: String) {
+    let call = user::call(0, &tool, &user::json(INPUT));
     let outcome = host.call(call, None).outcome().await.expect("it runs");
     let expected = format!(r#"{{"tool_success":true,"result":{INPUT}}}"#);
     assert_eq!(outcome.text(), expected);
-}
-
-fn bare_calls(program: &Path) -> Duration {
-    for _ in 0..CALLS / 10 {
-        bare_call(program);
-    }
-    let started = Instant::now();
-    for _ in 0..CALLS {
-        bare_call(program);
-    }
-    started.elapsed() / CALLS
 }
 
 #[expect(

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::call_log::CallEntry;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
-use super::{Host, SHUT_DOWN, spin_wait};
+use super::{Host, SHUT_DOWN};
 use crate::execute::{CallPolicy, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
@@ -108,7 +108,7 @@ impl Host {
         entry: CallEntry,
         events: queue::Sender<Event>,
     ) -> CallFuture {
-        let spinning = spin_wait::Running::begin(&self.inner.call_spin);
+        let spinning = self.inner.call_spin.begin();
         let host = self.clone();
         let running = async move {
             let (_spinning, _events) = (spinning, events.end_on_drop());

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::call_log::CallRecord;
-use super::spin_wait::CallSpin;
+use haft_engine::CallSpin;
 use haft_tool::{Cancellation, Event, Outcome, queue};
 use haft_tool::{Error, ErrorKind};
 

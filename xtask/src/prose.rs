@@ -24,10 +24,9 @@ const PERSONS: [&str; 6] = [
 const FIRST_WORDS: [&str; 7] = ["What", "Who", "Whether", "How", "Where", "Whom", "Whose"];
 
 /// Names that were metaphors, in code and in file names, each with the name in use today.
-const RETIRED: [(&str, &str); 12] = [
+const RETIRED: [(&str, &str); 11] = [
     ("undertaker", "termination"),
     ("last_stand", "panic_guard"),
-    ("lookout", "coarse_timer"),
     ("kinship", "isolation"),
     ("open_eyes", "install_recorder"),
     ("bring_back", "restore"),

@@ -148,11 +148,6 @@ impl Module {
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
         let grace = self.engine.inner.options.grace(self.key.domain);
-        tokio::select! {
-            biased;
-            answer = &mut asked.answer => return answer,
-            () = self.engine.inner.timer.tick() => {}
-        }
         let look = tokio::time::sleep_until(asked_at + BUSY.min(grace));
         tokio::pin!(look);
         let mut is_waiting = true;

@@ -9,7 +9,6 @@ mod approved_call;
 mod boot;
 mod cache;
 mod call;
-mod coarse_timer;
 mod code_cache;
 mod domain;
 mod eval_guard;
@@ -63,7 +62,6 @@ use haft_tool::{Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
-use coarse_timer::CoarseTimer;
 pub use domain::IsolateKey;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
@@ -80,7 +78,7 @@ pub use render::Drawn;
 use requests::Termination;
 pub use screen::ScreenView;
 pub use session::new_session_id;
-pub use spin_wait::has_several_cores;
+pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
 
@@ -100,7 +98,6 @@ struct Inner {
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
-    timer: Arc<CoarseTimer>,
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
 }
@@ -112,7 +109,6 @@ impl Engine {
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
             expressions: Expressions::new(options.heap_mb),
-            timer: Arc::default(),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),

@@ -1,30 +1,19 @@
-//! Adaptive spin-wait of an isolate's thread for the next request.
+//! Adaptive spin-waits: of a caller for its call, and of an isolate's thread for the next request.
 //!
-//! Waking a thread on another core costs ten times what a small call does. A caller in a loop sends
-//! its next request a few microseconds after the last answer. A thread that has seen several such
-//! requests spins for the next one before it sleeps. If the spinning was in vain, it stops spinning
-//! until several requests come soon again. It never spins with many requests at once, because then
-//! the core is better used otherwise.
+//! Waking a thread on another core costs several times what a small call does. So a thread that
+//! waits for another one spins first, if the waits before show that this pays. `docs/speed.md` has
+//! the figures: without either of the two, a small call takes at least twice as long.
 
 use std::hint::spin_loop;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-/// Time limit of spinning: what a busy caller in another process needs to read an answer and to
-/// send its next request.
-const MAX_SPIN: Duration = Duration::from_micros(100);
-
-/// A request within this time would have been worth spinning for, because a wake-up takes time,
-/// too.
-const SOON_ENOUGH: Duration = Duration::from_micros(200);
-
-/// Number of requests in a row that must come within [`SOON_ENOUGH`] before the thread spins.
-const REQUESTS_IN_A_ROW: u32 = 4;
-
-/// Polls between two reads of the clock.
+/// Looks between two reads of the clock.
 const LOOKS: u32 = 32;
 
 /// Returns true if there are several cores. With a single one, spinning takes the core from the
@@ -34,9 +23,43 @@ pub fn has_several_cores() -> bool {
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
 }
 
-/// Statistics of a thread about how soon its requests come.
+/// Looks again and again, with `pauses` in between, until something is found or the time is over.
+fn spin<T>(limit: Duration, pauses: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let since = Instant::now();
+    while since.elapsed() < limit {
+        for _ in 0..LOOKS {
+            if let Some(found) = look() {
+                return Some(found);
+            }
+            for _ in 0..pauses {
+                spin_loop();
+            }
+        }
+        // The other thread may be waiting for this very core.
+        thread::yield_now();
+    }
+    None
+}
+
+/// Time limit of spinning for a request: what a busy caller in another process needs to read an
+/// answer and to send its next request.
+const MAX_REQUEST_SPIN: Duration = Duration::from_micros(100);
+
+/// A request within this time would have been worth spinning for, because a wake-up takes time,
+/// too.
+const SOON_ENOUGH: Duration = Duration::from_micros(200);
+
+/// Number of requests in a row that must come within [`SOON_ENOUGH`] before the thread spins.
+const REQUESTS_IN_A_ROW: u32 = 4;
+
+/// Statistics of an isolate's thread about how soon its requests come.
+///
+/// A caller in a loop sends its next request a few microseconds after the last answer. A thread
+/// that has seen several such requests spins for the next one. If the spinning was in vain, it
+/// stops until several requests come soon again. It never spins with many requests at once, because
+/// then the core is better used otherwise.
 #[derive(Default)]
-pub(super) struct RequestSpin {
+pub(crate) struct RequestSpin {
     soon: u32,
     asleep_since: Option<Instant>,
     /// Messages since the thread last had nothing to do.
@@ -45,33 +68,25 @@ pub(super) struct RequestSpin {
 
 impl RequestSpin {
     /// Returns the next message, if one comes while spinning pays off.
-    pub(super) fn next<T>(&mut self, inbox: &mut mpsc::UnboundedReceiver<T>) -> Option<T> {
+    pub(crate) fn next<T>(&mut self, inbox: &mut mpsc::UnboundedReceiver<T>) -> Option<T> {
         let came_alone = std::mem::take(&mut self.at_once) <= 1;
         if self.soon < REQUESTS_IN_A_ROW || !came_alone || !has_several_cores() {
             return None;
         }
-        let since = Instant::now();
-        while since.elapsed() < MAX_SPIN {
-            for _ in 0..LOOKS {
-                if let Ok(message) = inbox.try_recv() {
-                    return Some(message);
-                }
-                spin_loop();
-            }
-            // The caller may be waiting for this very core.
-            thread::yield_now();
+        let found = spin(MAX_REQUEST_SPIN, 1, || inbox.try_recv().ok());
+        if found.is_none() {
+            self.soon = 0;
         }
-        self.soon = 0;
-        None
+        found
     }
 
     /// Notes that the thread goes to sleep, and that nothing runs in its isolate.
-    pub(super) fn sleeps(&mut self) {
+    pub(crate) fn sleeps(&mut self) {
         self.asleep_since = Some(Instant::now());
     }
 
     /// Notes that a message has arrived.
-    pub(super) fn woke(&mut self) {
+    pub(crate) fn woke(&mut self) {
         self.at_once += 1;
         let Some(since) = self.asleep_since.take() else {
             return;
@@ -81,5 +96,82 @@ impl RequestSpin {
         } else {
             0
         };
+    }
+}
+
+/// Time limit of spinning for the end of a call: as long as a small tool takes.
+const MAX_CALL_SPIN: Duration = Duration::from_micros(50);
+
+/// Number of short calls in a row without others beside them, after which spinning starts.
+const CALLS_IN_A_ROW: u32 = 8;
+
+/// One of this number of calls is parked without spinning, so that a change is noticed.
+const ONE_OF: u32 = 32;
+
+/// Pauses between two polls of a call. A poll costs more than a pause.
+const PAUSES: u32 = 16;
+
+/// Statistics of a host's calls. Spinning pays only for a caller whose calls come one by one: it
+/// delays a caller that starts others meanwhile.
+#[derive(Default)]
+pub struct CallSpin {
+    running: AtomicU32,
+    /// Number of calls in a row that ran alone.
+    alone: AtomicU32,
+}
+
+/// A running call. Dropping it ends the call in the statistics.
+pub struct SpinningCall {
+    call_spin: Arc<CallSpin>,
+    began_alone: bool,
+}
+
+impl CallSpin {
+    /// Polls until `poll` is ready or spinning does not pay any more.
+    pub fn wait<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        if !self.pays() {
+            return Poll::Pending;
+        }
+        let look = || match poll() {
+            Poll::Ready(found) => Some(found),
+            Poll::Pending => None,
+        };
+        match spin(MAX_CALL_SPIN, PAUSES, look) {
+            Some(found) => Poll::Ready(found),
+            None => {
+                self.alone.store(0, Ordering::Relaxed);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Counts a call that starts.
+    pub fn begin(self: &Arc<Self>) -> SpinningCall {
+        let before = self.running.fetch_add(1, Ordering::Relaxed);
+        if before > 0 {
+            self.alone.store(0, Ordering::Relaxed);
+        }
+        SpinningCall {
+            call_spin: self.clone(),
+            began_alone: before == 0,
+        }
+    }
+
+    fn pays(&self) -> bool {
+        let alone = self.alone.load(Ordering::Relaxed);
+        alone >= CALLS_IN_A_ROW
+            && !alone.is_multiple_of(ONE_OF)
+            && self.running.load(Ordering::Relaxed) == 1
+            && has_several_cores()
+    }
+}
+
+impl Drop for SpinningCall {
+    fn drop(&mut self) {
+        let call_spin = &self.call_spin;
+        call_spin.running.fetch_sub(1, Ordering::Relaxed);
+        if self.began_alone {
+            call_spin.alone.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

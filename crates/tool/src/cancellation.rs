@@ -1,13 +1,9 @@
 //! Cancellation of one call: whether it was requested, the reason, and whether the grace period has
 //! been cut short.
 
-use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
-use futures::task::AtomicWaker;
 use tokio_util::sync::CancellationToken;
 
 use super::Stopped;
@@ -19,15 +15,10 @@ pub struct Cancellation {
     state: Arc<State>,
 }
 
-/// Most calls are never stopped, so the tokens are created on first use. A token for each call,
-/// with its place in the parent's queue, would take a large part of a short call's time.
 #[derive(Debug, Default)]
 struct State {
-    is_requested: AtomicBool,
-    /// Cancellation token. Every holder of it can cancel the call too.
-    token: OnceLock<CancellationToken>,
-    /// Waker of the task that drives the call, while it waits in [`Cancellation::requested`].
-    driver: AtomicWaker,
+    /// Every holder of the token can cancel the call too.
+    token: CancellationToken,
     reason: OnceLock<Stopped>,
     force_token: OnceLock<CancellationToken>,
 }
@@ -48,11 +39,7 @@ impl Cancellation {
 
     /// Returns true once the end of the call was requested, also by its deadline.
     pub fn is_cancelled(&self) -> bool {
-        let fired = || {
-            let token = self.state.token.get();
-            token.is_some_and(CancellationToken::is_cancelled)
-        };
-        self.state.is_requested.load(Ordering::Relaxed) || fired()
+        self.state.token.is_cancelled()
     }
 
     /// Returns the reason for the cancellation; `None` if the call was not cancelled.
@@ -68,42 +55,17 @@ impl Cancellation {
             // Of two requests at the same moment, either reason is right.
             let _ = self.state.reason.set(why);
         }
-        self.state.is_requested.store(true, Ordering::Relaxed);
-        // With the fence in `token`: either this thread finds a token that is being created, or the
-        // thread that creates it finds the flag.
-        fence(Ordering::SeqCst);
-        if let Some(token) = self.state.token.get() {
-            token.cancel();
-        }
-        self.state.driver.wake();
+        self.state.token.cancel();
     }
 
-    /// Waits until cancellation is requested. Only the task that drives the call may wait here:
-    /// there is one waker.
+    /// Waits until cancellation is requested.
     pub async fn requested(&self) {
-        poll_fn(|cx| {
-            self.state.driver.register(cx.waker());
-            let is_requested = self.state.is_requested.load(Ordering::Relaxed);
-            if is_requested || self.state.token.get().is_some() {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
-        // Once a token exists, its other holders can cancel it.
-        self.token().cancelled().await;
+        self.state.token.cancelled().await;
     }
 
     /// Returns the cancellation token. It is cancelled on request, and cancelling it is a request.
     pub fn token(&self) -> &CancellationToken {
-        let token = self.state.token.get_or_init(CancellationToken::new);
-        fence(Ordering::SeqCst);
-        if self.state.is_requested.load(Ordering::Relaxed) {
-            token.cancel();
-        }
-        self.state.driver.wake();
-        token
+        &self.state.token
     }
 
     /// Returns the token that is cancelled when the grace period of the call is over.

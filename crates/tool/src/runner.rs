@@ -209,8 +209,7 @@ impl CallCtx {
         self.cancellation.is_cancelled()
     }
 
-    /// Waits until the call must end, like [`Self::cancel`] but cheaper. Only one task at a time
-    /// may wait here.
+    /// Waits until the call must end.
     pub async fn cancelled(&self) {
         self.cancellation.requested().await;
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wait4::Wait4;
 
-use super::cases::{Case, Job, Reading};
+use super::cases::{Case, Reading};
 use super::fixture::Fixture;
 use super::table::Row;
 use crate::command;
@@ -40,18 +40,25 @@ pub struct Sample {
     pub peak_bytes: u64,
 }
 
-pub fn case(case: &Case, plan: &Plan, fixture: &Fixture) -> Result<Row> {
+/// Measures the commands of haft and of its peer.
+pub fn case(
+    case: &Case,
+    [haft, peer]: [&[String]; 2],
+    plan: &Plan,
+    fixture: &Fixture,
+) -> Result<Row> {
     let mut row = Row::new(case.title);
+    let sample = |command: &[String]| sample(command, case.expect, case.reading, fixture);
     for run in 0..plan.warm_up + plan.runs {
         if case.cold {
             forget(fixture)?;
         }
         let (haft, peer) = if run % 2 == 0 {
-            let haft = sample(&case.haft, case.reading, fixture)?;
-            (haft, sample(&case.peer, case.reading, fixture)?)
+            let haft = sample(haft)?;
+            (haft, sample(peer)?)
         } else {
-            let peer = sample(&case.peer, case.reading, fixture)?;
-            (sample(&case.haft, case.reading, fixture)?, peer)
+            let peer = sample(peer)?;
+            (sample(haft)?, peer)
         };
         if run >= plan.warm_up {
             row.haft.push(haft);
@@ -69,11 +76,12 @@ fn forget(fixture: &Fixture) -> Result<()> {
     fs::create_dir(&home).during(doing)
 }
 
-fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
-    let mut command = Command::new(&job.program);
-    command.args(&job.arguments);
+/// Runs a command, which must print `expect`.
+fn sample(words: &[String], expect: &str, reading: Reading, fixture: &Fixture) -> Result<Sample> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
     clean(&mut command, fixture);
-    let doing = || format!("run `{}`", command::display(&Command::new(&job.program)));
+    let doing = || format!("run `{}`", words[0]);
     // Files, not pipes: a full pipe would block the process unless it is read meanwhile.
     let mut printed = tempfile::tempfile().during(doing)?;
     let mut complained = tempfile::tempfile().during(doing)?;
@@ -84,7 +92,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     let ended = child.wait4().during(doing)?;
     let wall = started.elapsed();
     let output = text(&mut printed).during(doing)?;
-    let did_it = output.contains(&job.expect);
+    let did_it = output.contains(expect);
     if !ended.status.success() || !did_it {
         eprint!("{output}{}", text(&mut complained).during(doing)?);
     }
@@ -93,7 +101,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     }
     if !did_it {
         let shown = command::display(&command);
-        let what = format!("`{shown}` did not print `{}`", job.expect);
+        let what = format!("`{shown}` did not print `{expect}`");
         return Err(Error::unexpected(what));
     }
     Ok(Sample {
@@ -137,12 +145,8 @@ fn said(output: &str) -> Result<Duration> {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, expect: &str) -> Job {
-        Job {
-            program: "sh".into(),
-            arguments: vec!["-c".into(), script.into()],
-            expect: expect.into(),
-        }
+    fn sh(script: &str) -> Vec<String> {
+        ["sh", "-c", script].map(str::to_owned).to_vec()
     }
 
     fn fixture() -> (Fixture, tempfile::TempDir) {
@@ -153,22 +157,20 @@ mod tests {
     #[test]
     fn both_sides_give_as_many_samples_as_planned() {
         let (fixture, _modules) = fixture();
-        let case_ = Case {
+        let echo = Case {
             title: "echo",
-            haft: sh("echo hello; echo 1500", "hello"),
-            peer: sh("echo 250.5", "250"),
+            haft: "",
+            peer: "",
+            expect: "50",
             reading: Reading::Said,
             cold: true,
         };
-        let row = case(
-            &case_,
-            &Plan {
-                warm_up: 1,
-                runs: 2,
-            },
-            &fixture,
-        )
-        .expect("it runs");
+        let sides = [&*sh("echo hello; echo 1500"), &*sh("echo 250.5")];
+        let plan = Plan {
+            warm_up: 1,
+            runs: 2,
+        };
+        let row = case(&echo, sides, &plan, &fixture).expect("it runs");
         assert_eq!((row.haft.len(), row.peer.len()), (2, 2));
         assert_eq!(row.haft[0].took, Duration::from_micros(1500));
         assert!(
@@ -181,11 +183,8 @@ mod tests {
     #[test]
     fn a_run_that_fails_or_answers_wrongly_is_no_number() {
         let (fixture, _modules) = fixture();
-        for job in [
-            sh("echo hello; exit 3", "hello"),
-            sh("echo goodbye", "hello"),
-        ] {
-            assert!(sample(&job, Reading::Wall, &fixture).is_err());
+        for script in ["echo hello; exit 3", "echo goodbye"] {
+            assert!(sample(&sh(script), "hello", Reading::Wall, &fixture).is_err());
         }
     }
 

@@ -6,7 +6,6 @@
 
 mod cases;
 mod fixture;
-mod mcp;
 mod measure;
 mod peer;
 mod record;
@@ -18,7 +17,7 @@ use clap::Args;
 
 use crate::error::{Error, Result};
 use crate::{command, prerequisites, workspace};
-use cases::Programs;
+use cases::{CASES, Programs};
 use measure::Plan;
 use table::Table;
 
@@ -69,13 +68,13 @@ impl Bench {
 
         let mut table = Table::default();
         let mut failed = Vec::new();
-        let cases = cases::all(&programs, &fixture).into_iter();
-        for case in cases.chain(mcp::cases(&programs, &fixture)) {
+        for case in CASES {
             if !self.only.is_empty() && !self.only.iter().any(|word| case.title.contains(word)) {
                 continue;
             }
+            let sides = [case.haft, case.peer].map(|side| cases::words(side, &programs, &fixture));
             eprintln!("measuring {}", case.title);
-            match measure::case(&case, &plan, &fixture) {
+            match measure::case(case, [&sides[0], &sides[1]], &plan, &fixture) {
                 Ok(row) => table.rows.push(row),
                 Err(error) => {
                     // The other cases are still measured and kept.

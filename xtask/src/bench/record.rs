@@ -41,7 +41,7 @@ impl About {
             ("bun", says(Command::new(&peer.bun).arg("--version"))?),
             ("zod", peer.zod.clone()),
             ("express", peer.express.to_owned()),
-            ("node", says(Command::new("node").arg("--version"))?),
+            ("node", says(Command::new(&peer.node).arg("--version"))?),
             ("processor", format!("{}, {cores} cores", processor())),
             ("system", says(Command::new("uname").arg("-srm"))?),
             (
