@@ -24,13 +24,6 @@ mod transcript;
 pub use haft_process::harden as protect_process;
 
 mod family;
-/// Quoting of values in shell scripts. For tests.
-#[doc(hidden)]
-pub mod shell_quote {
-    pub use crate::family::shell::run::quote::{
-        Dialect, Outside, Piece, QuoteError, Quoted, bash, bash_with, cmd, pwsh,
-    };
-}
 pub mod trust;
 
 mod registry;

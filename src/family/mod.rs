@@ -9,7 +9,6 @@ pub(crate) mod exec;
 pub(crate) mod js;
 mod native;
 mod plugin;
-mod programs;
 mod read_within;
 mod rights;
 pub(crate) mod shell;

@@ -126,10 +126,6 @@ mod terminal_custom;
 mod examples;
 // Failures in the embedder's own parts, which become the error of one call.
 mod boundary;
-// Values in the text of a shell, through the real bash.
-mod shell_quote;
-// Hostile values in every construct of bash.
-mod shell_attack;
 // A project with YAML shell tools and the results of their calls, for the tests below.
 mod shell_project;
 // Tools whose values reach places that a shell evaluates again.

@@ -19,7 +19,7 @@ impl Fuzz {
     pub fn run(self) -> Result<()> {
         prerequisites::for_the_tests()?;
         let mut cargo = command::cargo(&workspace::root());
-        cargo.args(["test", "--test", "it", "--", "shell_attack::"]);
+        cargo.args(["test", "--package", "haft-shell-quote", "--", "attack::"]);
         cargo.env("HAFT_SHELL_ATTACKS", self.values.to_string());
         command::run(&mut cargo)
     }

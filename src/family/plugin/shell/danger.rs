@@ -7,7 +7,7 @@
 use super::Refused;
 use super::script::Command;
 use crate::family::plugin::template::{Part, parameters};
-use crate::family::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
+use haft_shell_quote::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
 
 /// Check of one argument at each call: it must not be an option, since options of the program may
 /// run other programs.

@@ -7,11 +7,11 @@
 use super::super::definition::{Command, Environment as Variables, Platform};
 use super::invocation::Session;
 use super::outside::check_variables;
-use super::quote::{self, Dialect, Outside, Piece, Quoted, variable};
 use super::temp::Scratch;
-use super::transform::shell_word;
 use super::words::words;
 use haft_process::Environment;
+use haft_shell_quote::shell_word;
+use haft_shell_quote::{self as quote, Dialect, Outside, Piece, Quoted, variable};
 
 /// Limit of one argument or variable in bytes, with room for a name.
 const MAX_ARGUMENT_BYTES: usize = 120 << 10;

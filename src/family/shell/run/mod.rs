@@ -18,7 +18,6 @@ mod outside;
 mod pausable_timer;
 mod plan;
 mod preview;
-pub(crate) mod quote;
 mod report;
 mod sandbox;
 mod scheduler;

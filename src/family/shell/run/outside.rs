@@ -5,8 +5,8 @@
 
 use super::super::definition::Environment;
 use super::invocation::Session;
-use super::quote::{Outside, QuoteError};
-use crate::family::programs::is_dangerous_variable;
+use haft_shell_quote::programs::is_dangerous_variable;
+use haft_shell_quote::{Outside, QuoteError};
 
 impl Session<'_> {
     /// Returns the values of parameters and steps in the variables and the input of a program.

@@ -15,10 +15,10 @@ use super::host_env::HostEnv;
 use super::invocation::{Around, Folders, Refusal, Session};
 use super::mask::Mask;
 use super::outside::check_variables;
-use super::quote::{self, Dialect, Outside, Piece, variable};
 use super::scheduler;
-use super::transform::shell_word;
 use super::words::words;
+use haft_shell_quote::shell_word;
+use haft_shell_quote::{self as quote, Dialect, Outside, Piece, variable};
 
 /// Returns the commands of a call, masked.
 ///

@@ -2,11 +2,11 @@
 
 use super::super::definition::{Command, Definition, Environment, Platform};
 use super::super::references::PREDEFINED;
-use super::quote::{self, Dialect, Finding, Outside, Piece};
 use super::template::{Head, Names, Part, Reference, Tail, Template};
 use super::values::{FIXED, ValueOnly};
 use super::words::words;
-use crate::family::programs::is_dangerous_variable;
+use haft_shell_quote::programs::is_dangerous_variable;
+use haft_shell_quote::{self as quote, Dialect, Finding, Outside, Piece};
 
 /// Returns the problems with the places of the values in a command; with its own environment and
 /// input.

@@ -74,14 +74,9 @@ impl Named {
                 let json = serde_json::Value::from(text).to_string();
                 json[1..json.len() - 1].to_owned()
             }
-            Named::ShellEscaped => shell_word(text),
+            Named::ShellEscaped => haft_shell_quote::shell_word(text),
         })
     }
-}
-
-/// Quotes any text as one word of a POSIX shell.
-pub(crate) fn shell_word(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Encodes as `encodeURIComponent` does.

@@ -1,7 +1,7 @@
 //! Values of references, and values as text (spec cycod 59).
 
 use super::super::definition::{Datum, Number};
-use super::quote::Piece;
+use haft_shell_quote::Piece;
 
 /// A parameter or a predefined variable.
 #[derive(Clone)]

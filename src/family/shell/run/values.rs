@@ -11,12 +11,12 @@ use std::sync::{Mutex, PoisonError};
 use super::super::arguments::Arguments;
 use super::super::definition::{Datum, Definition, Parameter};
 use super::defaults::in_order;
-use super::quote::Piece;
 use super::template::{Head, Names, Part, Reference, Tail, Template};
 use super::transform::Transform;
 use super::value::{Slot, StepFacts, chosen, is_truthy, joined, plain, written};
 use haft_engine::{Engine, ExpressionError};
 use haft_process::inherited;
+use haft_shell_quote::Piece;
 
 /// Predefined variables that hold letters, digits and `-_:` only.
 pub(crate) const FIXED: &[&str] = &["TOOL_NAME", "OS", "DATE", "TIME", "TIMESTAMP"];

@@ -5,7 +5,7 @@ use shuck_ast::{ArrayElem, Assignment, AssignmentValue, DeclClause, DeclOperand}
 use super::super::taint::{ALL, ANY, Rule, Sources};
 use super::super::word;
 use super::{CALCULATES, Context, Deferred, Walker};
-use crate::family::programs::is_dangerous_variable;
+use crate::programs::is_dangerous_variable;
 
 /// Variables that are integers from the start.
 const INTEGERS: &[&str] = &[

@@ -90,7 +90,7 @@ pub fn bash_with(
 }
 
 /// Reports the places where values cannot stand at all, and those that need a whole number.
-pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) -> Vec<Finding> {
+pub fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) -> Vec<Finding> {
     let guarded: Vec<&Piece> = pieces
         .iter()
         .filter(|piece| piece.guarded.is_some())
@@ -138,12 +138,12 @@ pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) ->
 
 /// Result of `validate` about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// Name of the value.
-    pub(crate) name: String,
-    pub(crate) why: String,
+    pub name: String,
+    pub why: String,
     /// A whole number may stand there.
-    pub(crate) is_number: bool,
+    pub is_number: bool,
 }
 
 fn refused(piece: &Piece, why: &str) -> QuoteError {

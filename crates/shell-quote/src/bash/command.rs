@@ -3,7 +3,7 @@
 use super::taint::{ALL, ANY, ARGUMENTS, OUTPUT, Rule, Sources, input_of, output_of};
 use super::walk::{Call, Context, Walker, has_hole};
 use super::word::{View, identifiers, is_name};
-use crate::family::programs::{self, Danger, HOLE, base_name, judge};
+use crate::programs::{self, Danger, HOLE, base_name, judge};
 
 const NAME: &str = "the name of a variable, which the shell evaluates";
 

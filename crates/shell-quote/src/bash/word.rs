@@ -5,7 +5,7 @@ use shuck_ast::{
 };
 
 use super::taint::Sources;
-use crate::family::programs::HOLE;
+use crate::programs::HOLE;
 
 /// A word of a command.
 #[derive(Clone, Debug)]

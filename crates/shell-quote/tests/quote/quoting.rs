@@ -3,9 +3,9 @@
 //! Thousands of values with everything that a shell interprets go through the real bash, many in
 //! one process. Each place is also run with a plain word; that run gives the expected output.
 
-use haft::shell_quote::{Dialect, Piece, bash, cmd, pwsh};
+use haft_shell_quote::{Dialect, Piece, bash, cmd, pwsh};
 
-use crate::sandbox::Sandbox;
+use crate::Sandbox;
 
 /// Places for a value, marked by `@`. `p` prints its arguments, `c` its input.
 const PLACES: &[(&str, &str)] = &[

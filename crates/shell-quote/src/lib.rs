@@ -5,14 +5,13 @@
 
 mod bash;
 mod cmd;
+pub mod programs;
 mod pwsh;
 
 pub use bash::{Dialect, Outside, bash, bash_with};
-pub(crate) use bash::{Finding, survey};
+pub use bash::{Finding, survey};
 pub use cmd::cmd;
 pub use pwsh::pwsh;
-
-use super::transform::shell_word;
 
 /// A part of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ impl Piece {
 }
 
 /// Returns the variable that holds the value with this index.
-pub(crate) fn variable(index: usize) -> String {
+pub fn variable(index: usize) -> String {
     format!("__haft_{}", index + 1)
 }
 
@@ -84,7 +83,7 @@ pub(crate) fn variable(index: usize) -> String {
 ///
 /// # Errors
 /// Where a value would be code.
-pub(crate) fn direct(words: &[Vec<Piece>], outside: &[Outside]) -> Result<(), QuoteError> {
+pub fn direct(words: &[Vec<Piece>], outside: &[Outside]) -> Result<(), QuoteError> {
     let has_value = words.iter().flatten().any(|piece| piece.guarded.is_some());
     if !has_value && outside.is_empty() {
         return Ok(());
@@ -93,7 +92,7 @@ pub(crate) fn direct(words: &[Vec<Piece>], outside: &[Outside]) -> Result<(), Qu
 }
 
 /// Returns the same words as a command line.
-pub(crate) fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
+pub fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for word in words {
         for piece in word {
@@ -112,7 +111,7 @@ pub(crate) fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
 
 /// Joins the pieces for languages without rules of ours: only values without a meaning in any
 /// language are accepted.
-pub(crate) fn harmless(pieces: &[Piece]) -> Result<String, QuoteError> {
+pub fn harmless(pieces: &[Piece]) -> Result<String, QuoteError> {
     let mut text = String::new();
     for piece in pieces {
         let is_harmless = |c: char| {
@@ -149,4 +148,9 @@ fn items(pieces: &[Piece]) -> Vec<Item> {
         }
     }
     items
+}
+
+/// Quotes any text as one word of a POSIX shell.
+pub fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

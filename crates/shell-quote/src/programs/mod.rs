@@ -12,11 +12,11 @@ use judge::Judge;
 use tables::{DANGEROUS_VARIABLES, WRITES_OUTPUT_ONLY};
 
 /// Stands in a word for text that is not known when the command is judged.
-pub(crate) const HOLE: char = '\0';
+pub const HOLE: char = '\0';
 
 /// Effect that the text of a hole can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Danger {
+pub enum Danger {
     /// The choice of the program that is started.
     Program,
     /// Text that the program runs as code.
@@ -29,38 +29,38 @@ pub(crate) enum Danger {
 
 /// A hole that is more than text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// The index of the word.
-    pub(crate) word: usize,
+    pub word: usize,
     /// The program that makes it so.
-    pub(crate) program: String,
-    pub(crate) danger: Danger,
+    pub program: String,
+    pub danger: Danger,
 }
 
 /// Code for a shell that is an argument of the command, without a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Script {
+pub struct Script {
     /// The index of the word with the code.
-    pub(crate) code: usize,
+    pub code: usize,
     /// The index of the first argument, which the code sees as `$0`.
-    pub(crate) args: usize,
+    pub args: usize,
 }
 
 /// Result of judging a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Judged {
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) scripts: Vec<Script>,
+pub struct Judged {
+    pub findings: Vec<Finding>,
+    pub scripts: Vec<Script>,
     /// The index of the file with the code that an interpreter runs.
-    pub(crate) file: Option<usize>,
+    pub file: Option<usize>,
     /// The program that takes code from its standard input.
-    pub(crate) reads_code: Option<String>,
+    pub reads_code: Option<String>,
     /// The index of a program that is in no table.
-    pub(crate) unknown: Option<usize>,
+    pub unknown: Option<usize>,
 }
 
 /// Judges the words of a command, the first of which is the program.
-pub(crate) fn judge(words: &[String]) -> Judged {
+pub fn judge(words: &[String]) -> Judged {
     let mut judge = Judge {
         words,
         judged: Judged::default(),
@@ -71,7 +71,7 @@ pub(crate) fn judge(words: &[String]) -> Judged {
 
 /// Adds holes where `xargs` puts its input: in place of a text, or as the last argument. Returns
 /// the indexes of those words.
-pub(crate) fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
+pub fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
     let mut place: Option<(usize, String)> = None;
     for (index, word) in words.iter().enumerate() {
         if let Some(rest) = word.strip_prefix("-I") {
@@ -105,12 +105,12 @@ pub(crate) fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
 }
 
 /// Returns true if a program only writes to its standard output and keeps nothing of its arguments.
-pub(crate) fn keeps_nothing(program: &str) -> bool {
+pub fn keeps_nothing(program: &str) -> bool {
     WRITES_OUTPUT_ONLY.contains(&base_name(program))
 }
 
 /// Returns true if a variable of that name decides what programs run.
-pub(crate) fn is_dangerous_variable(name: &str) -> bool {
+pub fn is_dangerous_variable(name: &str) -> bool {
     const PREFIXES: [&str; 6] = [
         "LD_",
         "DYLD_",
@@ -123,6 +123,6 @@ pub(crate) fn is_dangerous_variable(name: &str) -> bool {
 }
 
 /// Returns the last component of a program's path.
-pub(crate) fn base_name(program: &str) -> &str {
+pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

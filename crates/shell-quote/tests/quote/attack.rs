@@ -6,9 +6,9 @@
 
 use std::fmt::Write as _;
 
-use haft::shell_quote::{Dialect, Outside, Piece, bash, bash_with};
+use haft_shell_quote::{Dialect, Outside, Piece, bash, bash_with};
 
-use crate::sandbox::Sandbox;
+use crate::Sandbox;
 
 /// Constructs in which any text may replace the `@`.
 const TEXT: &[&str] = &[

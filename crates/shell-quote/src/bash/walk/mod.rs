@@ -16,7 +16,7 @@ use shuck_parser::parser::Parser;
 use super::taint::{ALL, Facts, INPUT, Need, Rule, Sink, Sources};
 use super::word::{self, View};
 use super::{Dialect, Document, Marked};
-use crate::family::programs::HOLE;
+use crate::programs::HOLE;
 
 /// The quotes around a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
