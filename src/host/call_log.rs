@@ -129,7 +129,7 @@ impl CallLog {
     }
 
     /// Returns the call with this id: a running one before an ended one, and one of `owner` before
-    /// those of other owners for whom `may_see` returns true.
+    /// those of other owners that `may_see` accepts.
     pub(crate) fn find(
         &self,
         id: &str,
@@ -150,7 +150,7 @@ impl CallLog {
         ended.max_by_key(|call| call.owner() == owner).cloned()
     }
 
-    /// Returns the calls of owners for whom `may_see` returns true: the running ones, then the
+    /// Returns the calls of owners that `may_see` accepts: the running ones, then the
     /// ended ones, each with the newest first.
     pub(crate) fn all(&self, may_see: impl Fn(&str) -> bool) -> Vec<Arc<CallRecord>> {
         let mut calls = self.calls();
@@ -236,7 +236,7 @@ impl Host {
     /// Returns a handle of the same host. Calls that start through it are recorded in `log` as
     /// calls of `caller`. Without this, calls are not recorded.
     pub fn with_audit(&self, log: &AuditLog, caller: Caller) -> Host {
-        let mut host = self.from_origin(|origin| origin.caller = Arc::new(caller));
+        let mut host = self.with_origin(|origin| origin.caller = Arc::new(caller));
         host.options.audit = Some(log.clone());
         host
     }
@@ -245,27 +245,27 @@ impl Host {
     pub(crate) fn recorded(self, caller: Caller) -> Host {
         match AuditLog::of(self.config()) {
             Some(log) => self.with_audit(&log, caller),
-            None => self.from_origin(|origin| origin.caller = Arc::new(caller)),
+            None => self.with_origin(|origin| origin.caller = Arc::new(caller)),
         }
     }
 
     /// Returns a handle of the same host, after `change` was applied to the caller of its calls.
     pub(crate) fn called_by(&self, change: impl FnOnce(&mut Caller)) -> Host {
-        self.from_origin(|origin| change(Arc::make_mut(&mut origin.caller)))
+        self.with_origin(|origin| change(Arc::make_mut(&mut origin.caller)))
     }
 
     /// Returns a handle of the same host whose calls belong to the client `owner`.
     pub(crate) fn owned_by(&self, owner: &str) -> Host {
-        self.from_origin(|origin| origin.owner = owner.into())
+        self.with_origin(|origin| origin.owner = owner.into())
     }
 
     /// Returns a handle of the same host. Calls that start through it are logged as parts of the
     /// call with the id `parent`.
     pub fn with_parent(&self, parent: &str) -> Host {
-        self.from_origin(|origin| origin.parent = Some(parent.into()))
+        self.with_origin(|origin| origin.parent = Some(parent.into()))
     }
 
-    fn from_origin(&self, change: impl FnOnce(&mut CallOrigin)) -> Host {
+    fn with_origin(&self, change: impl FnOnce(&mut CallOrigin)) -> Host {
         let mut host = self.clone();
         change(Arc::make_mut(&mut host.options.origin));
         host

@@ -123,7 +123,7 @@ impl RunningCall {
 
     /// Returns the number of events that wait to be read, without [`Event::Finished`].
     pub(crate) fn waiting(&self) -> usize {
-        self.events.len()
+        self.events.waiting()
     }
 
     /// Returns the call in the log of the host.

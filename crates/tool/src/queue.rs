@@ -79,7 +79,7 @@ impl<T> Receiver<T> {
     }
 
     /// Returns the number of waiting items.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.0.size_hint().0
     }
 }

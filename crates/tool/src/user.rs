@@ -22,6 +22,9 @@ use super::{Progress, Updates, Widget, WidgetSurface};
 /// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
 pub const MAX_QUESTIONS: usize = 16;
 
+/// Time in which an interface withdraws a question, when the call has ended.
+const WITHDRAWAL_TIMEOUT: Duration = Duration::from_millis(100);
+
 /// Handle through which one call asks the user. Cheap to clone.
 #[derive(Clone)]
 pub struct User(Arc<Inner>);
@@ -120,11 +123,20 @@ impl User {
         };
         let _withdraw = withdrawn.clone().drop_guard();
         let ui = self.0.listener.ui.clone();
-        let asking = async move { ui.ask(question).await };
+        let ended = withdrawn.clone();
+        // The end of the call is awaited in the task of the interface, so that the interface has
+        // withdrawn the question before the tool goes on and the call's result is sent.
+        let asking = async move {
+            tokio::select! {
+                biased;
+                answer = ui.ask(question) => answer,
+                () = ended.cancelled() => Answer::Dismissed,
+            }
+        };
         let answer = tokio::select! {
             biased;
             answer = self.0.listener.put(asking) => answer.unwrap_or(Answer::Dismissed),
-            () = withdrawn.cancelled() => Answer::Dismissed,
+            () = overdue(&withdrawn) => Answer::Dismissed,
             () = time_out(timeout) => Answer::Dismissed,
         };
         Ok(what.fitting(answer))
@@ -289,6 +301,12 @@ impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Waits for the end of the call, and then for an interface that does not withdraw its question.
+async fn overdue(withdrawn: &CancellationToken) {
+    withdrawn.cancelled().await;
+    tokio::time::sleep(WITHDRAWAL_TIMEOUT).await;
 }
 
 async fn time_out(timeout: Option<Duration>) {

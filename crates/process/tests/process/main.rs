@@ -1,5 +1,10 @@
 //! Child processes, with real ones. No V8 is linked here.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start programs and read the environment"
+)]
+
 // Programs that the tests start, and processes that they look at.
 mod programs;
 // A process of its own for a test that counts resources.

@@ -1,5 +1,10 @@
 //! Values in shell commands, run by real shells. No V8 is linked here.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start programs and read the environment"
+)]
+
 // What a value becomes, place by place.
 mod quoting;
 // Hostile values in every construct of bash.

@@ -77,7 +77,7 @@ pub(crate) struct Definition {
     pub(crate) input: Option<String>,
     /// `true` if it asks its user
     pub(crate) interactive: bool,
-    /// Behaviour when nobody answers
+    /// Behaviour without an answer
     pub(crate) interactive_options: Interaction,
     /// Bounds, and the cleanup afterwards
     pub(crate) resources: Resources,
@@ -379,7 +379,7 @@ pub(crate) struct Expected {
 pub(crate) struct Interaction {
     /// Time that a person has for an answer, in milliseconds; 30000 if left out
     timeout: Option<Millis>,
-    /// Line that is sent when nobody answers
+    /// Line that is sent without an answer
     pub(crate) default_response: Option<String>,
 }
 

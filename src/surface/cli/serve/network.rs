@@ -94,7 +94,6 @@ impl Network {
             allowed_origins: self.allow_origin.clone(),
             with_builtin_tools: true,
             no_watch: self.no_watch,
-            ..ServeFlags::default()
         })
     }
 }

@@ -31,7 +31,7 @@ impl Args {
         flags: Flags,
     ) -> Result<u8, Failure> {
         let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(globals, flags, "rest", |web| with_page(web)).await
+        web::run(globals, flags, "rest", with_page).await
     }
 }
 
