@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
-use super::ask_user::Approvers;
 use haft_tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver, Call,
-    CallTrace, Decision, Gate, Progress, Rule, Runner, Tier, Tool, Updates,
+    Answer, Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
+    Call, CallTrace, Decision, Error, ErrorKind, Gate, Progress, Prompt, PromptOrigin, Question,
+    Rule, Runner, Tier, Tool, Updates, UserInterface,
 };
-use haft_tool::{Error, ErrorKind};
 
 /// Gate of one call.
 pub(super) struct Gatekeeper {
@@ -296,4 +296,51 @@ fn nobody_to_ask(tool: &Tool, stance: &ApprovalRequirement) -> String {
          2. Add tools.approval.{name}: allow to config\n  \
          3. Use an interactive UI to approve the tool call{by_tag}"
     )
+}
+
+/// Source of the approval of a call: the approver, or else the user interface.
+pub(super) struct Approvers<'a> {
+    pub(super) approver: Option<&'a Arc<dyn Approver>>,
+    pub(super) ui: Option<&'a Arc<dyn UserInterface>>,
+}
+
+struct AskUser(Arc<dyn UserInterface>);
+
+impl Approvers<'_> {
+    pub(super) fn approver(&self) -> Option<Arc<dyn Approver>> {
+        let by_user = || Some(Arc::new(AskUser(self.ui?.clone())) as Arc<dyn Approver>);
+        self.approver.cloned().or_else(by_user)
+    }
+}
+
+// oh-my-pi's words (spec omp 10).
+const APPROVE: &str = "Approve";
+const DENY: &str = "Deny";
+
+#[async_trait]
+impl Approver for AskUser {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        if !self.0.has_user() {
+            return Decision::NobodyToAsk;
+        }
+        let withdrawn = CancellationToken::new();
+        let _withdraw = withdrawn.clone().drop_guard();
+        let question = Question {
+            what: Prompt::Select {
+                title: request.to_text(),
+                options: vec![APPROVE.to_owned(), DENY.to_owned()],
+            },
+            from: PromptOrigin {
+                call_id: Some(request.call_id),
+                tool: request.tool,
+            },
+            timeout: None,
+            withdrawn,
+        };
+        match self.0.ask(question).await {
+            Answer::Text(choice) if choice == APPROVE => Decision::Approved,
+            // A dismissed question refuses the call.
+            _ => Decision::Denied,
+        }
+    }
 }

@@ -5,14 +5,13 @@
 //! call; the outcome is the return value.
 
 mod approval;
-mod ask_user;
 mod spill;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use approval::Approvers;
 use approval::Gatekeeper;
-use ask_user::Approvers;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{

@@ -7,7 +7,6 @@ mod drawing;
 mod frame;
 mod hints;
 mod hints_of_author;
-mod instances;
 mod log;
 mod programs;
 mod resolve;
@@ -33,7 +32,7 @@ use haft_tool::{
     ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
     Problem, Replay, Source, Tier, Tool,
 };
-use instances::Instances;
+use runner::Instances;
 use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};

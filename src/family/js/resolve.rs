@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::drawing::Renderers;
-use super::instances::Instances;
+use super::runner::Instances;
 use super::runner::JsRunner;
 use super::{Element, elements_of};
 use haft_engine::Engine;

@@ -1,6 +1,6 @@
 //! Runner of one tool of one module, and parser of its results.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -11,14 +11,11 @@ use serde_json::{Map, Value};
 
 use super::Described;
 use super::drawing::Renderers;
-use super::instances::Instances;
 use haft_engine::{Ended, Lost, Module, ModuleCall};
-use haft_tool::json;
 use haft_tool::{
-    Approval, ApprovalRequirement, Block, Call, CallCtx, Outcome, Problem, RawRender,
-    RenderOptions, RenderTarget, Runner, Stopped, Tier,
+    Approval, ApprovalRequirement, Block, Call, CallCtx, Error, ErrorKind, Outcome, Problem,
+    RawRender, RenderOptions, RenderTarget, Runner, Stopped, Tier, json,
 };
-use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {
@@ -226,5 +223,55 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         stopped,
         display: None,
         kept_in: None,
+    }
+}
+
+/// All instances of a module; each is loaded when it is first called.
+pub(super) struct Instances {
+    /// The instance that was loaded for the description.
+    first: Module,
+    /// The description; `None` for a module that has one instance for all rights.
+    described: Option<String>,
+    others: [OnceLock<Module>; 3],
+}
+
+impl Instances {
+    pub(super) fn new(first: Module, described: String) -> Instances {
+        Instances {
+            described: Some(described),
+            ..Instances::only(first)
+        }
+    }
+
+    /// Returns the instances of a module that has no other one.
+    pub(super) fn only(first: Module) -> Instances {
+        Instances {
+            first,
+            described: None,
+            others: Default::default(),
+        }
+    }
+
+    /// Returns the instance for calls with the rights of `tier`.
+    pub(super) fn of(&self, tier: Tier) -> &Module {
+        let Some(described) = &self.described else {
+            return &self.first;
+        };
+        let place = match tier {
+            Tier::Read => 0,
+            Tier::Write => 1,
+            Tier::Exec => 2,
+        };
+        self.others[place].get_or_init(|| self.first.of_tier(tier, described))
+    }
+
+    /// Marks the first instance as one that no call uses.
+    pub(super) fn first_is_never_called(&self) {
+        self.first.is_never_called();
+    }
+
+    /// Returns true if calls of that tier run in the first instance.
+    pub(super) fn is_first(&self, tier: Tier) -> bool {
+        self.described.is_none() || self.first.is_of_tier(tier)
     }
 }

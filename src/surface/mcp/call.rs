@@ -22,10 +22,10 @@ use super::client::{self, ClientTraits};
 use super::elicitation::Open;
 use super::execution::{Execution, Step};
 use super::log;
+use super::message::{Sender, owner};
 use super::progress::Reporter;
-use super::request::{Sender, owner};
 use super::server::Server;
-use super::{request, suspended};
+use super::{message, suspended};
 use crate::credentials::random_id;
 use haft_tool::{Call, TaskMode, suggest};
 
@@ -48,7 +48,7 @@ pub(super) async fn run(
     let Some(tool) = tool_list.find(&params.name) else {
         return Err(unknown(&params.name, tool_list.names()));
     };
-    let arguments = request::arguments(&params, &context.extensions)?;
+    let arguments = message::arguments(&params, &context.extensions)?;
     let arguments = tool.real_arguments(arguments);
     let is_new = is_new(&context);
     let abilities = context.client_capabilities().unwrap_or_default();
@@ -86,7 +86,7 @@ pub(super) async fn run(
     let host = match client {
         Some(client) => {
             let host = client.host(server.host());
-            match request::peer(&context.extensions) {
+            match message::peer(&context.extensions) {
                 Some(peer) => host.called_by(|caller| peer.describe(caller)),
                 None => host,
             }

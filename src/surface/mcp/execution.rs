@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::elicitation::{self, Inbox, Open};
 use super::log::{self, Lines};
-use super::request::Sender;
+use super::message::Sender;
 use super::result::{self, ResultForm};
 use super::tool_list::{OfferedTool, ToolList};
 use crate::host::{Host, RunningCall};

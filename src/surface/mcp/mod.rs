@@ -22,7 +22,6 @@ mod client;
 mod log;
 mod message;
 mod progress;
-mod request;
 mod result;
 mod structured;
 

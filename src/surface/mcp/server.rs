@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::call;
 use super::changes::{self, Listener};
 use super::log::{self, Log};
-use super::request::Sender;
+use super::message::Sender;
 use super::result::ResultForm;
 use super::selection::Selection;
 use super::suspended::SuspendedCalls;

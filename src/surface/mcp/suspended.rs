@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use super::elicitation::{self, Open};
 use super::execution::Execution;
-use super::request::{Sender, owner};
+use super::message::{Sender, owner};
 use crate::credentials::{random, random_id};
 
 /// Limit of the suspended calls of one client. Beyond it, tools cannot ask the user.

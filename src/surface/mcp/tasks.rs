@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::elicitation::{self, Open};
 use super::execution::{Execution, Step};
+use super::message::{Sender, owner};
 use super::progress;
-use super::request::{Sender, owner};
 use crate::credentials::random_id;
 use haft_tool::Timestamp;
 

@@ -4,6 +4,5 @@
 //! reading or disconnect. None of this blocks haft. The callers interpret the lines.
 
 pub(crate) mod input;
-mod line_buffer;
 mod nonblocking;
 pub(crate) mod writer;

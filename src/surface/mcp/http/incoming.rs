@@ -11,8 +11,8 @@ use rmcp::model::{ClientNotification, ErrorCode, JsonRpcError, JsonRpcMessage, R
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::surface::mcp::message::RawArguments;
 use crate::surface::mcp::message::{self, CALL, Said};
-use crate::surface::mcp::request::RawArguments;
 use haft_tool::json;
 
 /// Depth limit for arguments that rmcp can read. Its own limit is 128 levels, which include the

@@ -22,7 +22,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::message::CALL;
-use super::request::Sender;
+use super::message::Sender;
 use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;

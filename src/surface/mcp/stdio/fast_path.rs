@@ -15,11 +15,11 @@ use rmcp::model::{
     InitializeRequestParams, JsonRpcMessage, RequestId,
 };
 
-use super::outbound::Answers;
+use super::transport::Answers;
 use crate::host::Host;
 use crate::surface::mcp::client::{self, ClientTraits};
 use crate::surface::mcp::log::LogForwarder;
-use crate::surface::mcp::request::WrittenCall;
+use crate::surface::mcp::message::WrittenCall;
 use crate::surface::mcp::server::Server;
 use crate::surface::mcp::{call, execution};
 use haft_tool::{Call, Cancellation, LogListener};

@@ -1,7 +1,6 @@
 //! MCP over standard input and output, for one client.
 
 mod fast_path;
-mod outbound;
 mod transport;
 
 use std::fs::File;

@@ -3,11 +3,13 @@
 //! Invalid input is answered and skipped, and messages before the handshake do not end the
 //! conversation. At the end every request gets a response: its outcome if it ends in time, or the
 //! result of a stopped call, or an error.
+#![allow(deprecated, reason = "see `log`")]
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::convert::Infallible;
 use std::future::{Future, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -15,18 +17,19 @@ use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
-    JsonRpcResponse, JsonRpcVersion2_0, ProtocolVersion, RequestId, ServerResult,
+    JsonRpcResponse, JsonRpcVersion2_0, LoggingMessageNotification,
+    LoggingMessageNotificationParam, ProtocolVersion, RequestId, ServerNotification, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::fast_path::{Answered, Direct};
-use super::outbound::Answers;
-use crate::surface::mcp::message::{self, Said};
-use crate::surface::mcp::request::WrittenCall;
+use crate::surface::mcp::message::{self, Said, WrittenCall};
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
@@ -389,5 +392,47 @@ fn begins(request: &ClientRequest) -> bool {
                     .missing_required_keys(&ProtocolVersion::V_2026_07_28)
                     .is_empty()
         }
+    }
+}
+
+/// Buffers all messages of one turn of the event loop and writes them together, since a write costs
+/// more than most responses.
+#[derive(Clone)]
+pub(super) struct Answers {
+    writer: Writer,
+    said: Arc<Notify>,
+}
+
+impl Answers {
+    /// Starts the task that flushes the messages. Needs a runtime.
+    pub(super) fn start(writer: Writer) -> Answers {
+        let said = Arc::new(Notify::new());
+        let answers = Answers {
+            writer: writer.clone(),
+            said: said.clone(),
+        };
+        // A task that is woken runs after the tasks that are ready already.
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = said.notified() => writer.flush(),
+                    () = writer.closed() => return,
+                }
+            }
+        });
+        answers
+    }
+
+    pub(super) fn send(&self, message: &impl Serialize) {
+        self.writer.put(message);
+        self.said.notify_one();
+    }
+
+    /// Sends a line that a tool logs.
+    pub(super) fn tell(&self, line: LoggingMessageNotificationParam) {
+        let line = LoggingMessageNotification::new(line);
+        let line = ServerNotification::LoggingMessageNotification(line);
+        let line: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::notification(line);
+        self.send(&line);
     }
 }
