@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
+use tokio::sync::oneshot;
 
 const TOOLS: &str = r#"
 import { readFile, writeFile } from "node:fs/promises";
@@ -467,13 +468,14 @@ impl Approver for User {
 }
 
 /// A user who approves, and cancels the call at the same moment.
-struct Undecided(Mutex<Option<haft::Cancellation>>);
+struct Undecided(Mutex<Option<oneshot::Receiver<haft::Cancellation>>>);
 
 #[async_trait::async_trait]
 impl Approver for Undecided {
     async fn ask(&self, _: ApprovalRequest) -> Decision {
-        let stopper = self.0.lock().expect("nobody panicked").take();
-        stopper.expect("asked once").cancel();
+        let call = self.0.lock().expect("nobody panicked").take();
+        let call = call.expect("asked once").await;
+        call.expect("the test sends it").cancel();
         Decision::Approved
     }
 }
@@ -486,10 +488,11 @@ async fn what_is_approved_and_cancelled_at_once_never_starts() {
     config.approval.mode = ApprovalMode::AlwaysAsk;
     let host = Host::new(config);
     host.catalog().await;
-    let user = Arc::new(Undecided(Mutex::default()));
-    let running = host.asking(user.clone());
-    let running = running.call(call("echo", json!({"text": "hi"})), None);
-    *user.0.lock().expect("nobody panicked") = Some(running.cancellation());
+    let (tell, told) = oneshot::channel();
+    let host = host.asking(Arc::new(Undecided(Mutex::new(Some(told)))));
+    let running = host.call(call("echo", json!({"text": "hi"})), None);
+    let sent = tell.send(running.cancellation());
+    assert!(sent.is_ok());
     let outcome = running.outcome().await.expect("an outcome");
     let expected = "Tool was not executed because the run was aborted: Interrupted by user.";
     assert_eq!(outcome.text(), expected);
