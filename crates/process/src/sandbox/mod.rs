@@ -55,6 +55,7 @@
 mod capabilities;
 mod files;
 mod private_tmp;
+pub mod proxy;
 mod start;
 mod syscalls;
 mod tree_memory;

@@ -6,7 +6,8 @@
 
 #![allow(
     unsafe_code,
-    reason = "attempts are plain system calls, which no safe crate offers"
+    clippy::undocumented_unsafe_blocks,
+    reason = "attempts are plain system calls, which no safe crate offers, with pointers to locals"
 )]
 
 use std::collections::BTreeMap;

@@ -15,6 +15,8 @@ mod children;
 mod trees;
 // Attempts to leave a sandbox.
 mod attacks;
+// The proxy of programs in a sandbox.
+mod proxy;
 // Programs in a sandbox: what they can do, and what not.
 mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
 use haft_process::Spawn;
+use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
 
 use crate::programs::{run, sh, stdout};
 
