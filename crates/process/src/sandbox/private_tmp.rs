@@ -4,9 +4,9 @@
 //! recognised, also those of processes in other containers that share the folder above.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -27,8 +27,10 @@ impl PrivateTmp {
         static COLLECTED: Once = Once::new();
         let parent = std::env::temp_dir();
         COLLECTED.call_once(|| collect(&parent));
-        // tempfile makes folders with mode 0700.
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(parent)?;
         let lock = File::open(folder.path())?;
         lock.lock()?;
         Ok(PrivateTmp {

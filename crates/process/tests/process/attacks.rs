@@ -1329,10 +1329,14 @@ async fn no_attempt_leaves_the_sandbox_and_each_is_one() {
     drop(ground.folder);
 }
 
-/// Makes the same attempts as a user without privileges. If this test has none, the test above is
-/// enough.
 #[test]
 fn no_attempt_of_an_unprivileged_user_leaves_the_sandbox() {
+    as_nobody("attacks::no_attempt_leaves_the_sandbox_and_each_is_one");
+}
+
+/// Runs another test of this program as a user without privileges. A test without privileges has
+/// nothing to add to that test.
+pub fn as_nobody(test: &str) {
     const NOBODY: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
         return;
@@ -1346,7 +1350,6 @@ fn no_attempt_of_an_unprivileged_user_leaves_the_sandbox() {
     std::os::unix::fs::chown(&tmp, Some(NOBODY), Some(NOBODY)).expect("this is root");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(folder.path(), mode).expect("it is ours");
-    let test = "attacks::no_attempt_leaves_the_sandbox_and_each_is_one";
     let ended = Command::new(copy)
         .args(["--exact", test, "--nocapture"])
         .env("TMPDIR", tmp)
