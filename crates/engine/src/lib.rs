@@ -9,6 +9,7 @@ mod approved_call;
 mod boot;
 mod cache;
 mod call;
+mod caller_link;
 mod code_cache;
 mod domain;
 mod eval_guard;

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
+use super::caller_link::LocalLink;
 use super::isolate::{Answer, Ask, Message, Shared};
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
@@ -83,8 +84,9 @@ fn live(
             return;
         }
     };
-    let link = Rc::new(OpHost::new(shared.clone(), options));
-    load_trace::belongs_to(shared);
+    let callers = Arc::new(LocalLink::new(shared.clone(), options));
+    load_trace::belongs_to(callers.clone());
+    let link = Rc::new(OpHost::new(shared.clone(), callers, options));
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
     let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
