@@ -20,7 +20,7 @@ use haft_tool::{CurrentSession, LogLevel, LogLine, Progress, SessionView};
 
 /// Connection of an isolate to the callers of its tools. The functions are those of
 /// `extension::IsolateHost` that need a caller, with the same meaning.
-pub(super) trait CallerLink {
+pub(super) trait CallerLink: Send + Sync {
     /// Reports a partial result of the request `id`.
     fn update(&self, id: u32, text: String);
 
@@ -103,6 +103,11 @@ impl LocalLink {
             shared,
             log: options.log.clone(),
         }
+    }
+
+    /// Returns the state of the isolate.
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 }
 

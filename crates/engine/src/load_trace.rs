@@ -12,11 +12,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
+use serde::{Deserialize, Serialize};
 
 use super::caller_link::CallerLink;
 
 /// Inputs of one load.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct LoadTrace {
     /// The environment variables that it read.
     pub(super) env: BTreeSet<String>,

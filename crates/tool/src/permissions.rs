@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Tier;
 
 /// Permissions of tools, with one entry for each kind of access.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PermissionProfile {
     /// Paths that may be read.
     pub read: Permission,
@@ -38,7 +40,7 @@ pub struct PermissionProfile {
 }
 
 /// A kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
     Read,
@@ -52,7 +54,7 @@ pub enum PermissionKind {
 }
 
 /// Origin of a permission.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PermissionSource {
     /// The key `permissions` of this configuration file, as the user would write its path.
     File(String),
@@ -508,6 +510,27 @@ fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<Strin
         }
     }
     both
+}
+
+/// Writes the notation that is read.
+impl Serialize for Permission {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Permission::All => serializer.serialize_str("all"),
+            Permission::None => serializer.serialize_str("none"),
+            Permission::List(names) => names.serialize(serializer),
+            Permission::Except { allow, deny } => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                if allow.is_empty() {
+                    map.serialize_entry("allow", "all")?;
+                } else {
+                    map.serialize_entry("allow", allow)?;
+                }
+                map.serialize_entry("deny", deny)?;
+                map.end()
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Permission {
