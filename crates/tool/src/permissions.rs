@@ -71,7 +71,7 @@ pub enum PermissionSource {
 }
 
 /// A profile as the origin of permissions, and the choice of that profile.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProfileSource {
     /// The name of the profile.
     pub name: String,

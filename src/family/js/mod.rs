@@ -30,12 +30,13 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation, Level,
-    Problem, Replay, Source, Tier, Tool, ToolRights,
+    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
+    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
 
+pub(crate) use programs::programs;
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
 /// Environment of the modules of a host.
@@ -75,8 +76,8 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
             load_timeout: of_project.load_timeout,
         },
         unasked: config.approval.unasked_tier(),
-        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(config),
+        programs: programs(world.tape.clone(), config.limits.keep_detached),
+        workers: workers::workers(),
         keeps_detached: config.limits.keep_detached,
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
@@ -113,7 +114,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
-            rights: means.config.rights_of(&candidate.place(&candidate.key())),
+            rights: means.config.rights_of(&candidate.place(&candidate.key)),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
