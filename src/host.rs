@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::audit;
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
+use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
@@ -56,6 +57,8 @@ struct Inner {
     config: Config,
     /// Engine for the host's own modules. Tools are in other generations of it.
     engine: Engine,
+    /// Sandboxes of the tools' programs.
+    sandboxes: Arc<Sandboxes>,
     /// Generation into which new modules are loaded.
     base: std::sync::Mutex<Engine>,
     spill: Spill,
@@ -214,6 +217,7 @@ impl Host {
             engine,
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
+            sandboxes: Arc::new(Sandboxes::new(&config)),
             grant: std::sync::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
@@ -295,6 +299,7 @@ impl Host {
         LoadContext {
             config: &self.inner.config,
             engine,
+            sandboxes: &self.inner.sandboxes,
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) mod js;
 mod native;
 mod plugin;
 mod read_within;
-mod rights;
+pub(crate) mod rights;
 pub(crate) mod shell;
 
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{Engine, Module};
 use haft_tool::{Family, Problem, Runner, Tool};
+use rights::Sandboxes;
 
 /// Result of loading one candidate: the tools that can be called, and the problems of the rest.
 #[derive(Clone, Default)]
@@ -33,6 +34,16 @@ pub(crate) struct Loaded {
     pub(crate) module: Option<Module>,
     /// The candidate did not answer in time; another try may succeed.
     pub(crate) was_late: bool,
+}
+
+impl Loaded {
+    /// Returns the result for a candidate that is not a tool because of this problem.
+    fn failed(problem: Problem) -> Loaded {
+        Loaded {
+            problems: vec![problem],
+            ..Loaded::default()
+        }
+    }
 }
 
 /// Returns the file of a trusted tool, relative to its project.
@@ -51,6 +62,7 @@ fn shown_file(candidate: &Candidate) -> String {
 pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
+    pub(crate) sandboxes: &'a Arc<Sandboxes>,
 }
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load

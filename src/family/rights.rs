@@ -1,11 +1,290 @@
-//! Conversion of a tool's permissions to the rights of its programs.
+//! Rights of a tool in the form in which its family uses them: the permissions that haft checks
+//! itself, the programs that may be started with the variables that they see, and the sandbox in
+//! which they run.
+//!
+//! The sandbox follows from the permissions alone. What the kernel cannot enforce is listed, and a
+//! tool is not loaded without a complete sandbox if the user requires one.
 
-use haft_process::{Names, Rights};
-use haft_tool::{Error, ErrorKind};
-use haft_tool::{Permission, PermissionKind, PermissionProfile};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::exec::{COPIES, interpreter};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
+use haft_process::{Captured, End, Finished, Names, Rights, Spawn, find_installed, inherited};
+use haft_tool::{
+    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, Problem,
+    ProfileSource, ToolBounds, ToolRights,
+};
+
+/// Parts of error messages of programs to which the kernel refused something.
+const REFUSALS: [&str; 12] = [
+    "permission denied",
+    "not permitted",
+    "eacces",
+    "eperm",
+    "network is unreachable",
+    "enetunreach",
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "eai_again",
+    "address family not supported",
+    "eafnosupport",
+];
+
+/// Files of git's configuration below the home directory. git ends with an error if one of them is
+/// there and cannot be read.
+const GIT_FILES: [&str; 4] = [
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+];
+
+/// Sandboxes of one host. Tools with the same policy share one, and its private folder.
+pub(crate) struct Sandboxes {
+    is_required: bool,
+    /// The home directory, which is never readable only because `PATH` names it.
+    home: PathBuf,
+    made: Mutex<HashMap<SandboxPolicy, Made>>,
+}
+
+/// A sandbox, or the reason why this machine cannot make it.
+type Made = Result<Sandbox, Arc<str>>;
+
+/// Rights of a tool, ready for its family.
+#[derive(Clone)]
+pub(crate) struct Confinement {
+    /// The permissions with the real path of the private folder, for the checks of haft itself.
+    pub(crate) permissions: Arc<PermissionProfile>,
+    /// The programs that may be started, and the variables that they see.
+    pub(crate) rights: Rights,
+    /// The sandbox of the programs.
+    pub(crate) sandbox: Option<Sandbox>,
+    /// The rights for people.
+    pub(crate) bounds: Arc<ToolBounds>,
+    /// Files that its programs can read and start besides the granted ones.
+    own: Vec<PathBuf>,
+}
+
+impl Sandboxes {
+    pub(crate) fn new(config: &Config) -> Sandboxes {
+        Sandboxes {
+            is_required: config.sandbox.required,
+            home: config.home.clone(),
+            made: Mutex::default(),
+        }
+    }
+
+    /// Returns the rights of the tool `name` of a candidate. Its programs can read and start the
+    /// candidate's own file.
+    ///
+    /// # Errors
+    /// With a problem of the file, if the user requires a sandbox and this machine lacks a part of
+    /// it.
+    pub(crate) fn of(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+    ) -> Result<Confinement, Box<Problem>> {
+        let place = candidate.place(name);
+        let profile = config.profile_of(&place);
+        let source = profile.source.clone();
+        let rights = config.bounded(place.domain, profile);
+        let mut own = vec![candidate.resolved.clone()];
+        if candidate.verified.is_some() {
+            own.push(config.state_dir.join(COPIES));
+        }
+        self.confine(rights, source, own).map_err(|why| {
+            let problem = Problem::error(format!("not loaded, because {why}"));
+            let problem = problem.at(&candidate.path).about(name);
+            Box::new(problem.hint(
+                "`haft doctor` lists what this system enforces; `sandbox.required: false` runs \
+                 tools without the missing part",
+            ))
+        })
+    }
+
+    /// Returns the rights of the tool `used` in a call of the tool `caller`: those that both have.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::of`], as a fragment for people.
+    pub(crate) fn both(
+        &self,
+        caller: &Confinement,
+        used: &Confinement,
+    ) -> Result<Confinement, String> {
+        let (first, second) = (&caller.bounds.rights, &used.bounds.rights);
+        if first == second {
+            return Ok(used.clone());
+        }
+        let isolation = first.isolation.max(second.isolation);
+        let narrowed = if isolation == Isolation::Sandbox {
+            first.permissions.narrowed_in_sandbox(&second.permissions)
+        } else {
+            first.permissions.narrowed(&second.permissions)
+        };
+        let rights = ToolRights {
+            permissions: Arc::new(narrowed),
+            isolation,
+        };
+        let own = [&caller.own[..], &used.own[..]].concat();
+        self.confine(rights, used.bounds.profile.clone(), own)
+    }
+
+    fn confine(
+        &self,
+        rights: ToolRights,
+        profile: ProfileSource,
+        own: Vec<PathBuf>,
+    ) -> Result<Confinement, String> {
+        let mut permissions = rights.permissions.clone();
+        let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
+        if rights.isolation == Isolation::Sandbox {
+            let policy = self.policy(&permissions, &own);
+            match self.make(&policy) {
+                Ok(made) => {
+                    let found = made.layers().clone();
+                    // What every program may do needs no enforcement.
+                    if !policy.unix_sockets {
+                        missing = found.missing;
+                    }
+                    let missing = Vec::new();
+                    layers = Some(Layers { missing, ..found }.to_string());
+                    if let Some(tmp) = made.tmp() {
+                        permissions = Arc::new((*permissions).clone().with_tmpdir(tmp));
+                    }
+                    sandbox = Some(made);
+                }
+                Err(why) => missing.push(format!("any of its rights on programs ({why})")),
+            }
+            if self.is_required && !missing.is_empty() {
+                let missing = missing.join(", ");
+                return Err(format!(
+                    "`sandbox.required` is true and this system does not enforce {missing}"
+                ));
+            }
+        }
+        Ok(Confinement {
+            rights: program_rights(&permissions),
+            bounds: Arc::new(ToolBounds {
+                rights,
+                profile,
+                layers,
+                missing,
+            }),
+            permissions,
+            sandbox,
+            own,
+        })
+    }
+
+    fn make(&self, policy: &SandboxPolicy) -> Made {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = made.entry(policy.clone());
+        let new = || Sandbox::new(policy).map_err(|error| error.to_string().into());
+        entry.or_insert_with(new).clone()
+    }
+
+    /// Returns the policy of programs with these permissions.
+    fn policy(&self, permissions: &PermissionProfile, own: &[PathBuf]) -> SandboxPolicy {
+        let is_open = [&permissions.read, &permissions.write, &permissions.net]
+            .into_iter()
+            .all(|permission| !permission.is_bounded());
+        let mut policy = SandboxPolicy {
+            read: paths_of(&permissions.read),
+            write: paths_of(&permissions.write),
+            execute: programs_of(&permissions.run, own),
+            net: net_of(&permissions.net),
+            // A socket of the user's (docker, an SSH agent) leads around every other limit.
+            unix_sockets: is_open,
+            private_tmp: permissions.names_tmpdir(),
+            unenforced: unenforced(permissions),
+        }
+        .with_system_files();
+        policy.read.extend(own.iter().cloned());
+        policy.read.extend(self.program_folders());
+        policy
+            .read
+            .extend(GIT_FILES.map(|file| self.home.join(file)));
+        policy.read.extend(["/etc/gitconfig"]);
+        policy
+    }
+
+    /// Returns the folders of programs on our `PATH`, for scripts in them.
+    fn program_folders(&self) -> Vec<PathBuf> {
+        let path = inherited("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path);
+        let is_plain = |folder: &PathBuf| folder.is_absolute() && !self.home.starts_with(folder);
+        folders.filter(is_plain).collect()
+    }
+}
+
+impl Confinement {
+    /// Returns the program with these rights.
+    pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
+        Spawn {
+            rights: self.rights.clone(),
+            sandbox: self.sandbox.clone(),
+            ..spawn
+        }
+    }
+
+    /// Returns the folder for temporary files of its programs, if it is their own.
+    pub(crate) fn tmp(&self) -> Option<&Path> {
+        self.sandbox.as_ref()?.tmp()
+    }
+
+    /// Returns a line about the sandbox for a program that failed, if the sandbox may be the reason.
+    /// The kernel refuses without giving one.
+    pub(crate) fn note_of(&self, finished: &Finished) -> Option<String> {
+        self.sandbox.as_ref()?;
+        if !matches!(finished.end, End::Exited(code) if code != 0) {
+            return None;
+        }
+        let is_refusal = |output: &Captured| {
+            let text = output.text().to_lowercase();
+            REFUSALS.iter().any(|part| text.contains(part))
+        };
+        let is_refused = is_refusal(&finished.stderr) || is_refusal(&finished.stdout);
+        is_refused.then(|| self.description())
+    }
+
+    /// Returns a line that describes the sandbox of a program.
+    fn description(&self) -> String {
+        let permissions = &self.bounds.rights.permissions;
+        let kinds = [
+            PermissionKind::Read,
+            PermissionKind::Write,
+            PermissionKind::Net,
+            PermissionKind::Run,
+        ];
+        let bounded = kinds
+            .into_iter()
+            .filter(|kind| permissions.of(*kind).is_bounded());
+        let bounded: Vec<String> = bounded
+            .map(|kind| {
+                format!(
+                    "{kind} {}",
+                    permissions.of(kind).to_string().replace('`', "")
+                )
+            })
+            .collect();
+        format!(
+            "[haft: this program ran in the sandbox `{}`: {}; `haft permit NAME` shows what the \
+             tool NAME may do]",
+            self.bounds.profile.name,
+            bounded.join(", ")
+        )
+    }
+}
 
 /// Returns the rights of programs that are started under these permissions.
-pub(super) fn rights(profile: &PermissionProfile) -> Rights {
+pub(super) fn program_rights(profile: &PermissionProfile) -> Rights {
     let names = |permission: &Permission| Names {
         allow: match permission.granted() {
             None => Some(Vec::new()),
@@ -19,6 +298,67 @@ pub(super) fn rights(profile: &PermissionProfile) -> Rights {
         move |program: &str| profile.refusal(PermissionKind::Run, program)
     };
     Rights::new(&names(&profile.run), names(&profile.env), refusal)
+}
+
+/// Returns the granted paths. The private folder is granted by its own.
+fn paths_of(permission: &Permission) -> Access {
+    match permission.granted() {
+        Some(list) if list.is_empty() => Access::All,
+        list => {
+            let list = list.unwrap_or_default().into_iter().map(PathBuf::from);
+            Access::Paths(list.filter(|path| path.is_absolute()).collect())
+        }
+    }
+}
+
+/// Returns the files of the granted programs, and those that their first lines name.
+fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
+    let list = match permission.granted() {
+        Some(list) if list.is_empty() => return Access::All,
+        list => list.unwrap_or_default(),
+    };
+    let found = list.iter().filter_map(|program| find_installed(program));
+    let mut files: Vec<PathBuf> = found.chain(own.iter().cloned()).collect();
+    let interpreters: Vec<PathBuf> = files.iter().flat_map(|file| interpreters(file)).collect();
+    files.extend(interpreters);
+    Access::Paths(files)
+}
+
+/// Returns the programs that the first line of a script names: its interpreter, and after `env` the
+/// program that this starts.
+fn interpreters(file: &Path) -> Vec<PathBuf> {
+    let Some(line) = interpreter(file) else {
+        return Vec::new();
+    };
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next().map(PathBuf::from) else {
+        return Vec::new();
+    };
+    let is_env = first.file_name().is_some_and(|name| name == "env");
+    let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let started = program.filter(|_| is_env).and_then(find_installed);
+    [Some(first), started].into_iter().flatten().collect()
+}
+
+fn net_of(permission: &Permission) -> Net {
+    match permission {
+        Permission::All => Net::All,
+        _ => Net::None,
+    }
+}
+
+/// Returns the denied entries that lie within granted ones. The kernel's rules only grant.
+fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
+    let kinds = [
+        PermissionKind::Read,
+        PermissionKind::Write,
+        PermissionKind::Run,
+    ];
+    let denied = kinds.into_iter().flat_map(|kind| {
+        let denied = permissions.of(kind).denied().iter();
+        denied.map(move |entry| format!("for programs `{kind}` without `{entry}`"))
+    });
+    denied.collect()
 }
 
 /// Converts a refusal, whose second line is the hint, to an error of a call.

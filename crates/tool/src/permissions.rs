@@ -187,6 +187,22 @@ impl PermissionProfile {
         narrowed
     }
 
+    /// Returns the permissions that both profiles grant in a sandbox. There
+    /// [`PermissionProfile::TMPDIR`] is a folder of the tool's own, so it stays if one of them names
+    /// it.
+    #[must_use]
+    pub fn narrowed_in_sandbox(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut narrowed = self.narrowed(other);
+        for kind in [PermissionKind::Read, PermissionKind::Write] {
+            let lists = [self, other].map(|profile| profile.of(kind).allowed());
+            let entries = lists.into_iter().flatten().flatten();
+            for entry in entries.filter(|entry| is_below_tmpdir(entry)) {
+                narrowed.grant(kind, entry);
+            }
+        }
+        narrowed
+    }
+
     /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
     /// code; `write` excludes programs and native code.
     #[must_use]
