@@ -61,6 +61,8 @@ enum Item {
 pub(crate) struct Origin {
     /// Id that the caller gave to the call.
     pub(crate) call: String,
+    /// Id of the call that the call is a part of.
+    pub(crate) parent: Option<Arc<str>>,
     /// The name of the tool.
     pub(crate) tool: String,
     /// The caller.
@@ -388,6 +390,7 @@ fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
 fn call(open: &Open) -> RecordedCall {
     let Origin {
         call,
+        parent,
         tool: name,
         caller,
         place,
@@ -398,6 +401,7 @@ fn call(open: &Open) -> RecordedCall {
     RecordedCall {
         run: format!("{:08x}-{}", process_key(), open.run),
         call: cut(call),
+        parent: parent.as_deref().map(cut),
         tool: cut(name),
         caller: (**caller).clone(),
         cwd: place.cwd.clone(),

@@ -372,6 +372,7 @@ impl Recording {
         let trace = Arc::<CallTrace>::default();
         let origin = Origin {
             call: call.id.clone(),
+            parent: host.options.origin.parent.clone(),
             tool: call.tool.clone(),
             caller: host.options.origin.caller.clone(),
             place: host.inner.place.clone(),

@@ -207,6 +207,39 @@ async fn an_embedder_decides_by_the_handle() {
     host.shutdown().await;
 }
 
+#[tokio::test]
+async fn a_part_of_a_call_is_listed_with_its_parent() {
+    let sandbox = sandbox();
+    let host = sandbox.host(|config| config.configured_paths = vec!["tools.ts".into()]);
+    let log = AuditLog::of(host.config()).expect("it is on");
+    let whole = host.with_audit(&log, Caller::on("http"));
+    for (handle, id) in [(&whole, "whole"), (&whole.with_parent("whole"), "part")] {
+        let mut call = Call::new("echo", json!({}));
+        call.id = id.to_owned();
+        let outcome = handle.call(call, None).outcome().await;
+        outcome.expect("it runs");
+    }
+    assert!(log.flush(Duration::from_secs(60)));
+    host.shutdown().await;
+    let recorded: Vec<Value> = calls(&sandbox)
+        .iter()
+        .map(|it| it["parent"].clone())
+        .collect();
+    assert_eq!(recorded, [Value::Null, json!("whole")]);
+    let shown = sandbox.sh("haft log part").output;
+    assert!(shown.contains("part of      whole\n"), "{shown}");
+
+    // A server in the same directory reads the log.
+    let mut serve = sandbox.haft();
+    serve.args(["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"]);
+    let served = Served::start(&mut serve);
+    let call = served.get("/api/calls/part").json();
+    assert_eq!(call["parentId"], "whole", "{call}");
+    let call = served.get("/api/calls/whole").json();
+    assert_eq!(call.get("parentId"), None, "{call}");
+    stop(served);
+}
+
 #[test]
 fn tests_of_tools_are_not_recorded() {
     let sandbox = sandbox();
