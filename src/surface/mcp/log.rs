@@ -13,8 +13,7 @@ use rmcp::model::{JsonObject, LoggingLevel, LoggingMessageNotificationParam, Ser
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 
-use super::call::is_new;
-use super::server::Server;
+use super::client::is_new;
 use super::tool_list::ToolList;
 use crate::host::Host;
 use haft_render::text::clean;
@@ -110,20 +109,20 @@ fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
 /// Forwards the log of all calls of one connection, and sends each line at once. For clients up to
 /// MCP 2025-11.
 pub(super) struct LogForwarder<S> {
-    server: Server,
+    log: Arc<Log>,
     say: S,
 }
 
 impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogForwarder<S> {
     /// Creates the forwarder. `say` must not block.
-    pub(super) fn new(server: Server, say: S) -> LogForwarder<S> {
-        LogForwarder { server, say }
+    pub(super) fn new(log: Arc<Log>, say: S) -> LogForwarder<S> {
+        LogForwarder { log, say }
     }
 }
 
 impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for LogForwarder<S> {
     fn hear(&self, line: LogLine) {
-        if is_wanted(&line, self.server.log().least_of_connection()) && !self.server.is_behind() {
+        if is_wanted(&line, self.log.least_of_connection()) {
             (self.say)(notification(shortened(line)));
         }
     }
@@ -179,11 +178,10 @@ pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host
     }
 }
 
-/// Sends a line to the client, unless the client reads too slowly.
-pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
-    if !server.is_behind() {
-        let _ = peer.notify_logging_message(notification(line)).await;
-    }
+/// Sends a line to the client.
+pub(super) async fn tell(peer: &Peer<RoleServer>, line: LogLine) {
+    // An error means that the client has disconnected.
+    let _ = peer.notify_logging_message(notification(line)).await;
 }
 
 fn notification(line: LogLine) -> LoggingMessageNotificationParam {
