@@ -147,7 +147,7 @@ fn a_call_of_each_surface_is_recorded_once() {
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Accept: application/json, text/event-stream\r\n\
                 MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n";
-    let params = json!({"name": "echo", "arguments": {"text": "http"}, "_meta": crate::mcp_client::new_era(json!({}))});
+    let params = json!({"name": "echo", "arguments": {"text": "http"}, "_meta": crate::mcp_client::mcp_2026(json!({}))});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let reply = served.send(head, &body.to_string());
     assert_eq!(reply.status, 200, "{reply:?}");

@@ -97,7 +97,7 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
 }
 
 #[tokio::test]
-async fn whoever_is_in_a_hurry_gets_no_cleanup() {
+async fn a_killed_call_gets_no_cleanup() {
     let slow = "steps: [{name: a, bash: \"trap '' TERM; echo up; sleep 1000\", output: {mode: stream}}]\n\
                 resources: {cleanup: [{final-command: touch cleaned}]}";
     let project = Project::configured(&[("slow", slow)], "limits: {grace: 1h}\n");

@@ -121,7 +121,7 @@ fn a_tool_that_is_told_to_end_takes_its_command_along() {
 }
 
 #[test]
-fn whoever_kills_the_group_of_the_tool_kills_its_command() {
+fn killing_the_group_of_the_tool_kills_its_command() {
     leaves_nothing(|tool| kill_process_group(tool, Signal::KILL).expect("it runs"));
 }
 
