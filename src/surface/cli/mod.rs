@@ -53,7 +53,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::audit;
 use crate::surface::stdout::Out;
 use crate::telemetry;
-use context::CommandContext;
+use context::{CommandContext, on_host};
 use exit::{Answer, Failure};
 use flags::{Globals, With};
 use haft_config::Env;
@@ -169,27 +169,13 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
 impl Command {
     async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         match self {
-            Command::List(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Show(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Schema(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Doctor(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Refresh(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Watch(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Install(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
+            Command::List(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Show(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Schema(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Doctor(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Refresh(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Watch(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Install(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Parsed before the session, so that a wrong argument starts nothing.
                 let input = c.args.input()?;
