@@ -68,11 +68,22 @@ pub(super) async fn launch(
     }
 }
 
+/// Starts the program in our working directory and without limits, and does not try again.
+pub(super) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
+    match &order.sandbox {
+        Some(sandbox) => Ok(leader(sandbox.start(order, ends)?, order, ends)),
+        None => posix(order, &order.file, &order.arguments, ends, Held::Closed),
+    }
+}
+
 async fn attempt(
     job: &Arc<(Order, Ends)>,
     cancel: &CancellationToken,
 ) -> Result<Option<Leader>, Refusal> {
     let (order, ends) = &**job;
+    if order.sandbox.is_some() {
+        return start_at_once(order, ends).map(Some);
+    }
     if order.limits != Limits::default() {
         return through_shell(order, ends).map(Some);
     }
@@ -219,9 +230,13 @@ fn posix(
     })()
     .map_err(Refusal::Exec)?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
+    Ok(leader(pid, order, ends))
+}
+
+fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
     let pipes = [&ends.stdout, &ends.stderr].into_iter();
     let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
-    Ok(Leader::new(pid, order.leftovers, pipes.collect()))
+    Leader::new(pid, order.leftovers, pipes.collect())
 }
 
 /// Attributes of a child: its own session, every signal at its default, none blocked.

@@ -39,6 +39,7 @@ pub mod atomic_file;
 pub mod owners;
 pub mod private_files;
 pub mod regular_files;
+pub mod sandbox;
 
 mod spawn;
 
@@ -68,6 +69,7 @@ mod rights;
 mod running;
 mod stop;
 mod verified;
+mod worker;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
@@ -86,3 +88,4 @@ pub use pipeline::run_pipeline;
 pub use rights::{Names, Rights};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use verified::{NotVerified, Verified};
+pub use worker::Worker;

@@ -54,7 +54,9 @@ pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
-pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+pub use permissions::{
+    Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
+};
 pub use place::place_after;
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
