@@ -5,10 +5,11 @@
 //! Otherwise another tool that computes on that thread would delay the question.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -179,7 +180,7 @@ impl User {
 impl DefaultUser {
     /// Sets the user interface; `None` removes it.
     pub fn set(&self, ui: Option<Arc<dyn UserInterface>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = ui.map(Listener::here);
+        *self.0.write() = ui.map(Listener::here);
     }
 
     /// Returns the user interface, if there is one.
@@ -198,7 +199,7 @@ impl DefaultUser {
     }
 
     fn listener(&self) -> Option<Listener> {
-        let listener = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let listener = self.0.read();
         listener.clone()
     }
 }

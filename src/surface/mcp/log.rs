@@ -5,9 +5,10 @@
 )]
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, LoggingLevel, LoggingMessageNotificationParam, ServerCapabilities};
 use rmcp::service::{Peer, RequestContext};
@@ -45,7 +46,7 @@ struct LogSink {
 impl Log {
     /// Sets the level below which no lines are sent.
     pub(super) fn set_least(&self, level: LoggingLevel) {
-        *self.least.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.least.lock() = Some(level);
     }
 
     /// Sends a warning for each tool that is missing from the list, once per connection that wants
@@ -92,7 +93,7 @@ impl Log {
     }
 
     fn least_of_connection(&self) -> LoggingLevel {
-        let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
+        let least = *self.least.lock();
         // Warnings are the default of a client that set no level.
         least.unwrap_or(LoggingLevel::Warning)
     }

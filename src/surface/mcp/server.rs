@@ -3,10 +3,11 @@
 //! `handler` answers the requests of clients with it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -200,11 +201,7 @@ impl Server {
     }
 
     fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<ToolList> {
-        let mut offered = self
-            .shared
-            .offered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.shared.offered.lock();
         match &*offered {
             Some((known, tool_list)) if Arc::ptr_eq(known, &catalog) => tool_list.clone(),
             _ => {
@@ -230,7 +227,6 @@ impl Server {
             return self.offer_of(catalog);
         };
         let mut all = self.shared.offered_to.lock();
-        let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
         if let Some((known, tool_list)) = all.get(client.id())
             && Arc::ptr_eq(known, &catalog)
         {
@@ -252,11 +248,7 @@ impl Server {
 
     /// Returns the last tool list without waiting.
     pub(super) fn last_offer(&self) -> Option<Arc<ToolList>> {
-        let offered = self
-            .shared
-            .offered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let offered = self.shared.offered.lock();
         offered.as_ref().map(|(_, tool_list)| tool_list.clone())
     }
 }
