@@ -467,7 +467,7 @@ async fn a_hostile_repository_runs_nothing() {
 // ---- The registry.
 
 #[tokio::test]
-async fn the_registry_says_what_there_is() {
+async fn the_registry_lists_its_tools() {
     // aynd 17, 20-24
     let fixture = Fixture::new(json!([
         tool("zeta", shell("true")),

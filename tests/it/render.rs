@@ -322,7 +322,7 @@ async fn javascript_counts_columns_as_rust_does() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_loops_takes_nobody_with_it() {
+async fn a_renderer_that_loops_ends_no_call() {
     let fixture = Fixture::new();
     let running = fixture.host.call(call("loops", json!({})), None);
     let outcome = tokio::spawn(running.outcome());

@@ -121,6 +121,15 @@ impl Sandbox {
         path
     }
 
+    /// Copies a program into the sandbox. `cp` copies it: if this process did, a child that another
+    /// test starts meanwhile could inherit the writable descriptor, and the copy would be busy.
+    pub fn copy_program(&self, program: &str, name: &str) -> PathBuf {
+        let copy = self.path().join(name);
+        let copied = Command::new("cp").arg(program).arg(&copy).status();
+        assert!(copied.expect("`cp` is on every machine").success());
+        copy
+    }
+
     /// Makes a named pipe: opening one end blocks until the other end is open too.
     pub fn fifo(&self, path: &str) -> PathBuf {
         let path = self.dir.path().join(path);

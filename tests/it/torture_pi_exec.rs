@@ -54,7 +54,7 @@ async fn inside(arena: &Arena) {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
         // Checked before the shutdown, so that not the isolate's end has removed the processes.
-        arena.assert_nobody_is_left();
+        arena.assert_no_process_is_left();
         host.shutdown().await;
         drop(host);
         let now = Holding::now();

@@ -62,10 +62,10 @@ async fn inside(arena: &Arena) {
         hasty: host(arena.folder(), HASTY),
     });
     torture(&hosts, &mut dice, CONCURRENT_CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     let before = Holding::now();
     torture(&hosts, &mut dice, CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     Holding::now().assert_back_to(&before, 16);
     hosts.patient.shutdown().await;
     hosts.hasty.shutdown().await;
