@@ -183,6 +183,31 @@ impl Sandboxes {
         })
     }
 
+    /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
+    /// that may read the paths `code`.
+    ///
+    /// # Errors
+    /// If this machine cannot make it, or the user requires a part that it lacks.
+    pub(super) fn of_worker(
+        &self,
+        permissions: &PermissionProfile,
+        program: &Path,
+        code: Vec<PathBuf>,
+    ) -> Result<Sandbox, String> {
+        let mut policy = self.policy(permissions, &code);
+        policy.execute.extend([program]);
+        policy.read.extend([program]);
+        let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
+        let missing = &sandbox.layers().missing;
+        if self.is_required && !policy.unix_sockets && !missing.is_empty() {
+            return Err(format!(
+                "`sandbox.required` is true and this system does not enforce {}",
+                missing.join(", ")
+            ));
+        }
+        Ok(sandbox)
+    }
+
     fn make(&self, policy: &SandboxPolicy) -> Made {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = made.entry(policy.clone());

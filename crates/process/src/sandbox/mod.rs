@@ -74,7 +74,7 @@ use crate::exec_args::{Order, Refusal};
 use crate::launch::Ends;
 use private_tmp::PrivateTmp;
 
-pub use tree_memory::{memory_exceeded, tree_memory, watch_memory};
+pub use tree_memory::{memory_exceeded, process_memory_exceeded, tree_memory, watch_memory};
 
 /// Permissions of the programs in a sandbox. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
