@@ -183,6 +183,12 @@ impl Sandboxes {
         })
     }
 
+    /// Removes the private folders. Programs that still run keep their other rights.
+    pub(crate) fn close(&self) {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.values().flatten().for_each(Sandbox::remove_tmp);
+    }
+
     fn make(&self, policy: &SandboxPolicy) -> Made {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = made.entry(policy.clone());
@@ -206,7 +212,10 @@ impl Sandboxes {
             unenforced: unenforced(permissions),
         }
         .with_system_files();
-        policy.read.extend(own.iter().cloned());
+        // Equal policies share a sandbox, so what is granted already is not added.
+        let further = own.iter().filter(|file| !covers(&policy.read, file));
+        let further: Vec<PathBuf> = further.cloned().collect();
+        policy.read.extend(further);
         policy.read.extend(self.program_folders());
         policy
             .read
@@ -246,11 +255,15 @@ impl Confinement {
         if !matches!(finished.end, End::Exited(code) if code != 0) {
             return None;
         }
-        let is_refusal = |output: &Captured| {
+        let outputs = [&finished.stderr, &finished.stdout];
+        let is_refusal = |output: &&Captured| {
             let text = output.text().to_lowercase();
             REFUSALS.iter().any(|part| text.contains(part))
         };
-        let is_refused = is_refusal(&finished.stderr) || is_refusal(&finished.stdout);
+        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
+        let is_silent = outputs.iter().all(|output| output.bytes.is_empty());
+        let is_unexplained = is_silent && !matches!(finished.end, End::Exited(1));
+        let is_refused = is_unexplained || outputs.iter().any(is_refusal);
         is_refused.then(|| self.description())
     }
 
@@ -311,6 +324,18 @@ fn paths_of(permission: &Permission) -> Access {
     }
 }
 
+/// Returns true if the real path of the file is granted.
+fn covers(access: &Access, file: &Path) -> bool {
+    let Access::Paths(granted) = access else {
+        return true;
+    };
+    let real = file.canonicalize();
+    real.is_ok_and(|real| {
+        let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
+        granted.any(|path| real.starts_with(path))
+    })
+}
+
 /// Returns the files of the granted programs, and those that their first lines name.
 fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
     let list = match permission.granted() {
@@ -356,7 +381,7 @@ fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
     ];
     let denied = kinds.into_iter().flat_map(|kind| {
         let denied = permissions.of(kind).denied().iter();
-        denied.map(move |entry| format!("for programs `{kind}` without `{entry}`"))
+        denied.map(move |entry| format!("for programs: no `{kind}` access to `{entry}`"))
     });
     denied.collect()
 }
