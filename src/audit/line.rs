@@ -154,6 +154,9 @@ pub struct RecordedCall {
     pub run: String,
     /// Id that the caller gave to the call.
     pub call: String,
+    /// Id of the call that this call is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// The tool's name.
     pub tool: String,
     /// The caller.

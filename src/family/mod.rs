@@ -7,6 +7,7 @@
 pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod js;
+mod loading;
 mod native;
 mod plugin;
 mod read_within;
@@ -14,57 +15,12 @@ pub(crate) mod rights;
 pub(crate) mod shell;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use futures::join;
 
-use haft_config::Config;
 use haft_discover::Candidate;
-use haft_engine::{Engine, Module};
-use haft_tool::{Family, Problem, Runner, Tool};
-use rights::Sandboxes;
-
-/// Result of loading one candidate: the tools that can be called, and the problems of the rest.
-#[derive(Clone, Default)]
-pub(crate) struct Loaded {
-    pub(crate) tools: Vec<(Arc<Tool>, Arc<dyn Runner>)>,
-    pub(crate) problems: Vec<Problem>,
-    /// The tools come from the cache; the candidate was not asked.
-    pub(crate) is_remembered: bool,
-    /// The module that runs the tools, if there is one.
-    pub(crate) module: Option<Module>,
-    /// The candidate did not answer in time; another try may succeed.
-    pub(crate) was_late: bool,
-}
-
-impl Loaded {
-    /// Returns the result for a candidate that is not a tool because of this problem.
-    fn failed(problem: Problem) -> Loaded {
-        Loaded {
-            problems: vec![problem],
-            ..Loaded::default()
-        }
-    }
-}
-
-/// Returns the file of a trusted tool, relative to its project.
-fn shown_file(candidate: &Candidate) -> String {
-    let project = candidate.verified.as_ref().map(|files| {
-        let alias = files.alias.as_ref();
-        [Some(&files.project), alias].into_iter().flatten()
-    });
-    let mut projects = project.into_iter().flatten();
-    let inside = projects.find_map(|project| candidate.resolved.strip_prefix(project).ok());
-    let shown = inside.unwrap_or(&candidate.resolved);
-    shown.display().to_string()
-}
-
-/// Context for loading.
-pub(crate) struct LoadContext<'a> {
-    pub(crate) config: &'a Config,
-    pub(crate) engine: &'a Engine,
-    pub(crate) sandboxes: &'a Arc<Sandboxes>,
-}
+use haft_tool::{Family, Problem};
+pub(crate) use loading::{LoadContext, Loaded};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
 /// concurrently.

@@ -7,16 +7,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use futures::FutureExt;
+use parking_lot::Mutex;
 
 use super::exec::{COPIES, interpreter};
 use haft_config::Config;
 use haft_discover::Candidate;
+use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
 use haft_process::{Captured, End, Finished, Names, Rights, Spawn, find_installed, inherited};
 use haft_tool::{
-    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, Problem,
-    ProfileSource, ToolBounds, ToolRights,
+    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    Problem, ProfileSource, ToolBounds, ToolRights,
 };
 
 /// Parts of error messages of programs to which the kernel refused something.
@@ -50,6 +54,8 @@ pub(crate) struct Sandboxes {
     /// The home directory, which is never readable only because `PATH` names it.
     home: PathBuf,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
+    /// Proxies by the `net` permission of the programs that use them, and its sources.
+    proxies: Mutex<HashMap<(Permission, Vec<PermissionSource>), Arc<Proxy>>>,
 }
 
 /// A sandbox, or the reason why this machine cannot make it.
@@ -68,6 +74,8 @@ pub(crate) struct Confinement {
     pub(crate) bounds: Arc<ToolBounds>,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<PathBuf>,
+    /// The proxy of its programs, if `net` is limited to some hosts.
+    proxy: Option<Arc<Proxy>>,
 }
 
 impl Sandboxes {
@@ -76,6 +84,7 @@ impl Sandboxes {
             is_required: config.sandbox.required,
             home: config.home.clone(),
             made: Mutex::default(),
+            proxies: Mutex::default(),
         }
     }
 
@@ -144,8 +153,10 @@ impl Sandboxes {
     ) -> Result<Confinement, String> {
         let mut permissions = rights.permissions.clone();
         let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
+        let mut proxy = None;
         if rights.isolation == Isolation::Sandbox {
-            let policy = self.policy(&permissions, &own);
+            proxy = self.proxy(&permissions)?;
+            let policy = self.policy(&permissions, &own, proxy.as_deref());
             match self.make(&policy) {
                 Ok(made) => {
                     let found = made.layers().clone();
@@ -180,24 +191,31 @@ impl Sandboxes {
             permissions,
             sandbox,
             own,
+            proxy,
         })
     }
 
     /// Removes the private folders. Programs that still run keep their other rights.
     pub(crate) fn close(&self) {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.made.lock();
         made.values().flatten().for_each(Sandbox::remove_tmp);
+        self.proxies.lock().clear();
     }
 
     fn make(&self, policy: &SandboxPolicy) -> Made {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         let entry = made.entry(policy.clone());
         let new = || Sandbox::new(policy).map_err(|error| error.to_string().into());
         entry.or_insert_with(new).clone()
     }
 
     /// Returns the policy of programs with these permissions.
-    fn policy(&self, permissions: &PermissionProfile, own: &[PathBuf]) -> SandboxPolicy {
+    fn policy(
+        &self,
+        permissions: &PermissionProfile,
+        own: &[PathBuf],
+        proxy: Option<&Proxy>,
+    ) -> SandboxPolicy {
         let is_open = [&permissions.read, &permissions.write, &permissions.net]
             .into_iter()
             .all(|permission| !permission.is_bounded());
@@ -205,7 +223,11 @@ impl Sandboxes {
             read: paths_of(&permissions.read),
             write: paths_of(&permissions.write),
             execute: programs_of(&permissions.run, own),
-            net: net_of(&permissions.net),
+            net: match (&permissions.net, proxy) {
+                (Permission::All, _) => Net::All,
+                (_, Some(proxy)) => Net::Ports(vec![proxy.port()]),
+                (_, None) => Net::None,
+            },
             // A socket of the user's (docker, an SSH agent) leads around every other limit.
             unix_sockets: is_open,
             private_tmp: permissions.names_tmpdir(),
@@ -224,6 +246,42 @@ impl Sandboxes {
         policy
     }
 
+    /// Returns the proxy for programs that may reach some hosts. The kernel knows only ports.
+    fn proxy(&self, permissions: &PermissionProfile) -> Result<Option<Arc<Proxy>>, String> {
+        let net = &permissions.net;
+        if matches!(net, Permission::All | Permission::None) {
+            return Ok(None);
+        }
+        let kind = PermissionKind::Net;
+        let sources = permissions.sources.get(&kind).cloned().unwrap_or_default();
+        let mut proxies = self.proxies.lock();
+        let key = (net.clone(), sources);
+        if let Some(proxy) = proxies.get(&key) {
+            return Ok(Some(proxy.clone()));
+        }
+        let permissions = permissions.clone();
+        let check = move |host: &str, port: u16| {
+            let net = &permissions.net;
+            if !net.allows_host(host, Some(port)) {
+                return Err(permissions.refusal(kind, &format!("{host}:{port}")));
+            }
+            Ok(if net.names_host(host) {
+                Grant::Named
+            } else {
+                Grant::General
+            })
+        };
+        // It only binds a port, so it is ready at once.
+        let started = Proxy::start(check).now_or_never();
+        let proxy = match started {
+            Some(Ok(proxy)) => Arc::new(proxy),
+            Some(Err(error)) => return Err(format!("its proxy cannot be started: {error}")),
+            None => return Err("its proxy does not start".to_owned()),
+        };
+        proxies.insert(key, proxy.clone());
+        Ok(Some(proxy))
+    }
+
     /// Returns the folders of programs on our `PATH`, for scripts in them.
     fn program_folders(&self) -> Vec<PathBuf> {
         let path = inherited("PATH").unwrap_or_default();
@@ -236,9 +294,14 @@ impl Sandboxes {
 impl Confinement {
     /// Returns the program with these rights.
     pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
+        let mut env = spawn.env;
+        for (name, value) in self.proxy.iter().flat_map(|proxy| proxy.environment()) {
+            env = env.with(name, value);
+        }
         Spawn {
             rights: self.rights.clone(),
             sandbox: self.sandbox.clone(),
+            env,
             ..spawn
         }
     }
@@ -363,13 +426,6 @@ fn interpreters(file: &Path) -> Vec<PathBuf> {
     let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
     let started = program.filter(|_| is_env).and_then(find_installed);
     [Some(first), started].into_iter().flatten().collect()
-}
-
-fn net_of(permission: &Permission) -> Net {
-    match permission {
-        Permission::All => Net::All,
-        _ => Net::None,
-    }
 }
 
 /// Returns the denied entries that lie within granted ones. The kernel's rules only grant.

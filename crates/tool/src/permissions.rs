@@ -10,12 +10,14 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Tier;
 
 /// Permissions of tools, with one entry for each kind of access.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PermissionProfile {
     /// Paths that may be read.
     pub read: Permission,
@@ -39,7 +41,7 @@ pub struct PermissionProfile {
 }
 
 /// A kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
     Read,
@@ -53,7 +55,7 @@ pub enum PermissionKind {
 }
 
 /// Origin of a permission.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PermissionSource {
     /// The key `permissions` of this configuration file, as the user would write its path.
     File(String),
@@ -69,7 +71,7 @@ pub enum PermissionSource {
 }
 
 /// A profile as the origin of permissions, and the choice of that profile.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProfileSource {
     /// The name of the profile.
     pub name: String,
@@ -647,6 +649,14 @@ impl Permission {
         self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
+    /// Returns true if an entry names this host, and not only a domain or a range that it is in.
+    pub fn names_host(&self, host: &str) -> bool {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let mut hosts = entries.map(|entry| split_port(entry).0);
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
+        hosts.any(|own| bare(own) == bare(host))
+    }
+
     /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
     pub fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
         let whole = match port {
@@ -682,6 +692,27 @@ fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<Strin
         }
     }
     both
+}
+
+/// Writes the notation that is read.
+impl Serialize for Permission {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Permission::All => serializer.serialize_str("all"),
+            Permission::None => serializer.serialize_str("none"),
+            Permission::List(names) => names.serialize(serializer),
+            Permission::Except { allow, deny } => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                if allow.is_empty() {
+                    map.serialize_entry("allow", "all")?;
+                } else {
+                    map.serialize_entry("allow", allow)?;
+                }
+                map.serialize_entry("deny", deny)?;
+                map.end()
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Permission {

@@ -159,12 +159,6 @@ impl CallCtx {
         self
     }
 
-    /// Returns the same context with a user for the tool's questions.
-    pub fn with_user(mut self, user: User) -> Self {
-        self.user = Some(user);
-        self
-    }
-
     /// Waits for the approval of the call and reports its start. For runners that have validated
     /// the arguments. Returns the reason if the call was cancelled before its start.
     ///

@@ -1,6 +1,6 @@
 //! Digests of the executables of a trusted project, and the errors for those that differ.
 
-use crate::family::shown_file;
+use crate::family::loading::shown_file;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{NotVerified, SpawnError, Verified};

@@ -8,7 +8,7 @@
 //! # Guarantees
 //! - A file is read, written or executed only if the policy allows its real path. That holds for
 //!   every system call, for links, and for paths below `/proc/PID`.
-//! - A processes outside of the sandbox is not traced, signalled, or changed (priority, limits).
+//! - A process outside of the sandbox is not traced, signalled, or changed (priority, limits).
 //!   Its memory, its variables and its descriptors are not readable.
 //! - Each started program has a domain of its own. Two programs of one [`Sandbox`] cannot trace or
 //!   signal each other either.
@@ -36,6 +36,7 @@
 //! - System V and POSIX message queues, semaphores and shared memory.
 //! - Amounts: memory, processor time and processes have the limits of [`crate::Limits`].
 //!
+//! Root keeps the capabilities that are about files, users and the network only.
 //! `no_new_privs` is set, so `sudo` and other setuid programs have no effect inside. A sandbox that
 //! needs mounts or namespaces (`bwrap`, Chrome's) does not work inside.
 //!
@@ -51,8 +52,10 @@
 //! About 0.2 ms more than an unsandboxed start, measured with `true` (`tests/process/sandbox.rs`,
 //! `start_cost`).
 
+mod capabilities;
 mod files;
 mod private_tmp;
+pub mod proxy;
 mod start;
 mod syscalls;
 mod tree_memory;
@@ -384,6 +387,7 @@ impl Sandbox {
     /// Restricts the calling thread. It allocates nothing, since it also runs between a `vfork` and
     /// an `execve`.
     fn restrict(&self) -> Result<(), (&'static str, Errno)> {
+        capabilities::restrict().map_err(|errno| ("capabilities", errno))?;
         files::restrict(self.0.rules.as_fd()).map_err(|errno| ("Landlock", errno))?;
         syscalls::restrict(&self.0.filter).map_err(|errno| ("seccomp", errno))
     }

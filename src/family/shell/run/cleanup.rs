@@ -1,7 +1,6 @@
 //! End of a session: the cleanup after every kind of end, and the report (spec cycod 115, 116).
 
 use std::path::Path;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::super::definition::{Commands, ErrorHandling, Work};
@@ -85,11 +84,7 @@ impl Session<'_> {
                 None => format!("Tool '{name}' is deprecated."),
             });
         }
-        warnings.extend(
-            self.notes
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        warnings.extend(self.notes.into_inner());
         Report {
             is_stepped: matches!(self.definition.work, Work::Steps(_)),
             timeout: ran.is_late.then(|| self.definition.time_limit()),

@@ -5,8 +5,8 @@
 //! with a timeout of its own.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -262,7 +262,7 @@ impl<'a> Session<'a> {
 
     /// Adds a note for the caller about a call that goes on; duplicates are dropped.
     pub(crate) fn note(&self, text: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.notes.lock();
         if !notes.contains(&text) {
             notes.push(text);
         }
