@@ -277,12 +277,14 @@ impl Host {
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Declares that the program ends after the host, so that memory need not be freed.

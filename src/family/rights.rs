@@ -7,16 +7,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use futures::FutureExt;
+use parking_lot::Mutex;
 
 use super::exec::{COPIES, interpreter};
 use haft_config::Config;
 use haft_discover::Candidate;
+use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
 use haft_process::{Captured, End, Finished, Names, Rights, Spawn, find_installed, inherited};
 use haft_tool::{
-    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, Problem,
-    ProfileSource, ToolBounds, ToolRights,
+    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    Problem, ProfileSource, ToolBounds, ToolRights,
 };
 
 /// Parts of error messages of programs to which the kernel refused something.
@@ -50,6 +54,8 @@ pub(crate) struct Sandboxes {
     /// The home directory, which is never readable only because `PATH` names it.
     home: PathBuf,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
+    /// Proxies by the `net` permission of the programs that use them, and its sources.
+    proxies: Mutex<HashMap<(Permission, Vec<PermissionSource>), Arc<Proxy>>>,
 }
 
 /// A sandbox, or the reason why this machine cannot make it.
@@ -68,6 +74,8 @@ pub(crate) struct Confinement {
     pub(crate) bounds: Arc<ToolBounds>,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<PathBuf>,
+    /// The proxy of its programs, if `net` is limited to some hosts.
+    proxy: Option<Arc<Proxy>>,
 }
 
 impl Sandboxes {
@@ -76,6 +84,7 @@ impl Sandboxes {
             is_required: config.sandbox.required,
             home: config.home.clone(),
             made: Mutex::default(),
+            proxies: Mutex::default(),
         }
     }
 
@@ -144,8 +153,10 @@ impl Sandboxes {
     ) -> Result<Confinement, String> {
         let mut permissions = rights.permissions.clone();
         let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
+        let mut proxy = None;
         if rights.isolation == Isolation::Sandbox {
-            let policy = self.policy(&permissions, &own);
+            proxy = self.proxy(&permissions)?;
+            let policy = self.policy(&permissions, &own, proxy.as_deref());
             match self.make(&policy) {
                 Ok(made) => {
                     let found = made.layers().clone();
@@ -180,11 +191,12 @@ impl Sandboxes {
             permissions,
             sandbox,
             own,
+            proxy,
         })
     }
 
     /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
-    /// that may read the paths `code`.
+    /// that may read the paths `code`; and the proxy of it, if `net` is limited to some hosts.
     ///
     /// # Errors
     /// If this machine cannot make it, or the user requires a part that it lacks.
@@ -192,9 +204,10 @@ impl Sandboxes {
         &self,
         permissions: &PermissionProfile,
         program: &Path,
-        code: Vec<PathBuf>,
-    ) -> Result<Sandbox, String> {
-        let mut policy = self.policy(permissions, &code);
+        code: &[PathBuf],
+    ) -> Result<(Sandbox, Option<Arc<Proxy>>), String> {
+        let proxy = self.proxy(permissions)?;
+        let mut policy = self.policy(permissions, code, proxy.as_deref());
         policy.execute.extend([program]);
         policy.read.extend([program]);
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
@@ -205,18 +218,30 @@ impl Sandboxes {
                 missing.join(", ")
             ));
         }
-        Ok(sandbox)
+        Ok((sandbox, proxy))
+    }
+
+    /// Removes the private folders. Programs that still run keep their other rights.
+    pub(crate) fn close(&self) {
+        let made = self.made.lock();
+        made.values().flatten().for_each(Sandbox::remove_tmp);
+        self.proxies.lock().clear();
     }
 
     fn make(&self, policy: &SandboxPolicy) -> Made {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         let entry = made.entry(policy.clone());
         let new = || Sandbox::new(policy).map_err(|error| error.to_string().into());
         entry.or_insert_with(new).clone()
     }
 
     /// Returns the policy of programs with these permissions.
-    fn policy(&self, permissions: &PermissionProfile, own: &[PathBuf]) -> SandboxPolicy {
+    fn policy(
+        &self,
+        permissions: &PermissionProfile,
+        own: &[PathBuf],
+        proxy: Option<&Proxy>,
+    ) -> SandboxPolicy {
         let is_open = [&permissions.read, &permissions.write, &permissions.net]
             .into_iter()
             .all(|permission| !permission.is_bounded());
@@ -224,20 +249,63 @@ impl Sandboxes {
             read: paths_of(&permissions.read),
             write: paths_of(&permissions.write),
             execute: programs_of(&permissions.run, own),
-            net: net_of(&permissions.net),
+            net: match (&permissions.net, proxy) {
+                (Permission::All, _) => Net::All,
+                (_, Some(proxy)) => Net::Ports(vec![proxy.port()]),
+                (_, None) => Net::None,
+            },
             // A socket of the user's (docker, an SSH agent) leads around every other limit.
             unix_sockets: is_open,
             private_tmp: permissions.names_tmpdir(),
             unenforced: unenforced(permissions),
         }
         .with_system_files();
-        policy.read.extend(own.iter().cloned());
+        // Equal policies share a sandbox, so what is granted already is not added.
+        let further = own.iter().filter(|file| !covers(&policy.read, file));
+        let further: Vec<PathBuf> = further.cloned().collect();
+        policy.read.extend(further);
         policy.read.extend(self.program_folders());
         policy
             .read
             .extend(GIT_FILES.map(|file| self.home.join(file)));
         policy.read.extend(["/etc/gitconfig"]);
         policy
+    }
+
+    /// Returns the proxy for programs that may reach some hosts. The kernel knows only ports.
+    fn proxy(&self, permissions: &PermissionProfile) -> Result<Option<Arc<Proxy>>, String> {
+        let net = &permissions.net;
+        if matches!(net, Permission::All | Permission::None) {
+            return Ok(None);
+        }
+        let kind = PermissionKind::Net;
+        let sources = permissions.sources.get(&kind).cloned().unwrap_or_default();
+        let mut proxies = self.proxies.lock();
+        let key = (net.clone(), sources);
+        if let Some(proxy) = proxies.get(&key) {
+            return Ok(Some(proxy.clone()));
+        }
+        let permissions = permissions.clone();
+        let check = move |host: &str, port: u16| {
+            let net = &permissions.net;
+            if !net.allows_host(host, Some(port)) {
+                return Err(permissions.refusal(kind, &format!("{host}:{port}")));
+            }
+            Ok(if net.names_host(host) {
+                Grant::Named
+            } else {
+                Grant::General
+            })
+        };
+        // It only binds a port, so it is ready at once.
+        let started = Proxy::start(check).now_or_never();
+        let proxy = match started {
+            Some(Ok(proxy)) => Arc::new(proxy),
+            Some(Err(error)) => return Err(format!("its proxy cannot be started: {error}")),
+            None => return Err("its proxy does not start".to_owned()),
+        };
+        proxies.insert(key, proxy.clone());
+        Ok(Some(proxy))
     }
 
     /// Returns the folders of programs on our `PATH`, for scripts in them.
@@ -252,9 +320,14 @@ impl Sandboxes {
 impl Confinement {
     /// Returns the program with these rights.
     pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
+        let mut env = spawn.env;
+        for (name, value) in self.proxy.iter().flat_map(|proxy| proxy.environment()) {
+            env = env.with(name, value);
+        }
         Spawn {
             rights: self.rights.clone(),
             sandbox: self.sandbox.clone(),
+            env,
             ..spawn
         }
     }
@@ -271,11 +344,15 @@ impl Confinement {
         if !matches!(finished.end, End::Exited(code) if code != 0) {
             return None;
         }
-        let is_refusal = |output: &Captured| {
+        let outputs = [&finished.stderr, &finished.stdout];
+        let is_refusal = |output: &&Captured| {
             let text = output.text().to_lowercase();
             REFUSALS.iter().any(|part| text.contains(part))
         };
-        let is_refused = is_refusal(&finished.stderr) || is_refusal(&finished.stdout);
+        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
+        let is_silent = outputs.iter().all(|output| output.bytes.is_empty());
+        let is_unexplained = is_silent && !matches!(finished.end, End::Exited(1));
+        let is_refused = is_unexplained || outputs.iter().any(is_refusal);
         is_refused.then(|| self.description())
     }
 
@@ -336,6 +413,18 @@ fn paths_of(permission: &Permission) -> Access {
     }
 }
 
+/// Returns true if the real path of the file is granted.
+fn covers(access: &Access, file: &Path) -> bool {
+    let Access::Paths(granted) = access else {
+        return true;
+    };
+    let real = file.canonicalize();
+    real.is_ok_and(|real| {
+        let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
+        granted.any(|path| real.starts_with(path))
+    })
+}
+
 /// Returns the files of the granted programs, and those that their first lines name.
 fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
     let list = match permission.granted() {
@@ -365,13 +454,6 @@ fn interpreters(file: &Path) -> Vec<PathBuf> {
     [Some(first), started].into_iter().flatten().collect()
 }
 
-fn net_of(permission: &Permission) -> Net {
-    match permission {
-        Permission::All => Net::All,
-        _ => Net::None,
-    }
-}
-
 /// Returns the denied entries that lie within granted ones. The kernel's rules only grant.
 fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
     let kinds = [
@@ -381,7 +463,7 @@ fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
     ];
     let denied = kinds.into_iter().flat_map(|kind| {
         let denied = permissions.of(kind).denied().iter();
-        denied.map(move |entry| format!("for programs `{kind}` without `{entry}`"))
+        denied.map(move |entry| format!("for programs: no `{kind}` access to `{entry}`"))
     });
     denied.collect()
 }

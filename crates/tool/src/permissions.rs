@@ -649,6 +649,14 @@ impl Permission {
         self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
+    /// Returns true if an entry names this host, and not only a domain or a range that it is in.
+    pub fn names_host(&self, host: &str) -> bool {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let mut hosts = entries.map(|entry| split_port(entry).0);
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
+        hosts.any(|own| bare(own) == bare(host))
+    }
+
     /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
     pub fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
         let whole = match port {

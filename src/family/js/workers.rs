@@ -1,5 +1,6 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -74,17 +75,24 @@ impl Workers for WorkerStarter {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
             let code = key.code.as_deref().map(readable_code).unwrap_or_default();
-            let sandbox = self.sandboxes.of_worker(&key.permissions, &program, code)?;
+            let (sandbox, proxy) = self
+                .sandboxes
+                .of_worker(&key.permissions, &program, &code)?;
+            let own = OWN_VARIABLES.iter().filter_map(|name| {
+                let value = inherited(name)?;
+                Some((OsString::from(name), OsString::from(value)))
+            });
+            let of_proxy = proxy.iter().flat_map(|proxy| {
+                let variables = proxy.environment().into_iter();
+                variables.map(|(name, value)| (name.into(), value.into()))
+            });
+            let variables = own.chain(of_proxy);
             spawn = Spawn {
                 program: program.into(),
                 rights: program_rights(&key.permissions).of_wrapper(),
-                env: OWN_VARIABLES.iter().fold(
-                    Environment::inherit(),
-                    |env, name| match inherited(name) {
-                        Some(value) => env.with(*name, value),
-                        None => env,
-                    },
-                ),
+                env: variables.fold(Environment::inherit(), |env, (name, value)| {
+                    env.with(name, value)
+                }),
                 sandbox: Some(sandbox),
                 ..spawn
             };

@@ -352,6 +352,14 @@ impl Sandbox {
         self.0.tmp.as_ref().map(PrivateTmp::path)
     }
 
+    /// Removes the private temporary folder before its sandbox, for a process that ends without
+    /// dropping its values.
+    pub fn remove_tmp(&self) {
+        if let Some(tmp) = &self.0.tmp {
+            tmp.remove();
+        }
+    }
+
     /// Restricts this process, which must have one thread only. Threads and processes that it
     /// starts later are restricted too.
     ///
