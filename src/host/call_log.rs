@@ -9,10 +9,11 @@
 //! calls are limited by the callers that wait for them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use slab::Slab;
 use tokio::sync::Notify;
@@ -136,7 +137,7 @@ impl CallLog {
         owner: &str,
         may_see: impl Fn(&str) -> bool,
     ) -> Option<Arc<CallRecord>> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let running = calls.running.iter().map(|(_, call)| call);
         let running = running.filter(|call| call.id == id && may_see(call.owner()));
         let found = running.max_by_key(|call| call.owner() == owner).cloned();
@@ -153,7 +154,7 @@ impl CallLog {
     /// Returns the calls of owners that `may_see` accepts: the running ones, then the
     /// ended ones, each with the newest first.
     pub(crate) fn all(&self, may_see: impl Fn(&str) -> bool) -> Vec<Arc<CallRecord>> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         calls.drop_old();
         let running = calls.running.iter().map(|(_, call)| call);
         let ended = calls.ended.values().flat_map(|ended| &ended.calls);
@@ -170,7 +171,7 @@ impl CallLog {
 
     /// Removes an ended call.
     pub(crate) fn forget(&self, call: &Arc<CallRecord>) {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         if let Some(ended) = calls.ended.get_mut(&call.origin.owner) {
             ended.remove(call);
         }
@@ -178,7 +179,7 @@ impl CallLog {
 
     /// Cancels the running calls for which `is_meant` returns true. Returns their number.
     fn cancel(&self, why: Stopped, is_meant: impl Fn(&CallRecord) -> bool) -> usize {
-        let calls = self.calls();
+        let calls = self.calls.lock();
         let running = calls.running.iter().map(|(_, call)| call);
         let meant: Vec<_> = running.filter(|call| is_meant(call)).cloned().collect();
         drop(calls);
@@ -202,16 +203,11 @@ impl CallLog {
             tokio::pin!(notified);
             // Enabled before the check, so that an end between check and wait is noticed.
             notified.as_mut().enable();
-            if self.calls().running.is_empty() {
+            if self.calls.lock().running.is_empty() {
                 return;
             }
             notified.await;
         }
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -281,7 +277,7 @@ impl CallEntry {
     /// Logs the start of a call of `host`.
     pub(super) fn begin(host: &Host, call: &Call, cancellation: &Cancellation) -> CallEntry {
         let record = CallRecord::new(host, call, cancellation);
-        let slot = host.call_log().calls().running.insert(record.clone());
+        let slot = host.call_log().calls.lock().running.insert(record.clone());
         CallEntry::new(host, call, record, slot)
     }
 
@@ -295,7 +291,7 @@ impl CallEntry {
         cancellation: &Cancellation,
     ) -> Result<CallEntry, Error> {
         let record = CallRecord::new(host, call, cancellation);
-        let mut calls = host.call_log().calls();
+        let mut calls = host.call_log().calls.lock();
         let mut running = calls.running.iter().map(|(_, running)| running);
         if running.any(|other| other.id == call.id && other.owner() == record.owner()) {
             let text = format!("a call with the id `{}` is running", call.id);
@@ -341,7 +337,7 @@ impl CallEntry {
             let end = CallEnd::new(&self.call, &**listener, result);
             self.call.end_with(end)
         });
-        let mut calls = log.calls();
+        let mut calls = log.calls.lock();
         let _gone = calls.running.remove(self.slot);
         if let Some(kept) = kept {
             calls.keep(kept);
@@ -372,6 +368,7 @@ impl Recording {
         let trace = Arc::<CallTrace>::default();
         let origin = Origin {
             call: call.id.clone(),
+            parent: host.options.origin.parent.clone(),
             tool: call.tool.clone(),
             caller: host.options.origin.caller.clone(),
             place: host.inner.place.clone(),
@@ -475,7 +472,7 @@ impl CallRecord {
 
     fn updates(&self) -> Option<MutexGuard<'_, Option<Box<RawValue>>>> {
         let update = self.update.as_ref()?;
-        Some(update.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(update.lock())
     }
 
     fn size(&self) -> usize {

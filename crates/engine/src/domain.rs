@@ -1,12 +1,12 @@
 //! The key that decides which modules may share an isolate.
 
 use std::hash::{Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 use url::Url;
 
-use super::Engine;
-use haft_tool::{PermissionProfile, Tier, TrustDomain};
+use haft_tool::{Isolation, PermissionProfile, Tier, ToolRights, TrustDomain};
 
 /// Modules share an isolate only if their keys are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,16 +15,21 @@ pub struct IsolateKey {
     pub domain: TrustDomain,
     /// The permissions of the code in that isolate.
     pub permissions: Arc<PermissionProfile>,
+    /// The separation of the isolate from haft's process.
+    pub isolation: Isolation,
+    /// The folder of the code, which the sandbox lets the isolate read; `None` without a sandbox.
+    /// Modules of different folders have different sandboxes.
+    pub code: Option<Arc<Path>>,
 }
 
 impl IsolateKey {
-    /// Returns the module's key in the cache of descriptions. A file in two domains is two modules,
-    /// which may have different descriptions.
+    /// Returns the module's key in the cache of descriptions. A file in two domains, or with other
+    /// rights, may have another description.
     pub(super) fn name_of(&self, url: &Url) -> String {
-        match self.domain.label() {
-            Some(domain) => format!("{domain} {url}"),
-            None => url.to_string(),
-        }
+        let rights = format!("{:?} {:?}", self.permissions, self.isolation);
+        let rights = blake3::hash(rights.as_bytes()).to_hex();
+        let domain = self.domain.label().unwrap_or("user");
+        format!("{domain} {} {url}", &rights[..16])
     }
 }
 
@@ -36,26 +41,23 @@ impl Hash for IsolateKey {
     }
 }
 
-impl Engine {
-    /// Returns the key of modules of `domain` for code that runs before any approval.
-    pub fn isolate_key(&self, domain: TrustDomain) -> IsolateKey {
-        self.isolate_key_of_tier(domain, self.inner.options.unasked)
-    }
-
-    /// Returns the key of modules of `domain` for calls with the rights of `tier`.
-    pub(super) fn isolate_key_of_tier(&self, domain: TrustDomain, tier: Tier) -> IsolateKey {
-        let options = &self.inner.options;
-        let permissions = match domain {
-            TrustDomain::Project => &options.project.permissions,
-            TrustDomain::User | TrustDomain::Plugins => &options.permissions,
-        };
+impl IsolateKey {
+    /// Returns the key of modules with these rights in the folder `code`, for calls of `tier`.
+    pub(super) fn of_tier(
+        domain: TrustDomain,
+        rights: &ToolRights,
+        code: &Path,
+        tier: Tier,
+    ) -> IsolateKey {
         let permissions = match tier {
-            Tier::Exec => permissions.clone(),
-            narrower => Arc::new(permissions.of_tier(narrower)),
+            Tier::Exec => rights.permissions.clone(),
+            narrower => Arc::new(rights.permissions.of_tier(narrower)),
         };
         IsolateKey {
             domain,
             permissions,
+            isolation: rights.isolation,
+            code: (rights.isolation == Isolation::Sandbox).then(|| code.into()),
         }
     }
 }

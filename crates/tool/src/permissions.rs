@@ -7,14 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Tier;
 
 /// Permissions of tools, with one entry for each kind of access.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PermissionProfile {
     /// Paths that may be read.
     pub read: Permission,
@@ -38,7 +41,7 @@ pub struct PermissionProfile {
 }
 
 /// A kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
     Read,
@@ -52,7 +55,7 @@ pub enum PermissionKind {
 }
 
 /// Origin of a permission.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PermissionSource {
     /// The key `permissions` of this configuration file, as the user would write its path.
     File(String),
@@ -63,6 +66,21 @@ pub enum PermissionSource {
     /// The replay of a test, in which the tool may not reach the outside except through the
     /// recording.
     Replay,
+    /// A profile.
+    Profile(ProfileSource),
+}
+
+/// A profile as the origin of permissions, and the choice of that profile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProfileSource {
+    /// The name of the profile.
+    pub name: String,
+    /// The file that defines it, as the user would write its path; `None`: it is built in.
+    pub file: Option<String>,
+    /// The key that names it, and the file or variable that has the key. `None`: the default.
+    pub chosen_by: Option<(String, String)>,
+    /// True if the project's own file names it. A grant of the user does not widen it.
+    pub by_project: bool,
 }
 
 /// Extent to which one kind of access is granted.
@@ -96,6 +114,10 @@ impl Default for PermissionProfile {
 }
 
 impl PermissionProfile {
+    /// The folder for temporary files in lists of paths: in a sandbox the private one, else that of
+    /// the system.
+    pub const TMPDIR: &str = "$TMPDIR";
+
     /// Returns a profile that grants every kind of access.
     pub fn everything() -> PermissionProfile {
         PermissionProfile {
@@ -147,7 +169,7 @@ impl PermissionProfile {
     }
 
     /// Returns the permissions that both profiles grant. If `other` restricts a kind, its sources
-    /// are added to the kind's sources.
+    /// are added to the kind's sources, or take their place if `self` grants everything.
     #[must_use]
     pub fn narrowed(&self, other: &PermissionProfile) -> PermissionProfile {
         let mut narrowed = self.clone();
@@ -155,9 +177,28 @@ impl PermissionProfile {
             let both = self.of(kind).both(other.of(kind), kind);
             if both != *self.of(kind) {
                 let sources = narrowed.sources.entry(kind).or_default();
+                if !self.of(kind).is_bounded() {
+                    sources.clear();
+                }
                 sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
             }
             *narrowed.of_mut(kind) = both;
+        }
+        narrowed
+    }
+
+    /// Returns the permissions that both profiles grant in a sandbox. There
+    /// [`PermissionProfile::TMPDIR`] is a folder of the tool's own, so it stays if one of them names
+    /// it.
+    #[must_use]
+    pub fn narrowed_in_sandbox(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut narrowed = self.narrowed(other);
+        for kind in [PermissionKind::Read, PermissionKind::Write] {
+            let lists = [self, other].map(|profile| profile.of(kind).allowed());
+            let entries = lists.into_iter().flatten().flatten();
+            for entry in entries.filter(|entry| is_below_tmpdir(entry)) {
+                narrowed.grant(kind, entry);
+            }
         }
         narrowed
     }
@@ -212,6 +253,22 @@ impl PermissionProfile {
         self.sources.insert(kind, vec![by]);
     }
 
+    /// Adds an entry to the granted ones of that kind.
+    pub fn grant(&mut self, kind: PermissionKind, entry: &str) {
+        let granted = self.of_mut(kind);
+        match granted {
+            Permission::All => {}
+            Permission::None => *granted = Permission::List(vec![entry.to_owned()]),
+            // An empty list grants everything.
+            Permission::Except { allow, .. } if allow.is_empty() => {}
+            Permission::List(allow) | Permission::Except { allow, .. } => {
+                if !allow.iter().any(|own| kind.contains(own, entry)) {
+                    allow.push(entry.to_owned());
+                }
+            }
+        }
+    }
+
     /// Replaces each path with the result of `anchor`. A name of a program without a slash is not a
     /// path.
     pub fn anchor(&mut self, anchor: impl Fn(&str) -> String) {
@@ -228,6 +285,26 @@ impl PermissionProfile {
                 }
             }
         }
+    }
+
+    /// Returns true if a list of paths names [`PermissionProfile::TMPDIR`].
+    pub fn names_tmpdir(&self) -> bool {
+        let kinds = PermissionKind::ALL.into_iter();
+        let lists = kinds.filter_map(|kind| self.of(kind).allowed());
+        lists.flatten().any(|entry| is_below_tmpdir(entry))
+    }
+
+    /// Returns the same permissions with `folder` in place of [`PermissionProfile::TMPDIR`].
+    #[must_use]
+    pub fn with_tmpdir(mut self, folder: &Path) -> PermissionProfile {
+        self.anchor(|entry| {
+            if is_below_tmpdir(entry) {
+                entry.replacen(Self::TMPDIR, &folder.display().to_string(), 1)
+            } else {
+                entry.to_owned()
+            }
+        });
+        self
     }
 
     /// Splits a refusal that these permissions produce into its text and its hint. `None` for any
@@ -267,6 +344,15 @@ impl PermissionProfile {
             let tier = tier.as_str();
             return format!("a call of the tier `{tier}` has no `{kind}` permission");
         }
+        let of_profile = |source: &PermissionSource| matches!(source, PermissionSource::Profile(_));
+        if sources.iter().any(of_profile) {
+            let places = sources.iter().map(|source| match source {
+                PermissionSource::Profile(_) => format!("in {source}"),
+                other => format!("by `permissions.{kind}` in {other}"),
+            });
+            let places: Vec<String> = places.collect();
+            return format!("`{kind}` is {granted} {}", places.join(", and "));
+        }
         let place = match sources {
             [] => "by default".to_owned(),
             sources => {
@@ -290,6 +376,7 @@ impl PermissionProfile {
                 return "what goes through `pi.exec` and `fetch` can be recorded: `haft test --record`"
                     .to_owned();
             }
+            Some(PermissionSource::Profile(profile)) => return profile.way_out(kind, what),
             Some(PermissionSource::File(file)) => file,
             Some(PermissionSource::Program) => "the program that embeds haft",
             None => "~/.config/haft/config.yaml",
@@ -303,6 +390,40 @@ impl PermissionProfile {
             what => format!("add `{what}` to `{key}` in {file}"),
         }
     }
+}
+
+impl ProfileSource {
+    /// Returns the instruction that allows that kind of access to `what`, or to everything if
+    /// `what` is empty.
+    fn way_out(&self, kind: PermissionKind, what: &str) -> String {
+        if let (true, Some((key, file))) = (self.by_project, &self.chosen_by) {
+            return format!("choose another profile for `{key}` in {file}");
+        }
+        let entry = match what {
+            "" => kind.to_string(),
+            what => format!("{kind}={what}"),
+        };
+        format!("`haft permit NAME --allow {entry}` grants it to the tool NAME")
+    }
+}
+
+impl fmt::Display for ProfileSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the profile `{}` ", self.name)?;
+        match &self.file {
+            Some(file) => write!(f, "of {file}")?,
+            None => f.write_str("(built in)")?,
+        }
+        match &self.chosen_by {
+            Some((key, place)) => write!(f, ", which `{key}` in {place} names"),
+            None => f.write_str(", the default of such tools"),
+        }
+    }
+}
+
+/// Returns true for the folder for temporary files and paths below it.
+fn is_below_tmpdir(entry: &str) -> bool {
+    Path::new(entry).starts_with(PermissionProfile::TMPDIR)
 }
 
 impl PermissionKind {
@@ -337,6 +458,32 @@ impl PermissionKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
+    /// Returns the reason why an entry of a list cannot mean anything, as a fragment for people.
+    fn problem_of(self, entry: &str) -> Option<String> {
+        let has_space = entry.contains(char::is_whitespace);
+        match self {
+            _ if entry.is_empty() => Some("an entry is empty".to_owned()),
+            _ if entry.contains('\0') => Some("an entry has a zero byte".to_owned()),
+            Self::Read | Self::Write | Self::Ffi if entry.contains('*') => Some(format!(
+                "`{entry}`: a path has no patterns; name a folder, which includes all below it"
+            )),
+            Self::Net | Self::Import if entry.contains("://") => Some(format!(
+                "`{entry}` is an address; name its host, as `example.org` or `example.org:443`"
+            )),
+            Self::Net | Self::Import if has_space || !is_host(entry) => Some(format!(
+                "`{entry}` is not a host: `example.org`, `*.example.org`, `127.0.0.1:8080`, \
+                 `[::1]:80` or `10.0.0.0/8`"
+            )),
+            Self::Env if entry.contains('=') || has_space => {
+                Some(format!("`{entry}` is not the name of a variable"))
+            }
+            Self::Env if entry.trim_end_matches('*').contains('*') => Some(format!(
+                "`{entry}`: a pattern of variables has its `*` at the end, as `LC_*`"
+            )),
+            _ => None,
+        }
+    }
+
     fn has_paths(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Ffi)
     }
@@ -367,6 +514,22 @@ impl PermissionKind {
     }
 }
 
+/// Returns true for a host name, an IP address or a range of addresses, with or without a port.
+fn is_host(entry: &str) -> bool {
+    if let Some((address, bits)) = entry.split_once('/') {
+        let address: Option<IpAddr> = address.parse().ok();
+        let bits: Option<u8> = bits.parse().ok();
+        let most = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
+        return address.is_some_and(|address| bits.is_some_and(|bits| bits <= most(address)));
+    }
+    let (host, port) = split_port(entry);
+    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_address = bare.unwrap_or(host).parse::<IpAddr>().is_ok();
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    let is_name = !name.is_empty() && !name.contains(['*', ':', '[', ']', '?', '#', '@', '\\']);
+    (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
@@ -388,6 +551,7 @@ impl fmt::Display for PermissionSource {
             PermissionSource::Program => f.write_str("the program that embeds haft"),
             PermissionSource::Replay => f.write_str("a test that is replayed"),
             PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
+            PermissionSource::Profile(profile) => profile.fmt(f),
         }
     }
 }
@@ -418,6 +582,18 @@ impl Permission {
             Permission::List(list) => Some(list),
             Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
         }
+    }
+
+    /// Returns an error if an entry cannot mean anything for that kind.
+    ///
+    /// # Errors
+    /// The reason, as a fragment for people.
+    pub fn check(&self, kind: PermissionKind) -> Result<(), String> {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let problem = entries
+            .chain(self.denied())
+            .find_map(|entry| kind.problem_of(entry));
+        problem.map_or(Ok(()), Err)
     }
 
     /// Returns true if less than everything is granted.
@@ -473,6 +649,14 @@ impl Permission {
         self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
+    /// Returns true if an entry names this host, and not only a domain or a range that it is in.
+    pub fn names_host(&self, host: &str) -> bool {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let mut hosts = entries.map(|entry| split_port(entry).0);
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
+        hosts.any(|own| bare(own) == bare(host))
+    }
+
     /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
     pub fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
         let whole = match port {
@@ -508,6 +692,27 @@ fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<Strin
         }
     }
     both
+}
+
+/// Writes the notation that is read.
+impl Serialize for Permission {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Permission::All => serializer.serialize_str("all"),
+            Permission::None => serializer.serialize_str("none"),
+            Permission::List(names) => names.serialize(serializer),
+            Permission::Except { allow, deny } => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                if allow.is_empty() {
+                    map.serialize_entry("allow", "all")?;
+                } else {
+                    map.serialize_entry("allow", allow)?;
+                }
+                map.serialize_entry("deny", deny)?;
+                map.end()
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Permission {

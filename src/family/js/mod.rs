@@ -11,6 +11,7 @@ mod log;
 mod programs;
 mod resolve;
 mod runner;
+pub(crate) mod workers;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
 use haft_config::Config;
@@ -29,12 +31,13 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
-    Problem, Replay, Source, Tier, Tool,
+    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
+    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
 
+pub(crate) use programs::programs;
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
 /// Environment of the modules of a host.
@@ -55,7 +58,7 @@ pub(crate) struct World {
 }
 
 /// Creates the engine for the modules of one host.
-pub(crate) fn engine(config: &Config, world: World) -> Engine {
+pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) -> Engine {
     let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
@@ -64,15 +67,19 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
-        permissions: Arc::new(config.permissions_of(Level::User)),
+        rights: ToolRights {
+            permissions: Arc::new(config.permissions_of(Level::User)),
+            isolation: Isolation::None,
+        },
         project: ProjectOptions {
-            permissions: Arc::new(config.permissions_of(Level::Project)),
             heap_mb: of_project.heap_mb,
             grace: of_project.grace,
             load_timeout: of_project.load_timeout,
         },
         unasked: config.approval.unasked_tier(),
-        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
+        programs: programs(world.tape.clone(), config.limits.keep_detached),
+        workers: workers::workers(sandboxes),
+        keeps_detached: config.limits.keep_detached,
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,
@@ -107,7 +114,9 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         .map(|(candidate, _)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
-            key: means.engine.isolate_key(candidate.trust_domain()),
+            domain: candidate.trust_domain(),
+            rights: means.config.rights_of(&candidate.place(&candidate.key)),
+            code: workers::code_folder(candidate, means.config),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::family::rights::rights;
+use crate::family::rights::program_rights;
 use haft_engine::Programs;
 use haft_process::{Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin};
 use haft_tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
@@ -24,7 +24,7 @@ const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
 
 /// Returns the starter of programs. With a tape, programs are started only where the tape says so.
 /// With `keeps_detached`, a program that a tool detached and released outlives the host.
-pub(super) fn programs(tape: Option<Arc<dyn Replay>>, keeps_detached: bool) -> Arc<dyn Programs> {
+pub(crate) fn programs(tape: Option<Arc<dyn Replay>>, keeps_detached: bool) -> Arc<dyn Programs> {
     let programs = ChildPrograms { keeps_detached };
     match tape {
         Some(tape) => Arc::new(TapedPrograms(tape, programs)),
@@ -78,7 +78,7 @@ impl Programs for ChildPrograms {
         permissions: &PermissionProfile,
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>> {
-        let rights = rights(permissions);
+        let rights = program_rights(permissions);
         Box::pin(async move {
             let answer = run(&request, rights, &cancel).await;
             serde_json::to_string(&answer).expect("an answer of strings and numbers is JSON")

@@ -74,7 +74,7 @@ use crate::exec_args::{Order, Refusal};
 use crate::launch::Ends;
 use private_tmp::PrivateTmp;
 
-pub use tree_memory::{memory_exceeded, tree_memory, watch_memory};
+pub use tree_memory::{memory_exceeded, process_memory_exceeded, tree_memory, watch_memory};
 
 /// Permissions of the programs in a sandbox. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -350,6 +350,14 @@ impl Sandbox {
     /// Returns the private temporary folder.
     pub fn tmp(&self) -> Option<&Path> {
         self.0.tmp.as_ref().map(PrivateTmp::path)
+    }
+
+    /// Removes the private temporary folder before its sandbox, for a process that ends without
+    /// dropping its values.
+    pub fn remove_tmp(&self) {
+        if let Some(tmp) = &self.0.tmp {
+            tmp.remove();
+        }
     }
 
     /// Restricts this process, which must have one thread only. Threads and processes that it

@@ -14,6 +14,9 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "haft-tmp-";
 
+/// Limit of the attempts to make a folder.
+const ATTEMPTS: u32 = 5;
+
 /// Temporary folder that only its user can enter.
 #[derive(Debug)]
 pub(super) struct PrivateTmp {
@@ -27,30 +30,52 @@ impl PrivateTmp {
         static COLLECTED: Once = Once::new();
         let parent = std::env::temp_dir();
         COLLECTED.call_once(|| collect(&parent));
-        let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir_in(parent)?;
-        let lock = File::open(folder.path())?;
-        lock.lock()?;
-        Ok(PrivateTmp {
-            real: folder.path().canonicalize()?,
-            folder,
-            _lock: lock,
-        })
+        let mut attempt = 1;
+        loop {
+            let folder = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(&parent)?;
+            let made = File::open(folder.path()).and_then(|lock| {
+                lock.lock()?;
+                Ok((lock, folder.path().canonicalize()?))
+            });
+            match made {
+                Ok((lock, real)) => {
+                    return Ok(PrivateTmp {
+                        folder,
+                        real,
+                        _lock: lock,
+                    });
+                }
+                // The collector of another process found it before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < ATTEMPTS => {
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.real
     }
+
+    /// Removes the folder.
+    pub(super) fn remove(&self) {
+        // The lock is still held, so no collector interferes.
+        let removed = fs::remove_dir_all(self.folder.path());
+        if let Err(error) = removed
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::debug!(%error, path = %self.real.display(), "a temporary folder is left");
+        }
+    }
 }
 
 impl Drop for PrivateTmp {
     fn drop(&mut self) {
-        // The lock is still held, so no collector interferes.
-        if let Err(error) = fs::remove_dir_all(self.folder.path()) {
-            tracing::debug!(%error, path = %self.real.display(), "a temporary folder is left");
-        }
+        self.remove();
     }
 }
 
