@@ -704,6 +704,17 @@ const TABLE: &[Row] = &[
             libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM, 0, pair.as_mut_ptr()).into()
         })
     }),
+    row(
+        "a pair of sockets for datagrams",
+        Work,
+        Errno::EPERM,
+        Succeeds,
+        |_| {
+            let mut pair = [0; 2];
+            let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+            call(|| unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()).into() })
+        },
+    ),
     works("TCP to the allowed port", Port, Succeeds, |facts| {
         connect(facts, "PORT")
     }),
@@ -715,13 +726,31 @@ const TABLE: &[Row] = &[
         |facts| connect(facts, "OTHER_PORT"),
     ),
     row(
+        "TCP to the allowed port of another machine",
+        Port,
+        Errno::EACCES,
+        Varies,
+        |facts| {
+            // An address for documentation (RFC 5737).
+            let address = address([192, 0, 2, 1], facts.number("PORT"));
+            connect_to(libc::SOCK_NONBLOCK, &address)
+        },
+    ),
+    row(
+        "TCP to the allowed port of any address",
+        Port,
+        Errno::EACCES,
+        Succeeds,
+        |facts| connect_to(0, &address([0; 4], facts.number("PORT"))),
+    ),
+    row(
         "TCP with data in the first packet",
         Port,
         Errno::EPERM,
         Varies,
         |facts| {
             let socket = tcp(0)?;
-            let address = address(facts.number("OTHER_PORT"));
+            let address = address([127, 0, 0, 1], facts.number("OTHER_PORT"));
             call(|| unsafe {
                 let (data, length) = (b"x".as_ptr().cast(), size_of_val(&address) as c_uint);
                 let address = (&raw const address).cast();
@@ -1082,19 +1111,23 @@ fn packet() -> Tried {
     socket(libc::AF_PACKET, libc::SOCK_RAW, 0).map(drop)
 }
 
-fn address(port: u16) -> libc::sockaddr_in {
+fn address(host: [u8; 4], port: u16) -> libc::sockaddr_in {
     let mut address: libc::sockaddr_in = unsafe { mem::zeroed() };
     address.sin_family = libc::AF_INET as libc::sa_family_t;
     address.sin_port = port.to_be();
-    address.sin_addr.s_addr = u32::from(Ipv4Addr::LOCALHOST).to_be();
+    address.sin_addr.s_addr = u32::from_ne_bytes(host);
     address
 }
 
 fn connect(facts: &Facts, port: &str) -> Tried {
-    let (socket, address) = (tcp(0)?, address(facts.number(port)));
+    connect_to(0, &address([127, 0, 0, 1], facts.number(port)))
+}
+
+fn connect_to(flags: c_int, address: &libc::sockaddr_in) -> Tried {
+    let socket = socket(libc::AF_INET, libc::SOCK_STREAM | flags, 0)?;
     call(|| unsafe {
-        let length = size_of_val(&address) as c_uint;
-        libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length).into()
+        let length = size_of_val(address) as c_uint;
+        libc::connect(socket.as_raw_fd(), ptr::from_ref(address).cast(), length).into()
     })
 }
 
