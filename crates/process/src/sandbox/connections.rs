@@ -24,9 +24,15 @@ const MAX_ADDRESS: usize = 128;
 /// Size of the buffer for one descriptor in a message.
 const CONTROL_BYTES: usize = 32;
 
-/// Returns true if the thread can get a socket of a program. The filter of a container may deny it.
+/// Returns true if the thread can get a socket of a program. The filter of a container or
+/// the Yama module may deny it.
 pub(super) fn is_available() -> bool {
     static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        // From 2 on, Yama denies it to users without privileges, except for the own process.
+        let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+        if scope.trim().parse::<u32>().is_ok_and(|scope| scope >= 2) {
+            return false;
+        }
         let Ok((reader, _writer)) = io::pipe() else {
             return false;
         };

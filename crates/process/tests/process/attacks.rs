@@ -298,6 +298,25 @@ const TABLE: &[Row] = &[
         },
     ),
     row(
+        "a second open of a descriptor without rights",
+        Work,
+        Errno::EACCES,
+        Succeeds,
+        |facts| {
+            let mut options = File::options();
+            options.read(true).custom_flags(libc::O_PATH);
+            let held = options.open(facts.secret())?;
+            File::open(format!("/proc/self/fd/{}", held.as_raw_fd())).map(drop)
+        },
+    ),
+    works("watch a folder", Work, Succeeds, |facts| {
+        let path = c_path(&facts.closed(""));
+        call(|| unsafe {
+            let watches = libc::inotify_init1(libc::IN_CLOEXEC);
+            libc::inotify_add_watch(watches, path.as_ptr(), libc::IN_CREATE).into()
+        })
+    }),
+    row(
         "the other sandbox's temporary folder",
         Work,
         Errno::EACCES,
@@ -383,6 +402,57 @@ const TABLE: &[Row] = &[
             let copy = facts.work("copy");
             fs::copy(facts.path("PROGRAM"), &copy)?;
             Command::new(copy).status().map(drop)
+        },
+    ),
+    row(
+        "execveat of another program",
+        OneProgram,
+        Errno::EACCES,
+        Succeeds,
+        |facts| {
+            // In a child, which would become the program.
+            let path = c_path(&facts.path("PROGRAM"));
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let none = [ptr::null::<c_void>()];
+                unsafe {
+                    let (number, here) = (libc::SYS_execveat, libc::AT_FDCWD);
+                    libc::syscall(
+                        number,
+                        here,
+                        path.as_ptr(),
+                        &raw const none,
+                        &raw const none,
+                        0,
+                    );
+                    libc::_exit(*libc::__errno_location());
+                }
+            }
+            let mut status = 0;
+            call(|| unsafe { libc::waitpid(child, &raw mut status, 0) }.into())?;
+            match libc::WEXITSTATUS(status) {
+                0 => Ok(()),
+                errno => Err(io::Error::from_raw_os_error(errno)),
+            }
+        },
+    ),
+    // Every program needs the loader, so it must be executable itself.
+    works(
+        "another program by the loader",
+        OneProgram,
+        Succeeds,
+        |_| {
+            let maps = fs::read_to_string("/proc/self/maps")?;
+            let loader = maps.split_whitespace().find(|word| {
+                let name = word.rsplit('/').next().unwrap_or_default();
+                word.starts_with('/') && name.starts_with("ld-")
+            });
+            let loader = loader.ok_or(io::ErrorKind::NotFound)?;
+            let status = Command::new(loader).arg("/bin/true").status()?;
+            status
+                .success()
+                .then_some(())
+                .ok_or(io::ErrorKind::Other.into())
         },
     ),
     row(
