@@ -99,6 +99,7 @@ fn serve(
         .open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
 
     let host = Arc::new(HostSender {
         socket: main.try_clone()?,
