@@ -1,7 +1,7 @@
 //! Environment of a tool: the host's folders and variables, paths as it writes them, its secrets.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::super::definition::{Datum, Definition, Environment, Platform};
 use super::mask::Mask;
@@ -33,7 +33,7 @@ pub(super) fn predefined(
     host_env: &HostEnv,
 ) -> Vec<(&'static str, String)> {
     // The clock is read once, so that the date and the time fit together.
-    let now = Timestamp::of(SystemTime::now());
+    let now = Timestamp::now();
     let text = |path: &Path| path.display().to_string();
     vec![
         ("TOOL_NAME", definition.name.clone()),
