@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::audit;
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
+use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
@@ -56,6 +57,8 @@ struct Inner {
     config: Config,
     /// Engine for the host's own modules. Tools are in other generations of it.
     engine: Engine,
+    /// Sandboxes of the tools' programs.
+    sandboxes: Arc<Sandboxes>,
     /// Generation into which new modules are loaded.
     base: parking_lot::Mutex<Engine>,
     spill: Spill,
@@ -206,7 +209,8 @@ impl Host {
             ..LoadedSoFar::default()
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
-        let engine = js::engine(&config, world);
+        let sandboxes = Arc::new(Sandboxes::new(&config));
+        let engine = js::engine(&config, world, &sandboxes);
         let inner = Inner {
             default_user,
             session,
@@ -214,6 +218,7 @@ impl Host {
             engine,
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
+            sandboxes,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
@@ -272,12 +277,14 @@ impl Host {
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Declares that the program ends after the host, so that memory need not be freed.
@@ -295,6 +302,7 @@ impl Host {
         LoadContext {
             config: &self.inner.config,
             engine,
+            sandboxes: &self.inner.sandboxes,
         }
     }
 

@@ -16,7 +16,7 @@ use super::line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
 };
 use haft_config::{Config, LogSettings};
-use haft_tool::{CallTrace, Problem, Timestamp};
+use haft_tool::{CallTrace, Isolation, Problem, Timestamp};
 
 /// Time for which the thread collects events before it writes. A crash can lose those events.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
@@ -401,7 +401,14 @@ fn call(open: &Open) -> RecordedCall {
         level: source.map(|source| source.level.as_str().to_owned()),
         path: source.map(|source| source.path.to_string_lossy().into_owned()),
         grant: notes.grant.as_deref().map(str::to_owned),
-        rights: place.rights.clone(),
+        rights: match &notes.bounds {
+            Some(bounds) => rights(&bounds.rights.permissions),
+            None => place.rights.clone(),
+        },
+        isolation: notes
+            .bounds
+            .filter(|bounds| bounds.rights.isolation > Isolation::None)
+            .map(|bounds| bounds.summary()),
         arguments: arguments.clone(),
         approval: notes.approval.map(|(decision, rule)| DecisionRecord {
             decision: decision.to_owned(),

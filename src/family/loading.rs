@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{Engine, Module};
@@ -20,6 +21,16 @@ pub(crate) struct Loaded {
     pub(crate) was_late: bool,
 }
 
+impl Loaded {
+    /// Returns the result for a candidate that is not a tool because of this problem.
+    pub(super) fn failed(problem: Problem) -> Loaded {
+        Loaded {
+            problems: vec![problem],
+            ..Loaded::default()
+        }
+    }
+}
+
 /// Returns the file of a trusted tool, relative to its project.
 pub(super) fn shown_file(candidate: &Candidate) -> String {
     let project = candidate.verified.as_ref().map(|files| {
@@ -36,4 +47,5 @@ pub(super) fn shown_file(candidate: &Candidate) -> String {
 pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
+    pub(crate) sandboxes: &'a Arc<Sandboxes>,
 }

@@ -11,13 +11,15 @@ mod loading;
 mod native;
 mod plugin;
 mod read_within;
-mod rights;
+pub(crate) mod rights;
 pub(crate) mod shell;
+
+use std::collections::BTreeSet;
 
 use futures::join;
 
 use haft_discover::Candidate;
-use haft_tool::Family;
+use haft_tool::{Family, Problem};
 pub(crate) use loading::{LoadContext, Loaded};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
@@ -53,7 +55,29 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     ] {
         share.put_back(loaded, &mut all);
     }
+    report_missing_layers(candidates, &mut all);
     all
+}
+
+/// Adds one problem for each restriction that the sandboxes of the tools lack on this machine.
+fn report_missing_layers(candidates: &[Candidate], all: &mut [Loaded]) {
+    let mut reported = BTreeSet::new();
+    for (candidate, loaded) in candidates.iter().zip(all) {
+        let runners = loaded.tools.iter().map(|(_, runner)| runner);
+        let bounds = runners.filter_map(|runner| runner.bounds());
+        let missing: Vec<String> = bounds.flat_map(|it| it.missing.clone()).collect();
+        for missing in missing {
+            let text = format!("this system does not enforce {missing}");
+            if reported.insert(missing) {
+                loaded
+                    .problems
+                    .push(Problem::warning(text).at(&candidate.path).hint(
+                    "`haft doctor` names every such restriction; `sandbox.required: true` refuses \
+                     tools that need one",
+                ));
+            }
+        }
+    }
 }
 
 /// The candidates of one family, with their indexes among all.

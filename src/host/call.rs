@@ -157,7 +157,8 @@ impl Host {
         match tool {
             Ok(tool) => {
                 if let Some(trace) = &trace {
-                    trace.runs(&tool.tool, self.grant_of(&tool.tool));
+                    let bounds = tool.runner.bounds();
+                    trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
                 }
                 let terms = CallPolicy {
                     trace,

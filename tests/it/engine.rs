@@ -62,7 +62,7 @@ fn config(dir: &Path) -> Config {
         tools: vec![dir.join("tools.js").display().to_string()],
         ..Flags::default()
     };
-    let mut config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
+    let mut config = crate::sandbox::resolve(flags, &env).expect("this is a fine configuration");
     config.limits.grace = GRACE;
     config
 }
@@ -204,8 +204,10 @@ async fn shutdown_does_not_wait_for_a_stuck_thread() {
     let started = Instant::now();
     fixture.host.shutdown().await;
     assert!(started.elapsed() < Duration::from_secs(2));
-    // Lets the thread go.
-    std::fs::write(&pipe, "").expect("the thread reads");
+    // Lets the thread go. Opened for both directions, this does not wait for a reader: a worker
+    // process was killed together with its thread.
+    let both = std::fs::File::options().read(true).write(true).open(&pipe);
+    drop(both.expect("a pipe of ours"));
 }
 
 /// Leftover code that never pauses belongs to no call: its isolate is ended, and calls without a

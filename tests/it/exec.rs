@@ -437,7 +437,8 @@ fn without_a_home_nothing_is_looked_for_at_home() {
         program: Some(sandbox.path().join("bin/haft")),
         ..Env::default()
     };
-    let resolve = |env: &Env| Config::resolve_with(Flags::default(), env).expect("a configuration");
+    let resolve =
+        |env: &Env| crate::sandbox::resolve(Flags::default(), env).expect("a configuration");
     let homeless = resolve(&env(None));
     assert_eq!(homeless.ikigai.user_dir, None);
     let global = &homeless.custom_tools.global_dir;

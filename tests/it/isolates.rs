@@ -91,7 +91,7 @@ fn config(dir: &Path, names: &[&str], isolates: u32) -> Config {
         tools: tools.map(|path| path.display().to_string()).collect(),
         ..Flags::default()
     };
-    let mut config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
+    let mut config = crate::sandbox::resolve(flags, &env).expect("this is a fine configuration");
     config.limits.isolates = isolates;
     // Nothing here may end because of another timeout.
     config.limits.grace = std::time::Duration::from_secs(60);

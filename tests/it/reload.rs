@@ -571,7 +571,7 @@ async fn reload_a_thousand_times(arena: &Arena) {
         home: Some(root.join("home")),
         ..Env::default()
     };
-    let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+    let config = crate::sandbox::resolve(Flags::default(), &env).expect("a configuration");
     let host = Host::new(config);
     fs::write(tools.join("stays.ts"), module("stays", "stays")).expect("ours");
     // A megabyte of code and data each time, so that a leak shows at once.

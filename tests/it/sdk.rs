@@ -86,7 +86,7 @@ fn config(root: &Path, configured: &[&str]) -> Config {
         tools: configured.iter().map(|path| (*path).to_owned()).collect(),
         ..Flags::default()
     };
-    Config::resolve_with(flags, &env).expect("a configuration")
+    crate::sandbox::resolve(flags, &env).expect("a configuration")
 }
 
 fn call(tool: &str, arguments: Value) -> Call {

@@ -15,8 +15,8 @@ use haft::compat::omp::HostExt;
 use haft::config::{Env, Limits};
 use haft::ui::{Answer, Prompt, Question, UserInterface};
 use haft::{
-    Call, Config, CustomTool, ErrorKind, Event, Flags, Host, HostBuilder, Invocation, Outcome,
-    Tier, ToolOutput, TrustPolicy,
+    Call, CustomTool, ErrorKind, Event, Flags, Host, HostBuilder, Invocation, Outcome, Tier,
+    ToolOutput, TrustPolicy,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -627,7 +627,7 @@ fn an_invalid_host_is_refused_with_the_reason() {
         error(new().tool(odd)).starts_with("the schema of the custom tool `greet` cannot be used")
     );
     assert!(error(new().cwd("/nowhere/at/all")).contains("/nowhere/at/all"));
-    let config = Config::resolve_with(Flags::default(), &env(&sandbox.path())).expect("one");
+    let config = crate::sandbox::resolve(Flags::default(), &env(&sandbox.path())).expect("one");
     assert!(error(new().config(config)).contains("leaves no room"));
 }
 

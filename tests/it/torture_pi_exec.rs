@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft::config::Env;
-use haft::{Call, Config, Flags, Host, Outcome};
+use haft::{Call, Flags, Host, Outcome};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -77,7 +77,7 @@ fn host(arena: &Arena) -> Host {
         tools: vec!["worst.ts".to_owned()],
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    Host::new(crate::sandbox::resolve(flags, &env).expect("a configuration"))
 }
 
 async fn torture(host: &Host, program: &Path, dice: &mut Dice, calls: usize) {

@@ -187,7 +187,7 @@ fn config(root: &Path, change: impl FnOnce(&mut Flags)) -> Config {
         ..Flags::default()
     };
     change(&mut flags);
-    Config::resolve_with(flags, &env).expect("a configuration")
+    crate::sandbox::resolve(flags, &env).expect("a configuration")
 }
 
 fn call(host: &Host, id: &str, tool: &str, arguments: Value) -> RunningCall {

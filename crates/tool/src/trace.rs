@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use url::Url;
 
-use super::Tool;
+use super::{Tool, ToolBounds};
 
 /// Limit for the programs, and for the hosts, that are recorded of one call.
 const MAX_NAMES: usize = 100;
@@ -23,6 +23,8 @@ pub struct Traced {
     pub tool: Option<Arc<Tool>>,
     /// The hash of the grant under which the tool runs.
     pub grant: Option<Arc<str>>,
+    /// The rights of the tool and their enforcement, where they are its own.
+    pub bounds: Option<Arc<ToolBounds>>,
     /// The decision about the call's start, and the rule that decided.
     pub approval: Option<(&'static str, String)>,
     /// The programs that the call started, under the names that it used.
@@ -34,11 +36,12 @@ pub struct Traced {
 }
 
 impl CallTrace {
-    /// Records the called tool, and the grant under which it runs.
-    pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>) {
+    /// Records the called tool, the grant under which it runs, and its rights.
+    pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>, bounds: Option<Arc<ToolBounds>>) {
         let mut traced = self.0.lock();
         traced.tool = Some(tool.clone());
         traced.grant = grant;
+        traced.bounds = bounds;
     }
 
     /// Records the decision about the call's start, and the rule that decided.

@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use haft_config::{Config, Flags, paths};
 use haft_tool::Error;
-use haft_tool::{ApprovalMode, ToolPattern};
+use haft_tool::{ApprovalMode, Isolation, ToolPattern};
 
 const HEADING: &str = "Global options";
 
@@ -62,6 +62,11 @@ pub(super) struct Globals {
         help_heading = HEADING)]
     auto_deny: Vec<ToolPattern>,
 
+    /// How tools are separated from haft whose profile does not say it: none, process, sandbox
+    #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::as_str),
+        hide_possible_values = true, help_heading = HEADING)]
+    isolation: Option<Isolation>,
+
     /// Ask every module anew what it offers, and remember nothing
     #[arg(long, help_heading = HEADING)]
     no_cache: bool,
@@ -101,6 +106,7 @@ impl Globals {
             builtin_tools: self.builtin_tools || later.builtin_tools,
             auto_approve: [self.auto_approve, later.auto_approve].concat(),
             auto_deny: [self.auto_deny, later.auto_deny].concat(),
+            isolation: later.isolation.or(self.isolation),
             no_cache: self.no_cache || later.no_cache,
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
@@ -125,6 +131,7 @@ impl Globals {
             builtin_tools: self.builtin_tools.then_some(true),
             auto_approve: self.auto_approve.clone(),
             auto_deny: self.auto_deny.clone(),
+            isolation: self.isolation,
             no_cache: self.no_cache,
             ..Flags::default()
         }
@@ -165,6 +172,7 @@ impl Globals {
         }
         option("--config", self.config.as_deref().map(path));
         option("--aynd-tools", self.aynd_tools.as_deref().map(path));
+        option("--isolation", self.isolation.map(|level| level.to_string()));
         let switches = [
             ("--trust-project", self.trust_project),
             ("--system-tools", self.system_tools),

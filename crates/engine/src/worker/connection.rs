@@ -134,7 +134,8 @@ impl Connection {
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
         shared.lives_in_worker(connection.clone());
-        let boot = BootSettings::new(options, &shared.key);
+        let tmp = connection.process.tmp();
+        let boot = BootSettings::new(options, &shared.key, tmp.as_deref());
         connection.send(&ToWorker::Boot(Box::new(boot)));
         let link = Arc::new(LocalLink::new(shared.clone(), options));
         // Nothing else sets it.

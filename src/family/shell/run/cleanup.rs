@@ -29,8 +29,11 @@ impl Session<'_> {
                 self.log_failure(self.finally(text, was_cancelled).await);
             }
             if let Some(temp) = self.temp.as_ref().filter(|_| entry.delete_temp_files) {
-                let kept: [&Path; 3] =
-                    [&self.host_env.cwd, &self.host_env.home, &self.host_env.temp];
+                let kept: [&Path; 3] = [
+                    &self.host_env.cwd,
+                    &self.host_env.home,
+                    self.host_env.temp(),
+                ];
                 self.log_failure(temp.remove(&kept));
             }
         }
