@@ -27,6 +27,7 @@ pub mod queue;
 pub mod quotes;
 mod render;
 mod replay;
+mod request;
 mod runner;
 mod scan;
 pub mod schema;
@@ -54,12 +55,15 @@ pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
-pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+pub use permissions::{
+    Permission, PermissionKind, PermissionProfile, PermissionSource, TOOL_PLACEHOLDER, permit_command,
+};
 pub use place::place_after;
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
+pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
 pub use runner::{CallCtx, Gate, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};

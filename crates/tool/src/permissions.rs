@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Tier;
 
@@ -32,13 +33,27 @@ pub struct PermissionProfile {
     pub ffi: Permission,
     /// Hosts that modules may be imported from.
     pub import: Permission,
+    /// True if the user is asked about an access that is not granted. False refuses it at once.
+    pub asks: bool,
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
     /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
 }
 
 /// A kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
     Read,
@@ -58,6 +73,10 @@ pub enum PermissionSource {
     File(String),
     /// The program that embeds haft.
     Program,
+    /// What the user granted or refused this tool, with `haft permit` or when asked.
+    Permit,
+    /// The tool's own request, which this file contains.
+    Request(String),
     /// The tier of the tool.
     Tier(Tier),
     /// The replay of a test, in which the tool may not reach the outside except through the
@@ -107,6 +126,7 @@ impl PermissionProfile {
             sys: Permission::All,
             ffi: Permission::All,
             import: Permission::All,
+            asks: false,
             sources: BTreeMap::new(),
         }
     }
@@ -160,6 +180,39 @@ impl PermissionProfile {
             *narrowed.of_mut(kind) = both;
         }
         narrowed
+    }
+
+    /// Adds the permissions of `other` that this profile does not have.
+    #[must_use]
+    pub fn widened(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut widened = self.clone();
+        for kind in PermissionKind::ALL {
+            let either = self.of(kind).either(other.of(kind), kind);
+            if either != *self.of(kind) {
+                let sources = widened.sources.entry(kind).or_default();
+                sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
+            }
+            *widened.of_mut(kind) = either;
+        }
+        widened
+    }
+
+    /// Returns true if the access is granted. `what` is an entry of a list: an absolute path, a
+    /// host, a name.
+    pub fn grants(&self, kind: PermissionKind, what: &str) -> bool {
+        self.of(kind).covers(kind, what)
+    }
+
+    /// Returns true if the user may grant an access of that kind that is refused now: the reason is
+    /// neither the tier of the call nor the tool's own request.
+    pub fn is_grantable(&self, kind: PermissionKind) -> bool {
+        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
+        !sources.iter().any(|source| {
+            matches!(
+                source,
+                PermissionSource::Tier(_) | PermissionSource::Replay | PermissionSource::Request(_)
+            )
+        })
     }
 
     /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
@@ -267,6 +320,9 @@ impl PermissionProfile {
             let tier = tier.as_str();
             return format!("a call of the tier `{tier}` has no `{kind}` permission");
         }
+        if let Some(PermissionSource::Request(file)) = sources.last() {
+            return format!("the tool asks for `{kind}` of {granted} only, in {file}");
+        }
         let place = match sources {
             [] => "by default".to_owned(),
             sources => {
@@ -289,6 +345,17 @@ impl PermissionProfile {
             Some(PermissionSource::Replay) => {
                 return "what goes through `pi.exec` and `fetch` can be recorded: `haft test --record`"
                     .to_owned();
+            }
+            Some(PermissionSource::Request(file)) => {
+                return match what {
+                    "" => format!("its author adds `{kind}` to the `permissions` in {file}"),
+                    what => {
+                        format!("its author adds `{what}` to `permissions.{kind}` in {file}")
+                    }
+                };
+            }
+            Some(PermissionSource::Permit) => {
+                return permit_command(kind, what);
             }
             Some(PermissionSource::File(file)) => file,
             Some(PermissionSource::Program) => "the program that embeds haft",
@@ -333,7 +400,7 @@ impl PermissionKind {
     }
 
     /// Returns the kind with that key.
-    fn from_name(name: &str) -> Option<PermissionKind> {
+    pub fn from_name(name: &str) -> Option<PermissionKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
@@ -367,6 +434,21 @@ impl PermissionKind {
     }
 }
 
+/// Name that stands for a tool whose name is not known in a hint. JavaScript replaces it.
+pub const TOOL_PLACEHOLDER: &str = "TOOL";
+
+/// Returns the hint that names the command which grants a tool the access.
+pub fn permit_command(kind: PermissionKind, what: &str) -> String {
+    let value = match what {
+        "" => "all".to_owned(),
+        what if what.chars().all(|c| c.is_alphanumeric() || "-_./:@~*".contains(c)) => {
+            what.to_owned()
+        }
+        what => format!("'{}'", what.replace('\'', r"'\''")),
+    };
+    format!("`haft permit {TOOL_PLACEHOLDER} --allow {kind}={value}` grants it to this tool")
+}
+
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
@@ -387,6 +469,8 @@ impl fmt::Display for PermissionSource {
             PermissionSource::File(path) => f.write_str(path),
             PermissionSource::Program => f.write_str("the program that embeds haft"),
             PermissionSource::Replay => f.write_str("a test that is replayed"),
+            PermissionSource::Permit => f.write_str("what you granted this tool"),
+            PermissionSource::Request(file) => write!(f, "the request in {file}"),
             PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
         }
     }
@@ -418,6 +502,11 @@ impl Permission {
             Permission::List(list) => Some(list),
             Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
         }
+    }
+
+    /// Returns the permission without the backticks that sentences have around it.
+    pub fn plain(&self) -> String {
+        self.to_string().trim_matches('`').to_owned()
     }
 
     /// Returns true if less than everything is granted.
@@ -466,6 +555,42 @@ impl Permission {
         }
     }
 
+    /// Returns the permission that covers what either permission grants. An entry that either one
+    /// refuses by name stays refused.
+    fn either(&self, other: &Permission, kind: PermissionKind) -> Permission {
+        let mut deny = self.denied().to_vec();
+        deny.extend(other.denied().iter().cloned());
+        deny.sort();
+        deny.dedup();
+        let allow = match (self.allowed(), other.allowed()) {
+            (None, _) | (_, None) => None,
+            (Some(ours), Some(theirs)) => {
+                let mut all = ours.to_vec();
+                for entry in theirs {
+                    if !ours.iter().any(|one| kind.contains(one, entry)) {
+                        all.push(entry.clone());
+                    }
+                }
+                Some(all)
+            }
+        };
+        match (allow, deny.is_empty()) {
+            (None, true) => Permission::All,
+            (Some(allow), _) if allow.is_empty() => Permission::None,
+            (Some(allow), true) => Permission::List(allow),
+            (allow, false) => Permission::Except {
+                allow: allow.unwrap_or_default(),
+                deny,
+            },
+        }
+    }
+
+    /// Returns true if the entry `what` of that kind is granted.
+    pub fn covers(&self, kind: PermissionKind, what: &str) -> bool {
+        let holds = |entry: &String| kind.contains(entry, what);
+        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
+    }
+
     /// Returns true if the path is granted. The path must be absolute and must not contain `.` or
     /// `..`.
     pub fn allows_path(&self, path: &Path) -> bool {
@@ -508,6 +633,25 @@ fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<Strin
         }
     }
     both
+}
+
+/// Writes the permission as configuration files have it.
+impl Serialize for Permission {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Permission::All => serializer.serialize_str("all"),
+            Permission::None => serializer.serialize_str("none"),
+            Permission::List(list) => list.serialize(serializer),
+            Permission::Except { allow, deny } => {
+                let mut map = serializer.serialize_map(None)?;
+                if !allow.is_empty() {
+                    map.serialize_entry("allow", allow)?;
+                }
+                map.serialize_entry("deny", deny)?;
+                map.end()
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Permission {
