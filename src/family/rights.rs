@@ -1,8 +1,133 @@
-//! Conversion of a tool's permissions to the rights of its programs.
+//! Rights of a tool, and their conversion to the rights of its programs.
 
+use std::sync::Arc;
+
+use haft_config::Config;
+use haft_config::paths;
+use haft_config::permits::{Permit, Permits};
+use haft_discover::Candidate;
+use haft_engine::graph::requests_of_module;
 use haft_process::{Names, Rights};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, Family, Isolation, PermissionRequest, Problem, ToolRights};
 use haft_tool::{Permission, PermissionKind, PermissionProfile};
+
+/// Rights of the tools of one file, with everything that decided about them.
+#[derive(Clone, Debug)]
+pub(crate) struct FileRights {
+    /// The rights under which the tools run.
+    pub(crate) rights: ToolRights,
+    /// What the configuration grants them.
+    pub(crate) granted: PermissionProfile,
+    /// What the user's permissions allow at most.
+    pub(crate) ceiling: PermissionProfile,
+    /// What the user granted and refused this file.
+    pub(crate) permit: Option<Permit>,
+    /// What the file asks for.
+    pub(crate) requests: Vec<PermissionRequest>,
+    /// Permits and requests that do not count.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Returns the rights of the tools of a candidate: what the configuration and the user grant them,
+/// narrowed to what they ask for.
+pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
+    let ceiling = config.permissions_of(candidate.bounds_level());
+    let granted = ceiling.clone();
+    let isolation = Isolation::None;
+    let store = Permits::at(&config.state_dir, &config.home, &config.cwd);
+    let mut problems = Vec::new();
+    let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
+        problems.push(store.problem(&candidate.resolved, &error));
+        None
+    });
+    let requests = requests_of(candidate);
+    let mut permissions = granted.clone();
+    if config.records_permissions_of.as_deref() == Some(&*candidate.resolved) {
+        permissions = recordable(&ceiling);
+    } else if let Some(permit) = &permit {
+        permissions = permit.applied(&permissions, &ceiling);
+        if !permit.allow.is_empty() && !permit.is_current() {
+            problems.push(changed(candidate));
+        }
+    }
+    for request in &requests {
+        if let Some(mut bounds) = request.bounds() {
+            bounds.anchor(|entry| anchored(config, entry));
+            permissions = permissions.narrowed(&bounds);
+        }
+        let place = |problem: Problem| Problem {
+            path: Some(candidate.path.clone()),
+            ..problem
+        };
+        problems.extend(request.problem().map(place));
+    }
+    FileRights {
+        rights: ToolRights {
+            permissions: Arc::new(permissions),
+            isolation,
+        },
+        granted,
+        ceiling,
+        permit,
+        requests,
+        problems,
+    }
+}
+
+/// Returns an entry of a list with an absolute path. Relative paths start at the project.
+pub(crate) fn anchored(config: &Config, entry: &str) -> String {
+    match paths::expand(entry, &config.home) {
+        Ok(path) => paths::resolve(&config.cwd, &path).display().to_string(),
+        Err(_) => entry.to_owned(),
+    }
+}
+
+/// Returns what the file asks for: as it was trusted, or as it is if it is the user's own.
+fn requests_of(candidate: &Candidate) -> Vec<PermissionRequest> {
+    if let Some(verified) = &candidate.verified {
+        let entry = verified.entries.get(&candidate.resolved);
+        let by_alias = || {
+            let alias = verified.alias.as_deref()?;
+            let rest = candidate.resolved.strip_prefix(alias).ok()?;
+            verified.entries.get(&verified.project.join(rest))
+        };
+        return entry
+            .or_else(by_alias)
+            .map(|entry| entry.requests.clone())
+            .unwrap_or_default();
+    }
+    match candidate.source.family {
+        Family::Js => requests_of_module(&candidate.resolved),
+        // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
+        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
+            Vec::new()
+        }
+    }
+}
+
+/// Returns the same permissions in a form in which the runtime reports reads and writes apart: it
+/// does not tell them apart where both are granted as a whole.
+fn recordable(ceiling: &PermissionProfile) -> PermissionProfile {
+    let mut permissions = ceiling.clone();
+    for (kind, granted) in [
+        (PermissionKind::Read, &ceiling.read),
+        (PermissionKind::Write, &ceiling.write),
+    ] {
+        if *granted == Permission::All {
+            let sources = permissions.sources.get(&kind).cloned();
+            let source = sources.into_iter().flatten().next();
+            let source = source.unwrap_or(haft_tool::PermissionSource::Permit);
+            permissions.set(kind, Permission::List(vec!["/".to_owned()]), source);
+        }
+    }
+    permissions
+}
+
+fn changed(candidate: &Candidate) -> Problem {
+    let text = "the permissions that you granted this tool do not count: its file has changed";
+    let hint = "`haft permit NAME --keep` grants them to the changed file";
+    Problem::warning(text).at(&candidate.path).hint(hint)
+}
 
 /// Returns the rights of programs that are started under these permissions.
 pub(super) fn rights(profile: &PermissionProfile) -> Rights {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool};
-use haft_config::grants::{VERSION, digest, path_of, real, text_of};
+use super::grant::{self, Change, Files, Granted, Names, rights_of};
+use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
 use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, Problem};
+use haft_tool::{Family, PermissionRequest, Problem};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -55,6 +55,8 @@ pub struct Reviewed {
     pub missing: BTreeSet<String>,
     /// Places in the code that may load other code than these files.
     pub openings: BTreeSet<DynamicImport>,
+    /// Permissions that it asks for.
+    pub requests: Vec<PermissionRequest>,
     /// Comparison with the grant.
     pub state: State,
 }
@@ -106,7 +108,7 @@ impl Review {
     pub fn of(config: &Config) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
-        let read = store.read::<Grant>(names.project());
+        let read = store.read(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -116,7 +118,8 @@ impl Review {
         let mut grant = empty(names.project());
         let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
-            let graph = super::graph(&grapher, &candidate);
+            let mut graph = super::graph(&grapher, &candidate);
+            graph.requests = requests(&names, &grapher, &candidate, &graph);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
             let was = before
@@ -132,7 +135,8 @@ impl Review {
                 family: candidate.source.family,
                 provider: candidate.source.provider.clone(),
                 files: files.keys().cloned().collect(),
-                rights: Rights::of(&graph),
+                rights: rights_of(&graph),
+                requests: graph.requests.clone(),
             };
             grant.tools.insert(entry, tool);
             grant.files.extend(files);
@@ -159,7 +163,9 @@ impl Review {
         let settings = settings.collect();
         let config_file = reviewed_config(config, before.as_ref(), &mut grant);
         let config_keys = config_keys(before.as_ref(), &grant);
-        grant.facts = names.is_direct().then(|| union(names.project(), graphs));
+        let facts = names.is_direct().then(|| union(names.project(), graphs));
+        // Facts that cannot be written are left out: the files are parsed instead.
+        grant.facts = facts.and_then(|facts| serde_json::value::to_raw_value(&facts).ok());
         let is_still = |entry: &&String| !grant.tools.contains_key(*entry);
         let gone = before.iter().flat_map(|grant| grant.tools.keys());
         Review {
@@ -183,7 +189,7 @@ impl Review {
     pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::of_tests(&config.state_dir, &config.home);
-        let read = store.read::<Grant>(names.project());
+        let read = store.read(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -228,7 +234,8 @@ impl Review {
                 family: Family::Js,
                 provider: "test".to_owned(),
                 files: files.keys().cloned().collect(),
-                rights: Rights::of(&graph),
+                rights: rights_of(&graph),
+                requests: Vec::new(),
             };
             grant.tools.insert(entry, tool);
             grant.files.extend(files);
@@ -310,6 +317,7 @@ fn empty(project: &Path) -> Grant {
         settings: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
+        profile: None,
         learned: Learned::default(),
         facts: None,
     }
@@ -402,8 +410,27 @@ fn reviewed_files(
             .collect(),
         missing: missing_packages(graph, grapher),
         openings: openings.collect(),
+        requests: graph.requests.clone(),
         state,
     }
+}
+
+/// Returns what the tool asks for, with the files named by their real paths.
+fn requests(
+    names: &Names<'_>,
+    grapher: &Grapher,
+    candidate: &Candidate,
+    graph: &Graph,
+) -> Vec<PermissionRequest> {
+    let mut requests = graph.requests.clone();
+    if candidate.source.family == Family::Shell {
+        requests.extend(grapher.requests_of_declaration(&candidate.resolved));
+    }
+    for request in &mut requests {
+        let place = names.place(Path::new(&request.file));
+        request.file = place.display().to_string();
+    }
+    requests
 }
 
 /// Returns the missing imports that are not files of the tool itself.

@@ -132,7 +132,7 @@ impl Module {
     /// description.
     #[must_use]
     pub fn of_tier(&self, tier: Tier, described: &str) -> Module {
-        let key = self.engine.isolate_key_of_tier(self.key.domain, tier);
+        let key = self.key.of_tier(tier);
         if key == self.key {
             self.clone()
         } else {
@@ -142,7 +142,7 @@ impl Module {
 
     /// Returns true if [`Self::of_tier`] returns the module itself.
     pub fn is_of_tier(&self, tier: Tier) -> bool {
-        self.engine.isolate_key_of_tier(self.key.domain, tier) == self.key
+        self.key.of_tier(tier) == self.key
     }
 
     /// Removes the module from the listeners for session events, because no tool is called in this

@@ -434,19 +434,18 @@ impl PermissionKind {
     }
 }
 
-/// Name that stands for a tool whose name is not known in a hint. JavaScript replaces it.
-pub const TOOL_PLACEHOLDER: &str = "TOOL";
+/// Name that stands for the tool in a hint. JavaScript replaces it where it knows the name.
+pub const TOOL_PLACEHOLDER: &str = "NAME";
 
 /// Returns the hint that names the command which grants a tool the access.
 pub fn permit_command(kind: PermissionKind, what: &str) -> String {
-    let value = match what {
-        "" => "all".to_owned(),
-        what if what.chars().all(|c| c.is_alphanumeric() || "-_./:@~*".contains(c)) => {
-            what.to_owned()
-        }
-        what => format!("'{}'", what.replace('\'', r"'\''")),
+    let entry = match what {
+        "" => kind.to_string(),
+        what => format!("{kind}={what}"),
     };
-    format!("`haft permit {TOOL_PLACEHOLDER} --allow {kind}={value}` grants it to this tool")
+    format!(
+        "`haft permit {TOOL_PLACEHOLDER} --allow {entry}` grants it to the tool {TOOL_PLACEHOLDER}"
+    )
 }
 
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.

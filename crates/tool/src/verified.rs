@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::Family;
+use super::{Family, PermissionRequest};
 
 /// Digests of the files of one trusted project. This type reads no files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct VerifiedEntry {
     pub provider: String,
     /// The digest of the file, or of the link's target.
     pub digest: blake3::Hash,
+    /// The permissions that it asked for when it was trusted.
+    pub requests: Vec<PermissionRequest>,
 }
 
 /// Reason for which bytes must not become code.

@@ -16,7 +16,7 @@ pub(crate) mod kodelet;
 
 use std::time::Duration;
 
-use super::rights::rights;
+use super::rights::{rights, rights_of};
 use super::{LoadContext, Loaded};
 
 /// Limit of the time between TERM and KILL when a run's own timeout expired: enough to remove a

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::rights::{FileRights, rights_of};
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
 use haft_config::Config;
@@ -30,7 +31,7 @@ use haft_engine::{
 use haft_tool::json;
 use haft_tool::{
     ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
-    Problem, Replay, Source, Tier, Tool,
+    PermissionProfile, Problem, Replay, Source, Tier, Tool,
 };
 use runner::Instances;
 use runner::JsRunner;
@@ -101,22 +102,31 @@ fn can_be_made(config: &Config) -> bool {
 /// one.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
-    let asked = candidates.iter().zip(&refusals);
-    let asked = asked.filter(|(_, refusal)| refusal.is_none());
+    let rights: Vec<_> = candidates
+        .iter()
+        .map(|one| rights_of(means.config, one))
+        .collect();
+    let asked = candidates.iter().zip(&refusals).zip(&rights);
+    let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
     let wanted: Vec<_> = asked
-        .map(|(candidate, _)| LoadRequest {
+        .map(|((candidate, _), rights)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
-            key: means.engine.isolate_key(candidate.trust_domain()),
+            key: means.engine.isolate_key_with(
+                candidate.trust_domain(),
+                PermissionProfile::clone(&rights.rights.permissions),
+            ),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
     let mut all = Vec::with_capacity(candidates.len());
-    for (candidate, refusal) in candidates.iter().zip(refusals) {
-        all.push(match refusal {
+    for ((candidate, refusal), rights) in candidates.iter().zip(refusals).zip(rights) {
+        let mut loaded = match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate, means.config).await,
-        });
+            None => load(&mut round, candidate, &rights, means.config).await,
+        };
+        loaded.problems.extend(rights.problems);
+        all.push(loaded);
     }
     round.finish().await;
     all
@@ -124,10 +134,15 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
 /// and the author's lines.
-async fn load(round: &mut LoadBatch, candidate: &Candidate, config: &Config) -> Loaded {
+async fn load(
+    round: &mut LoadBatch,
+    candidate: &Candidate,
+    rights: &FileRights,
+    config: &Config,
+) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
-        Err(failure) => return broken(explained(failure, candidate, config)),
+        Err(failure) => return broken(explained(failure, candidate, rights, config)),
     };
     let is_remembered = described.is_remembered;
     match elements_of(&described.text) {
@@ -175,7 +190,12 @@ fn refusal(candidate: &Candidate) -> Option<Problem> {
     None
 }
 
-fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Problem {
+fn explained(
+    failure: LoadFailure,
+    candidate: &Candidate,
+    rights: &FileRights,
+    config: &Config,
+) -> Problem {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
     match failure {
@@ -185,7 +205,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
                 stack: None,
             });
             // A refusal of the permissions has its own hint.
-            let permissions = config.permissions_of(candidate.bounds_level());
+            let permissions = &rights.rights.permissions;
             let permissions = permissions.of_tier(config.approval.unasked_tier());
             let refusal = failure.error.strip_prefix(FAILED);
             let refusal = refusal.and_then(|text| permissions.parts_of_refusal(text));

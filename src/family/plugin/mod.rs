@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::rights::rights_of;
 use super::{LoadContext, Loaded, read_within};
 use definition::{Definition, Entry};
 use file::PluginFile;
@@ -56,17 +57,17 @@ pub(super) async fn load_all(
     candidates: &[&Candidate],
     built_in: &[&str],
 ) -> Vec<Loaded> {
-    let ground = |level| Ground {
+    let ground = |candidate: &Candidate| Ground {
         project: means.config.cwd.clone(),
         home: means.config.home.clone(),
-        permissions: Arc::new(means.config.permissions_of(level)),
+        permissions: rights_of(means.config, candidate).rights.permissions,
     };
     let mut names = Names {
         built_in,
         taken: HashMap::new(),
     };
     let load =
-        |candidate: &&Candidate| load(candidate, &ground(candidate.bounds_level()), &mut names);
+        |candidate: &&Candidate| load(candidate, &ground(candidate), &mut names);
     candidates.iter().map(load).collect()
 }
 

@@ -50,13 +50,13 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             continue;
         };
         loaded.problems.extend(version_problem(brought));
-        let source = candidates[places[nth]].source.clone();
-        let level = candidates[places[nth]].bounds_level();
+        let candidate = candidates[places[nth]];
+        let source = candidate.source.clone();
         let unavailable = Unavailable::of(&shelved.definition);
         let tool = offer::tool(shelved, source, unavailable.as_ref());
         let runner = match unavailable {
             Some(unavailable) => Arc::new(unavailable),
-            None => run::runner(shelved.clone(), tool_set.clone(), means, level),
+            None => run::runner(shelved.clone(), tool_set.clone(), means, candidate),
         };
         loaded.tools.push((Arc::new(tool), runner));
     }

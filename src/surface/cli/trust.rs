@@ -57,8 +57,8 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "revoke")]
     allow_eval: bool,
 
-    /// With --list: print one JSON array
-    #[arg(long, requires = "list")]
+    /// Print what is shown as JSON, and ask nothing: the project, or with --list all projects
+    #[arg(long, conflicts_with_all = ["revoke", "learn"])]
     pub(super) json: bool,
 }
 
@@ -96,6 +96,14 @@ impl Args {
             say(&problem::problem(found, &config.home, ink));
         }
         let project = text::path(&review.project, &config.home);
+        if self.json {
+            if self.yes && !review.is_granted() && !review.is_empty() {
+                grant(&review, &config)?;
+            }
+            let view = trust_page::PageView::of(&review, self.yes);
+            out.json(&view)?;
+            return Ok(SUCCESS);
+        }
         if review.is_empty() {
             // Forget the grant, so that tools added later count as new.
             review.forget()?;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{LoadContext, Loaded, rights, spawn_error};
+use super::{LoadContext, Loaded, rights, rights_of, spawn_error};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -136,7 +136,7 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
-        rights: rights(&config.permissions_of(candidate.bounds_level())),
+        rights: rights(&rights_of(config, candidate).rights.permissions),
         leftovers: leftovers(candidate, config),
         verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)

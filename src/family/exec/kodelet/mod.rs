@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{LoadContext, Loaded, rights, spawn_error};
+use super::{LoadContext, Loaded, rights, rights_of, spawn_error};
 use description::Description;
 use haft_config::{Config, CustomTools};
 use haft_discover::Candidate;
@@ -127,7 +127,7 @@ fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
     let tools: CustomTools = config.custom_tools_of(level);
     Spawn {
         cwd: Some(config.cwd.clone()),
-        rights: rights(&config.permissions_of(level)),
+        rights: rights(&rights_of(config, candidate).rights.permissions),
         env: Environment::allow(&tools.env_whitelist),
         limits: Limits {
             address_space: tools.max_memory_size,

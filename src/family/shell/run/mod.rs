@@ -43,9 +43,10 @@ use super::arguments::Arguments;
 use super::definition::{Definition, Risk};
 use super::resolve::{ResolvedTool, ToolSet};
 use crate::family::LoadContext;
-use crate::family::rights::{denied, rights};
+use crate::family::rights::{denied, rights, rights_of};
+use haft_discover::Candidate;
 use haft_tool::{
-    Approval, ApprovalRequirement, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stopped,
+    Approval, ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Progress, Rule, Runner, Stopped,
     Test,
 };
 use haft_tool::{Error, ErrorKind};
@@ -58,26 +59,26 @@ pub(super) fn runner(
     tool: Arc<ResolvedTool>,
     tool_set: Arc<ToolSet>,
     means: &LoadContext<'_>,
-    level: Level,
+    candidate: &Candidate,
 ) -> Arc<dyn Runner> {
     Arc::new(ShellRunner {
         stance: stance(&tool),
         tool,
         tool_set,
-        host_env: host_env(means, level),
+        host_env: host_env(means, candidate),
     })
 }
 
-/// Returns the settings of every call of a tool of that level.
-fn host_env(means: &LoadContext<'_>, level: Level) -> HostEnv {
+/// Returns the settings of every call of the candidate's tools.
+fn host_env(means: &LoadContext<'_>, candidate: &Candidate) -> HostEnv {
     let config = means.config;
-    let permissions = config.permissions_of(level);
+    let permissions = PermissionProfile::clone(&rights_of(config, candidate).rights.permissions);
     HostEnv {
         rights: rights(&permissions),
         cwd: config.cwd.clone(),
         home: config.home.clone(),
         temp: config.temp_dir.clone(),
-        grace: config.limits_of(level).grace,
+        grace: config.limits_of(candidate.bounds_level()).grace,
         permissions,
         container_image: config.container_image.clone(),
         // It only evaluates expressions, so it gets a generation without any module's isolate.
