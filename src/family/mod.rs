@@ -10,7 +10,7 @@ pub(crate) mod js;
 mod native;
 mod plugin;
 mod read_within;
-mod rights;
+pub(crate) mod rights;
 pub(crate) mod shell;
 
 use std::sync::Arc;
@@ -85,6 +85,13 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         (plugin, from_plugin),
     ] {
         share.put_back(loaded, &mut all);
+    }
+    for (candidate, loaded) in candidates.iter().zip(&mut all) {
+        // The module loader reports its own, since it resolves the rights before it loads.
+        if candidate.source.family != Family::Js {
+            let found = rights::rights_of(means.config, candidate).problems;
+            loaded.problems.extend(found);
+        }
     }
     all
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use haft_config::Config;
 use haft_config::paths;
 use haft_config::permits::{Permit, Permits};
+use haft_config::{Config, Profile};
 use haft_discover::Candidate;
 use haft_engine::graph::requests_of_module;
 use haft_process::{Names, Rights};
-use haft_tool::{Error, ErrorKind, Family, Isolation, PermissionRequest, Problem, ToolRights};
+use haft_tool::{Error, ErrorKind, Family, PermissionRequest, Problem, ToolRights};
 use haft_tool::{Permission, PermissionKind, PermissionProfile};
 
 /// Rights of the tools of one file, with everything that decided about them.
@@ -16,10 +16,8 @@ use haft_tool::{Permission, PermissionKind, PermissionProfile};
 pub(crate) struct FileRights {
     /// The rights under which the tools run.
     pub(crate) rights: ToolRights,
-    /// What the configuration grants them.
-    pub(crate) granted: PermissionProfile,
-    /// What the user's permissions allow at most.
-    pub(crate) ceiling: PermissionProfile,
+    /// The profile that the configuration or the user chose for them.
+    pub(crate) profile: Profile,
     /// What the user granted and refused this file.
     pub(crate) permit: Option<Permit>,
     /// What the file asks for.
@@ -31,25 +29,52 @@ pub(crate) struct FileRights {
 /// Returns the rights of the tools of a candidate: what the configuration and the user grant them,
 /// narrowed to what they ask for.
 pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
-    let ceiling = config.permissions_of(candidate.bounds_level());
-    let granted = ceiling.clone();
-    let isolation = Isolation::None;
+    let place = candidate.place(&candidate.key);
+    let at_trust = candidate.verified.as_ref();
+    let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
+        Some(name) => config.profile_at_trust(&place, name),
+        None => config.profile_of(&place),
+    };
     let store = Permits::at(&config.state_dir, &config.home, &config.cwd);
     let mut problems = Vec::new();
     let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
         problems.push(store.problem(&candidate.resolved, &error));
         None
     });
-    let requests = requests_of(candidate);
-    let mut permissions = granted.clone();
-    if config.records_permissions_of.as_deref() == Some(&*candidate.resolved) {
-        permissions = recordable(&ceiling);
-    } else if let Some(permit) = &permit {
-        permissions = permit.applied(&permissions, &ceiling);
-        if !permit.allow.is_empty() && !permit.is_current() {
-            problems.push(changed(candidate));
-        }
+    if let Some(permit) = &permit
+        && !permit.allow.is_empty()
+        && !permit.is_current()
+    {
+        problems.push(changed(candidate));
     }
+    let widest = Profile {
+        permissions: PermissionProfile::everything(),
+        ..profile.clone()
+    };
+    let widest = config.bounded(place.domain, widest);
+    let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
+    let mut rights = if is_recorded {
+        ToolRights {
+            permissions: Arc::new(recordable(&widest.permissions)),
+            ..widest.clone()
+        }
+    } else {
+        let mut granted = profile.clone();
+        if let Some(permit) = &permit {
+            granted.permissions = permit.widened(granted.permissions);
+        }
+        config.bounded(place.domain, granted)
+    };
+    let mut permissions = PermissionProfile::clone(&rights.permissions);
+    // Plain `permissions` are the user's last word; a profile is a proposal.
+    let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
+    if is_chosen && !is_recorded {
+        permissions.askable = Some(widest.permissions);
+    }
+    if let Some(permit) = &permit {
+        permissions = permissions.narrowed(&permit.bounds());
+    }
+    let requests = requests_of(candidate);
     for request in &requests {
         if let Some(mut bounds) = request.bounds() {
             bounds.anchor(|entry| anchored(config, entry));
@@ -61,13 +86,10 @@ pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
         };
         problems.extend(request.problem().map(place));
     }
+    rights.permissions = Arc::new(permissions);
     FileRights {
-        rights: ToolRights {
-            permissions: Arc::new(permissions),
-            isolation,
-        },
-        granted,
-        ceiling,
+        rights,
+        profile,
         permit,
         requests,
         problems,
@@ -120,6 +142,7 @@ fn recordable(ceiling: &PermissionProfile) -> PermissionProfile {
             permissions.set(kind, Permission::List(vec!["/".to_owned()]), source);
         }
     }
+    permissions.is_recorded = true;
     permissions
 }
 

@@ -102,6 +102,7 @@ impl Granted for Grant {
         let digest = |name: &String| blake3::Hash::from_hex(self.files.get(name)?).ok();
         let mut verified = VerifiedFiles {
             project: names.project.clone(),
+            profile: self.profile.clone(),
             alias: (!names.is_direct()).then(|| names.cwd.to_owned()),
             ..VerifiedFiles::default()
         };

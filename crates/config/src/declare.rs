@@ -14,10 +14,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_tool::{ApprovalMode, Rule, Tier, ToolPattern};
+use haft_tool::{ApprovalMode, Isolation, Rule, Tier, ToolPattern};
 
-use super::mcp::McpToolSettings;
-use super::{Permission, PermissionSource, parse_duration, paths};
+use super::{Permission, PermissionKind, PermissionSource, parse_duration, paths};
 
 /// Type of a setting with a single value.
 pub(super) trait Value: Sized {
@@ -163,7 +162,7 @@ pub(super) enum Form {
 type SetText<'a> = Box<dyn FnMut(&str, &Origin<'_>) -> Result<(), String> + 'a>;
 type SetEntry<'a> = Box<dyn FnMut(&str, &str) -> Result<(), String> + 'a>;
 type SetList<'a> = Box<dyn FnMut(Vec<String>, &Origin<'_>) + 'a>;
-type SetPermission<'a> = Box<dyn FnMut(Permission, &Origin<'_>) + 'a>;
+type SetPermission<'a> = Box<dyn FnMut(Permission, &Origin<'_>) -> Result<(), String> + 'a>;
 type Check<'a> = Box<dyn Fn(&str) -> Result<(), String> + 'a>;
 
 /// Way in which a value is stored. Lists and maps of a higher layer are added to those of the
@@ -184,12 +183,45 @@ pub(super) enum Write<'a> {
     /// A map from names to lists.
     Lists(&'a mut BTreeMap<String, Vec<String>>),
     Permission(SetPermission<'a>),
-    /// Settings by pattern of tool names.
-    Patterns(&'a mut BTreeMap<String, McpToolSettings>),
+    /// Blocks with the same keys, by name or pattern.
+    Blocks(Box<dyn Blocks + 'a>),
     /// A block with keys of its own.
     Block(Vec<Field<'a>>),
     /// A block of another program: what is wrong in it is a warning.
     Foreign(Vec<Field<'a>>),
+}
+
+/// Map from names or patterns to blocks with the same keys.
+pub(super) trait Blocks {
+    /// The word for a name in the reference.
+    fn placeholder(&self) -> &'static str;
+
+    /// Checks a name. The error is a fragment for people.
+    fn check(&self, name: &str) -> Result<(), String>;
+
+    /// Returns the settings of the block of that name, which is added if it is missing.
+    fn entry(&mut self, name: &str) -> Vec<Field<'_>>;
+}
+
+struct BlockMap<'a, S> {
+    slot: &'a mut BTreeMap<String, S>,
+    placeholder: &'static str,
+    check: fn(&str) -> Result<(), String>,
+}
+
+impl<S: Settings> Blocks for BlockMap<'_, S> {
+    fn placeholder(&self) -> &'static str {
+        self.placeholder
+    }
+
+    fn check(&self, name: &str) -> Result<(), String> {
+        (self.check)(name)
+    }
+
+    fn entry(&mut self, name: &str) -> Vec<Field<'_>> {
+        let entry = self.slot.entry(name.to_owned());
+        entry.or_insert_with(S::unset).fields()
+    }
 }
 
 /// Layer that a value comes from. Relative paths and permissions depend on it.
@@ -210,11 +242,7 @@ impl Origin<'_> {
 
     /// Returns the source of a permission, with the file's path as a user would write it.
     fn permission_source(&self) -> PermissionSource {
-        let file = self.file.unwrap_or(self.base);
-        PermissionSource::File(match file.strip_prefix(self.home) {
-            Ok(rest) => format!("~/{}", rest.display()),
-            Err(_) => file.display().to_string(),
-        })
+        PermissionSource::File(paths::shown(self.file.unwrap_or(self.base), self.home))
     }
 }
 
@@ -441,20 +469,40 @@ fn list<'a>(
 
 /// A map from names to values.
 pub(super) fn map<T: Value>(slot: &mut BTreeMap<String, T>) -> Slot<'_> {
-    let write = Write::Map(Box::new(|key, text| {
-        slot.insert(key.to_owned(), T::parse(text)?);
-        Ok(())
-    }));
-    let form = T::FORM;
-    Slot { form, write }
+    checked_map(|_| Ok(()))(slot)
+}
+
+/// A map from names to values whose names are checked.
+pub(super) fn checked_map<T: Value>(
+    check: fn(&str) -> Result<(), String>,
+) -> impl FnOnce(&mut BTreeMap<String, T>) -> Slot<'_> {
+    move |slot| {
+        let write = Write::Map(Box::new(move |key, text| {
+            check(key)?;
+            slot.insert(key.to_owned(), T::parse(text)?);
+            Ok(())
+        }));
+        let form = T::FORM;
+        Slot { form, write }
+    }
 }
 
 pub(super) fn lists(slot: &mut BTreeMap<String, Vec<String>>) -> Slot<'_> {
     Slot::of(Write::Lists(slot))
 }
 
-pub(super) fn patterns(slot: &mut BTreeMap<String, McpToolSettings>) -> Slot<'_> {
-    Slot::of(Write::Patterns(slot))
+/// Blocks with the same keys by name or pattern. The reference shows a name as `placeholder`.
+pub(super) fn blocks<S: Settings>(
+    placeholder: &'static str,
+    check: fn(&str) -> Result<(), String>,
+) -> impl FnOnce(&mut BTreeMap<String, S>) -> Slot<'_> {
+    move |slot| {
+        Slot::of(Write::Blocks(Box::new(BlockMap {
+            slot,
+            placeholder,
+            check,
+        })))
+    }
 }
 
 pub(super) fn block<S: Settings>(slot: &mut S) -> Slot<'_> {
@@ -465,14 +513,15 @@ pub(super) fn foreign<S: Settings>(slot: &mut S) -> Slot<'_> {
     Slot::of(Write::Foreign(slot.fields()))
 }
 
-/// A permission; its source is recorded with it.
+/// A permission of that kind, which `set` stores with its source.
 pub(super) fn permission<'a>(
-    slot: &'a mut Permission,
-    mut record: impl FnMut(PermissionSource) + 'a,
+    kind: PermissionKind,
+    mut set: impl FnMut(Permission, PermissionSource) + 'a,
 ) -> Slot<'a> {
     Slot::of(Write::Permission(Box::new(move |granted, origin| {
-        *slot = granted;
-        record(origin.permission_source());
+        granted.check(kind)?;
+        set(granted, origin.permission_source());
+        Ok(())
     })))
 }
 
@@ -519,6 +568,10 @@ values! {
         found.ok_or_else(|| format!("`{text}` is neither read nor write nor exec"))
     };
     ToolPattern: Form::Text, ToolPattern::parse;
+    Isolation: Form::Word(&["none", "process", "sandbox"]), |text: &str| {
+        let found = Isolation::from_name(text.trim());
+        found.ok_or_else(|| format!("`{text}` is neither none nor process nor sandbox"))
+    };
 }
 
 impl<T: Value> Value for Option<T> {

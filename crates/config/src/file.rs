@@ -16,9 +16,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-use super::declare::{Field, Origin, Settings, Write};
-use super::mcp::McpToolSettings;
-use super::{Permission, kodelet, mcp, paths, yaml};
+use super::declare::{Blocks, Field, Origin, Settings, Write};
+use super::{Permission, kodelet, paths, yaml};
 
 /// Settings that a file has.
 #[derive(Debug, Default)]
@@ -32,7 +31,14 @@ pub(super) struct Written {
 impl Written {
     /// Returns true if the file sets the setting.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.values.iter().any(|(written, ..)| written == key)
+        self.line_of(key).is_some()
+    }
+
+    /// Returns the line of the setting, if the file sets it.
+    pub(super) fn line_of(&self, key: &str) -> Option<u32> {
+        let mut values = self.values.iter();
+        let (_, _, line) = values.find(|(written, ..)| written == key)?;
+        Some(*line)
     }
 }
 
@@ -140,8 +146,8 @@ struct Block<'r, 'f> {
 
 enum Keys<'r, 'f> {
     Fields(&'r mut [Field<'f>]),
-    /// Patterns of tool names.
-    Patterns(&'r mut BTreeMap<String, McpToolSettings>),
+    /// Names or patterns, each with a block.
+    Blocks(&'r mut (dyn Blocks + 'f)),
 }
 
 /// Reader of the value of a setting.
@@ -185,10 +191,10 @@ impl<'de> Visitor<'de> for Block<'_, '_> {
                         map.next_value::<IgnoredAny>()?;
                     }
                 },
-                Keys::Patterns(patterns) => {
-                    reader.check(mcp::matcher(&key).map(drop), at);
+                Keys::Blocks(blocks) => {
+                    reader.check(blocks.check(&key), at);
                     map.next_value_seed(Block {
-                        keys: Keys::Fields(&mut patterns.entry(key).or_default().fields()),
+                        keys: Keys::Fields(&mut blocks.entry(&key)),
                         prefix: full,
                         reader,
                     })?;
@@ -270,11 +276,11 @@ impl<'de> DeserializeSeed<'de> for FieldValue<'_, '_> {
             Write::Permission(set) => {
                 if let Some(granted) = Option::<Permission>::deserialize(yaml)? {
                     reader.record(key, granted.to_string().replace('`', ""), self.at);
-                    set(granted, origin);
+                    reader.check(set(granted, origin), self.at);
                 }
             }
-            Write::Patterns(patterns) => yaml.deserialize_map(Block {
-                keys: Keys::Patterns(patterns),
+            Write::Blocks(blocks) => yaml.deserialize_map(Block {
+                keys: Keys::Blocks(&mut **blocks),
                 prefix: key,
                 reader,
             })?,

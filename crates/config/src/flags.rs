@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Config, McpFlags, ServeFlags, SettingSource, paths};
-use haft_tool::{ApprovalMode, ToolPattern};
+use haft_tool::{ApprovalMode, Isolation, ToolPattern};
 
 /// Settings that the program or the embedding host passes directly. `None` and empty: not set.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,8 @@ pub struct Flags {
     pub builtin_tools: Option<bool>,
     /// The folder of YAML shell tools whose names precede those of the other folders.
     pub cycod_first: Option<PathBuf>,
+    /// Separation of tools whose profile does not set it.
+    pub isolation: Option<Isolation>,
     /// Settings of a server.
     pub serve: ServeFlags,
     /// Settings for MCP clients.
@@ -88,6 +90,7 @@ pub(super) fn apply(flags: Flags, config: &mut Config, base: &Path) {
     config.custom_tools.enabled &= !flags.no_custom_tools;
     config.use_cache &= !flags.no_cache;
     config.cycod_first = flags.cycod_first;
+    config.isolation = flags.isolation.unwrap_or(config.isolation);
     config.serve.apply(flags.serve);
     config.mcp.apply(flags.mcp);
 }
@@ -127,6 +130,11 @@ fn record(flags: &Flags, config: &mut Config) {
             patterns(&flags.auto_approve),
         ),
         ("approval.deny", "--auto-deny", patterns(&flags.auto_deny)),
+        (
+            "isolation",
+            "--isolation",
+            flags.isolation.map(|level| level.to_string()),
+        ),
         ("HAFT_CONFIG", "--config", path(&flags.config)),
         ("HAFT_NO_CACHE", "--no-cache", on(flags.no_cache)),
     ] {

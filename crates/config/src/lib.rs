@@ -21,6 +21,7 @@ mod mcp;
 mod omp;
 pub mod paths;
 pub mod permits;
+mod profiles;
 mod reference;
 mod roots;
 mod serve;
@@ -41,13 +42,16 @@ pub use duration::format_duration;
 pub use duration::parse_duration;
 pub use env::Env;
 pub use flags::Flags;
-pub use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+pub use haft_tool::{
+    Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
+};
 pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
 pub use limits::{Limits, Narrowing};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
+pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
@@ -55,10 +59,11 @@ pub use sessions::Sessions;
 pub use settings::settings;
 
 use declare::{
-    Field, Origin, Settings, block, foreign, joined, lists, map, negated, path, tool_paths,
+    Field, Origin, Settings, block, blocks, foreign, joined, lists, map, negated, path, tool_paths,
 };
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
+use profiles::PROJECT_KEY;
 
 /// Home directory of accounts that have none, as in Debian. It does not exist.
 const NO_HOME: &str = "/nonexistent";
@@ -116,6 +121,17 @@ declare::settings! {
         /// Permissions of tools. Each is `all`, `none`, a list, or `{allow: …, deny: […]}`. See
         /// permissions.md.
         pub permissions: PermissionProfile = "" => block;
+        /// Separation of tools from haft's process: `none`, `process` or `sandbox`, for tools whose
+        /// profile does not set it. In a project's own file: the minimum for its tools. See
+        /// sandbox.md.
+        pub isolation: Isolation = "none", env "HAFT_ISOLATION";
+        /// Named permissions with a separation, for `sandbox`. `full`, `workspace` and `read-only`
+        /// are built in. See permissions.md.
+        // A project must not define what its tools may do.
+        pub profiles: BTreeMap<String, ProfileSettings> = "" => blocks("NAME", profiles::check_name),
+            user "a profile that the user defined";
+        /// Choice of the profile of each tool. See permissions.md.
+        pub sandbox: SandboxSettings = "" => block;
         /// Kodelet's own block: an invalid key or value in it is a warning. See below.
         pub custom_tools: CustomTools = "" => foreign;
         /// ikigai's tools.
@@ -221,24 +237,27 @@ impl Settings for PermissionProfile {
     fn fields(&mut self) -> Vec<Field<'_>> {
         use PermissionKind as Kind;
         let sources = Rc::new(RefCell::new(&mut self.sources));
-        let field = |kind: Kind, about, slot| {
+        let fields = [
+            (Kind::Read, "Paths that may be read.", &mut self.read),
+            (Kind::Write, "Paths that may be written.", &mut self.write),
+            (Kind::Net, "Hosts that may be connected to, as `name` or `name:port`.", &mut self.net),
+            (Kind::Env, "Environment variables that may be read.", &mut self.env),
+            (Kind::Run, "Programs that may be started.", &mut self.run),
+            (Kind::Sys, "Facts about the system that may be queried.", &mut self.sys),
+            (Kind::Ffi, "Native libraries and addons that may be loaded.", &mut self.ffi),
+            (Kind::Import, "Hosts that modules may be imported from.", &mut self.import),
+        ];
+        let field = |(kind, about, slot): (Kind, _, _)| {
+            let slot: &mut Permission = slot;
             let sources = Rc::clone(&sources);
             let default = if kind == Kind::Ffi { "none" } else { "all" };
-            let slot = declare::permission(slot, move |source| {
+            let slot = declare::permission(kind, move |granted, source| {
+                *slot = granted;
                 sources.borrow_mut().insert(kind, vec![source]);
             });
             Field::new(kind.as_str(), about, default, slot)
         };
-        vec![
-            field(Kind::Read, "Paths that may be read.", &mut self.read),
-            field(Kind::Write, "Paths that may be written.", &mut self.write),
-            field(Kind::Net, "Hosts that may be connected to, as `name` or `name:port`.", &mut self.net),
-            field(Kind::Env, "Environment variables that may be read.", &mut self.env),
-            field(Kind::Run, "Programs that may be started.", &mut self.run),
-            field(Kind::Sys, "Facts about the system that may be queried.", &mut self.sys),
-            field(Kind::Ffi, "Native libraries and addons that may be loaded.", &mut self.ffi),
-            field(Kind::Import, "Hosts that modules may be imported from.", &mut self.import),
-        ]
+        fields.into_iter().map(field).collect()
     }
 }
 
@@ -387,6 +406,11 @@ impl Config {
         config.limits.check()?;
         config.limits = config.limits.shared_with(&config.narrowing.limits);
         anchor(&mut config.permissions, &cwd, &home);
+        let temp_dir = &config.temp_dir;
+        for permissions in [&mut config.permissions, &mut config.narrowing.permissions] {
+            *permissions = mem::take(permissions).with_tmpdir(temp_dir);
+        }
+        config.check_profiles()?;
         let has_local_dir = config.sources.contains_key("custom_tools.local_dir");
         let custom_tools = &mut config.custom_tools;
         custom_tools.local_dir = paths::resolve(&cwd, &custom_tools.local_dir);
@@ -411,6 +435,8 @@ impl Config {
     fn read_project(&mut self, path: &Path, text: &str, home: &Path) -> Result<(), Error> {
         let user = self.clone();
         let widest = Narrowing::default();
+        self.isolation = widest.isolation;
+        self.sandbox.project = None;
         self.permissions = widest.permissions;
         self.limits = widest.limits;
         self.custom_tools.set_bounds(&widest.custom_tools);
@@ -426,7 +452,13 @@ impl Config {
         let mut written = file::read(self, text, &origin, true)?;
         self.limits.check()?;
         anchor(&mut self.permissions, base, home);
+        if let Some(name) = &self.sandbox.project {
+            let line = written.line_of(PROJECT_KEY).unwrap_or_default();
+            self.check_profile(name, &format!("{}:{line}", path.display()))?;
+        }
         self.narrowing = Narrowing {
+            isolation: mem::replace(&mut self.isolation, user.isolation),
+            profile: mem::replace(&mut self.sandbox.project, user.sandbox.project),
             permissions: mem::replace(&mut self.permissions, user.permissions),
             limits: mem::replace(&mut self.limits, user.limits),
             custom_tools: self.custom_tools.clone(),
@@ -487,7 +519,7 @@ impl Config {
 fn is_bound(key: &str) -> bool {
     let is_place = key.ends_with("_dir") || key.ends_with(".enabled");
     match key.split('.').next() {
-        Some("limits" | "permissions") => true,
+        Some("limits" | "permissions" | "isolation" | "sandbox") => true,
         Some("custom_tools") => !is_place,
         _ => false,
     }
@@ -496,8 +528,10 @@ fn is_bound(key: &str) -> bool {
 /// Makes the paths of permissions absolute. Relative ones start at `base`.
 fn anchor(permissions: &mut PermissionProfile, base: &Path, home: &Path) {
     permissions.anchor(|entry| match paths::expand(entry, home) {
-        Ok(path) => paths::resolve(base, &path).display().to_string(),
-        Err(_) => entry.to_owned(),
+        Ok(path) if !profiles::is_tmpdir(entry) => {
+            paths::resolve(base, &path).display().to_string()
+        }
+        _ => entry.to_owned(),
     });
 }
 

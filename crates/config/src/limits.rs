@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::declare::{self, Form, Slot, default_settings, settings, whole};
-use super::{CustomTools, PermissionProfile, parse_duration};
+use super::{CustomTools, Isolation, PermissionProfile, parse_duration};
 use haft_tool::error::{Error, ErrorKind};
 
 /// Maximum number of isolates by default. More would fill a machine with many cores with copies of
@@ -56,6 +56,10 @@ pub struct Narrowing {
     pub limits: Limits,
     /// Maximum limits of its executables.
     pub custom_tools: CustomTools,
+    /// Minimum separation.
+    pub isolation: Isolation,
+    /// Profile with the maximum permissions and the minimum separation.
+    pub profile: Option<String>,
 }
 
 impl Default for Narrowing {
@@ -65,6 +69,8 @@ impl Default for Narrowing {
             permissions: PermissionProfile::everything(),
             limits: Limits::largest(),
             custom_tools: CustomTools::largest(),
+            isolation: Isolation::None,
+            profile: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobMatcher};
 
-use super::declare::{self, Form, Slot, default_settings, patterns, settings, values, whole};
+use super::declare::{self, Form, Slot, blocks, default_settings, settings, values, whole};
 use super::parse_duration;
 use haft_tool::TaskMode;
 
@@ -48,7 +48,7 @@ settings! {
             env "HAFT_MCP_CODEX_SPILL_KB";
         /// Settings for the tools whose names match a pattern: `*`, `?`, `[abc]`, `{one,two}`. A
         /// more specific pattern overrides a less specific one.
-        pub tools: BTreeMap<String, McpToolSettings> = "" => patterns;
+        pub tools: BTreeMap<String, McpToolSettings> = "" => blocks("PATTERN", check_pattern);
         computed {
             /// Settings by pattern, from the weakest pattern to the strongest.
             matchers: Vec<(GlobMatcher, McpToolSettings)>,
@@ -156,13 +156,18 @@ impl McpToolSettings {
 
 /// Returns the rank of a pattern. A plain name outranks all patterns. Of two patterns the one with
 /// more literal characters ranks higher.
-fn strength(pattern: &str) -> usize {
+pub(super) fn strength(pattern: &str) -> usize {
     let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
     if pattern.chars().any(|c| is_special(&c)) {
         pattern.chars().filter(|c| !is_special(c)).count()
     } else {
         usize::MAX
     }
+}
+
+/// Checks a pattern of tool names.
+pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
+    matcher(pattern).map(drop)
 }
 
 /// Parses a pattern of tool names.

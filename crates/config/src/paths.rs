@@ -171,6 +171,14 @@ pub fn key(path: &Path) -> String {
     named.to_string_lossy().into_owned()
 }
 
+/// Returns the path as a user would write it: with `~` for the home directory.
+pub fn shown(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) => format!("~/{}", rest.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
+
 /// Returns the path as one word of a shell's command line.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();

@@ -99,25 +99,32 @@ impl Permit {
         take(&mut self.deny, kind, entry) || was_allowed
     }
 
-    /// Returns the permissions of the tool: those of `granted`, with the entries that are granted
-    /// within `ceiling`, without those that are refused. Kinds that the project itself restricts
-    /// stay as they are.
+    /// Returns the permissions with the granted entries, if these count.
     #[must_use]
-    pub fn applied(
-        &self,
-        granted: &PermissionProfile,
-        ceiling: &PermissionProfile,
-    ) -> PermissionProfile {
-        let mut rights = granted.clone();
-        if !self.allow.is_empty() && self.is_current() {
-            let mut allowed = PermissionProfile::everything();
-            for kind in PermissionKind::ALL {
-                let entries = self.allow.get(&kind).filter(|_| granted.is_grantable(kind));
-                let entries = entries.cloned().unwrap_or(Permission::None);
-                allowed.set(kind, entries, PermissionSource::Permit);
-            }
-            rights = rights.widened(&allowed.narrowed(ceiling));
+    pub fn widened(&self, granted: PermissionProfile) -> PermissionProfile {
+        if self.allow.is_empty() || !self.is_current() {
+            return granted;
         }
+        let mut allowed = PermissionProfile::everything();
+        for kind in PermissionKind::ALL {
+            let entries = self.allow.get(&kind).cloned();
+            let entries = entries.unwrap_or(Permission::None);
+            allowed.set(kind, entries, PermissionSource::Permit);
+        }
+        let mut widened = granted.widened(&allowed);
+        let ffi = PermissionKind::Ffi;
+        if let Some(entries) = self.allow.get(&ffi)
+            && !granted.sources.contains_key(&ffi)
+        {
+            // Nothing states it, so the default applies, which is `none`.
+            widened.set(ffi, entries.clone(), PermissionSource::Permit);
+        }
+        widened
+    }
+
+    /// Returns the permissions that the refused entries leave, for
+    /// [`PermissionProfile::narrowed`].
+    pub fn bounds(&self) -> PermissionProfile {
         let mut left = PermissionProfile::everything();
         for (kind, refused) in &self.deny {
             let deny = match refused {
@@ -129,7 +136,7 @@ impl Permit {
             };
             left.set(*kind, deny, PermissionSource::Permit);
         }
-        rights.narrowed(&left)
+        left
     }
 }
 
@@ -247,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_widens_the_profile_within_the_users_permissions() {
-        let folder = std::env::temp_dir().join(format!("haft-permit-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+    fn a_permit_widens_the_profile_of_the_file_that_it_was_granted_to() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path();
         let tool = folder.join("tool.ts");
         fs::write(&tool, "1").expect("a file");
         let mut permit = Permit::new(&tool).expect("a file");
@@ -259,10 +266,8 @@ mod tests {
         let mut granted = PermissionProfile::everything();
         granted.read = list(&["/tmp"]);
         granted.net = Permission::None;
-        let mut ceiling = PermissionProfile::everything();
-        ceiling.net = list(&["example.com"]);
-        let rights = permit.applied(&granted, &ceiling);
-        assert_eq!(rights.net, list(&["example.com"]));
+        let rights = permit.widened(granted.clone()).narrowed(&permit.bounds());
+        assert_eq!(rights.net, Permission::All);
         assert_eq!(
             rights.read,
             Permission::Except {
@@ -273,7 +278,7 @@ mod tests {
         assert_eq!(rights.run, Permission::All);
 
         fs::write(&tool, "2").expect("a file");
-        let rights = permit.applied(&granted, &ceiling);
+        let rights = permit.widened(granted).narrowed(&permit.bounds());
         assert_eq!(rights.net, Permission::None, "another file was granted it");
         assert_eq!(rights.read.denied(), ["/work/data/secret"]);
 
@@ -286,6 +291,5 @@ mod tests {
         assert!(permit.remove(PermissionKind::Read, Some("/work/data/secret")));
         store.write(&permit).expect("a folder");
         assert!(store.read(&tool).is_ok_and(|permit| permit.is_none()));
-        fs::remove_dir_all(&folder).expect("a folder");
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+use super::Config;
 use super::declare::{Field, Form, Settings, Slot, Write};
-use super::{Config, McpToolSettings};
 use haft_tool::error::Error;
 
 /// Layer that sets a setting.
@@ -111,7 +111,7 @@ impl Config {
             };
             match field.slot.write {
                 Write::Block(fields) | Write::Foreign(fields) => self.list(fields, &key, settings),
-                Write::Map(_) | Write::Lists(_) | Write::Patterns(_) => {
+                Write::Map(_) | Write::Lists(_) | Write::Blocks(_) => {
                     let start = format!("{key}.");
                     let entries = self.sources.keys().filter(|key| key.starts_with(&start));
                     entries.for_each(|key| push(key));
@@ -166,7 +166,12 @@ fn described(field: Field<'_>) -> Value {
                 "additionalProperties": false,
             },
         ]}),
-        Write::Patterns(_) => map(block(McpToolSettings::unset().fields())),
+        Write::Blocks(mut blocks) => {
+            let placeholder = blocks.placeholder();
+            let mut schema = map(block(blocks.entry(placeholder)));
+            schema["x-name"] = json!(placeholder);
+            schema
+        }
         Write::Block(fields) | Write::Foreign(fields) => block(fields),
     };
     schema["description"] = json!(field.about.trim());
@@ -304,7 +309,8 @@ mod tests {
             *table += &format!("| `{key}` | {default} | {variable} | {meaning}{only} |\n");
             rows(&schema["properties"], &key, table);
             let entries = &schema["additionalProperties"]["properties"];
-            rows(entries, &format!("{key}.PATTERN"), table);
+            let name = schema["x-name"].as_str().unwrap_or_default();
+            rows(entries, &file::dotted(&key, name), table);
         }
     }
 }

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use collector::Collector;
 use context::ScanContext;
 pub use decisions::{Decisions, decisions};
-use haft_config::Config;
+use haft_config::{Config, ToolPlace};
 use haft_tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
 use shadowed::ShadowedFiles;
 
@@ -117,6 +117,15 @@ impl Candidate {
             true => TrustDomain::Project,
             false if is_plugin => TrustDomain::Plugins,
             false => TrustDomain::User,
+        }
+    }
+
+    /// Returns what decides the profile of its tools.
+    pub fn place<'a>(&self, name: &'a str) -> ToolPlace<'a> {
+        ToolPlace {
+            domain: self.trust_domain(),
+            family: self.source.family,
+            name,
         }
     }
 

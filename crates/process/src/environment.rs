@@ -122,6 +122,12 @@ impl Resolved {
         self.0.get(OsStr::new("PATH")).map(OsString::as_os_str)
     }
 
+    /// Sets variables to the same value.
+    pub(super) fn set_all(&mut self, names: &[&str], value: &OsStr) {
+        let pairs = names.iter().map(|name| (name.into(), value.to_owned()));
+        self.0.extend(pairs);
+    }
+
     /// Returns the names. The flag is true if the variable has the same value in this process.
     #[expect(
         clippy::disallowed_methods,

@@ -58,6 +58,22 @@ pub enum SpawnError {
         /// The part that the other user can replace.
         why: String,
     },
+    /// The sandbox does not allow to execute the file, or the interpreter of the script.
+    #[error("EACCES: permission denied by the sandbox, posix_spawn '{program}'")]
+    Sandboxed {
+        /// The program as the caller wrote it.
+        program: String,
+    },
+    /// The sandbox cannot be entered.
+    #[error("`{program}` is not started: the sandbox cannot be entered ({layer}: {source})")]
+    Sandbox {
+        /// The program as the caller wrote it.
+        program: String,
+        /// The layer that refused.
+        layer: &'static str,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A string for the system contains a NUL byte.
     #[error("{place} must be without null bytes")]
     Nul {
@@ -104,12 +120,15 @@ impl SpawnError {
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),
-            Self::PermissionDenied { .. } | Self::NotVerified { .. } | Self::Exposed { .. } => {
-                "EACCES".to_owned()
-            }
+            Self::PermissionDenied { .. }
+            | Self::NotVerified { .. }
+            | Self::Exposed { .. }
+            | Self::Sandboxed { .. } => "EACCES".to_owned(),
             Self::NotPermitted { .. } => "NotCapable".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
-            Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
+            Self::Cwd { source, .. }
+            | Self::System { source, .. }
+            | Self::Sandbox { source, .. } => code(source),
         }
     }
 }

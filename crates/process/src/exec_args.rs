@@ -6,7 +6,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -15,8 +15,12 @@ use crate::environment::{Resolved, inherited};
 use crate::error::{NulPlace, SpawnError};
 use crate::lookup::{self, Miss};
 use crate::memory::Cell;
+use crate::sandbox::Sandbox;
 use crate::verified::Ready;
 use crate::{Leftovers, Limits, Spawn};
+
+/// Variables that name the folder for temporary files.
+const TMP_VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
 /// Arguments of the system call that starts a program.
 pub(super) struct Order {
@@ -32,6 +36,7 @@ pub(super) struct Order {
     /// The file through which the process enters its control group.
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
+    pub(super) sandbox: Option<Sandbox>,
     /// The descriptor that `file` names, if it names one.
     pub(super) held: Option<OwnedFd>,
 }
@@ -39,6 +44,8 @@ pub(super) struct Order {
 /// The step that the system refused, with the error.
 pub(super) enum Refusal {
     Cwd(Errno),
+    /// The named layer of the sandbox.
+    Sandbox(&'static str, Errno),
     Exec(Errno),
 }
 
@@ -77,7 +84,10 @@ impl Order {
                 .flatten()
                 .min();
         }
-        let variables = spawn.env.resolve(&spawn.rights);
+        let mut variables = spawn.env.resolve(&spawn.rights);
+        if let Some(tmp) = spawn.sandbox.as_ref().and_then(Sandbox::tmp) {
+            variables.set_all(&TMP_VARIABLES, tmp.as_os_str());
+        }
         let folder = cwd.as_deref().unwrap_or(&ours);
         let refused = |text| SpawnError::NotPermitted {
             program: program.clone(),
@@ -110,6 +120,7 @@ impl Order {
             limits,
             entrance: cell.map(Cell::entrance),
             leftovers: spawn.leftovers,
+            sandbox: spawn.sandbox.clone(),
             held,
         })
     }
@@ -117,6 +128,14 @@ impl Order {
     pub(super) fn refused(&self, refusal: Refusal) -> SpawnError {
         let program = self.program.clone();
         match (refusal, &self.cwd) {
+            (Refusal::Sandbox(layer, errno), _) => SpawnError::Sandbox {
+                program,
+                layer,
+                source: errno.into(),
+            },
+            (Refusal::Exec(Errno::EACCES), _) if self.is_refused_by_sandbox() => {
+                SpawnError::Sandboxed { program }
+            }
             (Refusal::Cwd(errno), Some(cwd)) => SpawnError::Cwd {
                 program,
                 cwd: cwd.clone(),
@@ -128,6 +147,16 @@ impl Order {
                 source: errno.into(),
             },
         }
+    }
+}
+
+impl Order {
+    /// Returns true if the file could be executed outside of the sandbox.
+    fn is_refused_by_sandbox(&self) -> bool {
+        let folder = self.cwd.as_deref().unwrap_or(Path::new("."));
+        let file = folder.join(OsStr::from_bytes(self.file.to_bytes()));
+        let may_execute = rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok();
+        self.sandbox.is_some() && may_execute && file.is_file()
     }
 }
 

@@ -73,6 +73,10 @@ async fn attempt(
     cancel: &CancellationToken,
 ) -> Result<Option<Leader>, Refusal> {
     let (order, ends) = &**job;
+    if let Some(sandbox) = &order.sandbox {
+        let pid = sandbox.start(order, ends)?;
+        return Ok(Some(leader(pid, order, ends)));
+    }
     if order.limits != Limits::default() {
         return through_shell(order, ends).map(Some);
     }
@@ -219,9 +223,13 @@ fn posix(
     })()
     .map_err(Refusal::Exec)?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
+    Ok(leader(pid, order, ends))
+}
+
+fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
     let pipes = [&ends.stdout, &ends.stderr].into_iter();
     let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
-    Ok(Leader::new(pid, order.leftovers, pipes.collect()))
+    Leader::new(pid, order.leftovers, pipes.collect())
 }
 
 /// Attributes of a child: its own session, every signal at its default, none blocked.

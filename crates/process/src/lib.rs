@@ -39,6 +39,7 @@ pub mod atomic_file;
 pub mod owners;
 pub mod private_files;
 pub mod regular_files;
+pub mod sandbox;
 
 mod spawn;
 

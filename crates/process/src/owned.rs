@@ -122,7 +122,7 @@ fn leads_session(pid: Pid) -> bool {
 }
 
 /// Kills a child, its session if it leads one, and all processes below.
-fn kill_tree(child: Pid) {
+pub(super) fn kill_tree(child: Pid) {
     let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
         return;
     };

@@ -21,6 +21,7 @@ use crate::finished::Finished;
 use crate::retry::Starvation;
 use crate::rights::Rights;
 use crate::running::Running;
+use crate::sandbox::Sandbox;
 use crate::verified::Verified;
 
 /// Number of chunks that a slow reader may be behind before its child has to wait.
@@ -71,6 +72,8 @@ pub struct Spawn {
     /// The content that the program must have. The program is then an absolute path. `None`: any
     /// content.
     pub verified: Option<Verified>,
+    /// The sandbox that the program starts in; `None`: it has the rights of the user.
+    pub sandbox: Option<Sandbox>,
     /// Treatment of the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
     /// Time for which processes left behind may go on writing after the program's end. The call
@@ -144,6 +147,7 @@ impl Spawn {
             force_token: None,
             chosen_by_haft: false,
             verified: None,
+            sandbox: None,
             leftovers: Leftovers::Leave,
             late_output: Duration::ZERO,
             limits: Limits::default(),

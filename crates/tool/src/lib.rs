@@ -56,7 +56,8 @@ pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
 pub use permissions::{
-    Permission, PermissionKind, PermissionProfile, PermissionSource, TOOL_PLACEHOLDER, permit_command,
+    Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
+    TOOL_PLACEHOLDER, permit_command,
 };
 pub use place::place_after;
 pub use problem::TRUST_HINT;

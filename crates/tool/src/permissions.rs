@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -33,8 +35,11 @@ pub struct PermissionProfile {
     pub ffi: Permission,
     /// Hosts that modules may be imported from.
     pub import: Permission,
-    /// True if the user is asked about an access that is not granted. False refuses it at once.
-    pub asks: bool,
+    /// Permissions that the user may grant when a tool needs them. An access within them is asked
+    /// about, and one beyond them refused at once. `None`: the user is never asked.
+    pub askable: Option<Arc<PermissionProfile>>,
+    /// True if every access is recorded, for `haft permit --record`.
+    pub is_recorded: bool,
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
     /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
@@ -82,6 +87,21 @@ pub enum PermissionSource {
     /// The replay of a test, in which the tool may not reach the outside except through the
     /// recording.
     Replay,
+    /// A profile.
+    Profile(ProfileSource),
+}
+
+/// A profile as the origin of permissions, and the choice of that profile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProfileSource {
+    /// The name of the profile.
+    pub name: String,
+    /// The file that defines it, as the user would write its path; `None`: it is built in.
+    pub file: Option<String>,
+    /// The key that names it, and the file or variable that has the key. `None`: the default.
+    pub chosen_by: Option<(String, String)>,
+    /// True if the project's own file names it. A grant of the user does not widen it.
+    pub by_project: bool,
 }
 
 /// Extent to which one kind of access is granted.
@@ -115,6 +135,10 @@ impl Default for PermissionProfile {
 }
 
 impl PermissionProfile {
+    /// The folder for temporary files in lists of paths: in a sandbox the private one, else that of
+    /// the system.
+    pub const TMPDIR: &str = "$TMPDIR";
+
     /// Returns a profile that grants every kind of access.
     pub fn everything() -> PermissionProfile {
         PermissionProfile {
@@ -126,7 +150,8 @@ impl PermissionProfile {
             sys: Permission::All,
             ffi: Permission::All,
             import: Permission::All,
-            asks: false,
+            askable: None,
+            is_recorded: false,
             sources: BTreeMap::new(),
         }
     }
@@ -167,7 +192,7 @@ impl PermissionProfile {
     }
 
     /// Returns the permissions that both profiles grant. If `other` restricts a kind, its sources
-    /// are added to the kind's sources.
+    /// are added to the kind's sources, or take their place if `self` grants everything.
     #[must_use]
     pub fn narrowed(&self, other: &PermissionProfile) -> PermissionProfile {
         let mut narrowed = self.clone();
@@ -175,10 +200,15 @@ impl PermissionProfile {
             let both = self.of(kind).both(other.of(kind), kind);
             if both != *self.of(kind) {
                 let sources = narrowed.sources.entry(kind).or_default();
+                if !self.of(kind).is_bounded() {
+                    sources.clear();
+                }
                 sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
             }
             *narrowed.of_mut(kind) = both;
         }
+        let askable = self.askable.as_ref();
+        narrowed.askable = askable.map(|askable| Arc::new(askable.narrowed(other)));
         narrowed
     }
 
@@ -201,18 +231,6 @@ impl PermissionProfile {
     /// host, a name.
     pub fn grants(&self, kind: PermissionKind, what: &str) -> bool {
         self.of(kind).covers(kind, what)
-    }
-
-    /// Returns true if the user may grant an access of that kind that is refused now: the reason is
-    /// neither the tier of the call nor the tool's own request.
-    pub fn is_grantable(&self, kind: PermissionKind) -> bool {
-        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
-        !sources.iter().any(|source| {
-            matches!(
-                source,
-                PermissionSource::Tier(_) | PermissionSource::Replay | PermissionSource::Request(_)
-            )
-        })
     }
 
     /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
@@ -265,6 +283,22 @@ impl PermissionProfile {
         self.sources.insert(kind, vec![by]);
     }
 
+    /// Adds an entry to the granted ones of that kind.
+    pub fn grant(&mut self, kind: PermissionKind, entry: &str) {
+        let granted = self.of_mut(kind);
+        match granted {
+            Permission::All => {}
+            Permission::None => *granted = Permission::List(vec![entry.to_owned()]),
+            // An empty list grants everything.
+            Permission::Except { allow, .. } if allow.is_empty() => {}
+            Permission::List(allow) | Permission::Except { allow, .. } => {
+                if !allow.iter().any(|own| kind.contains(own, entry)) {
+                    allow.push(entry.to_owned());
+                }
+            }
+        }
+    }
+
     /// Replaces each path with the result of `anchor`. A name of a program without a slash is not a
     /// path.
     pub fn anchor(&mut self, anchor: impl Fn(&str) -> String) {
@@ -281,6 +315,26 @@ impl PermissionProfile {
                 }
             }
         }
+    }
+
+    /// Returns true if a list of paths names [`PermissionProfile::TMPDIR`].
+    pub fn names_tmpdir(&self) -> bool {
+        let kinds = PermissionKind::ALL.into_iter();
+        let lists = kinds.filter_map(|kind| self.of(kind).allowed());
+        lists.flatten().any(|entry| is_below_tmpdir(entry))
+    }
+
+    /// Returns the same permissions with `folder` in place of [`PermissionProfile::TMPDIR`].
+    #[must_use]
+    pub fn with_tmpdir(mut self, folder: &Path) -> PermissionProfile {
+        self.anchor(|entry| {
+            if is_below_tmpdir(entry) {
+                entry.replacen(Self::TMPDIR, &folder.display().to_string(), 1)
+            } else {
+                entry.to_owned()
+            }
+        });
+        self
     }
 
     /// Splits a refusal that these permissions produce into its text and its hint. `None` for any
@@ -323,6 +377,21 @@ impl PermissionProfile {
         if let Some(PermissionSource::Request(file)) = sources.last() {
             return format!("the tool asks for `{kind}` of {granted} only, in {file}");
         }
+        let is_chosen = |source: &PermissionSource| {
+            matches!(
+                source,
+                PermissionSource::Profile(_) | PermissionSource::Permit
+            )
+        };
+        if sources.iter().any(is_chosen) {
+            let places = sources.iter().map(|source| match source {
+                PermissionSource::Profile(_) => format!("in {source}"),
+                PermissionSource::Permit => format!("with {source}"),
+                other => format!("by `permissions.{kind}` in {other}"),
+            });
+            let places: Vec<String> = places.collect();
+            return format!("`{kind}` is {granted} {}", places.join(", and "));
+        }
         let place = match sources {
             [] => "by default".to_owned(),
             sources => {
@@ -357,6 +426,7 @@ impl PermissionProfile {
             Some(PermissionSource::Permit) => {
                 return permit_command(kind, what);
             }
+            Some(PermissionSource::Profile(profile)) => return profile.way_out(kind, what),
             Some(PermissionSource::File(file)) => file,
             Some(PermissionSource::Program) => "the program that embeds haft",
             None => "~/.config/haft/config.yaml",
@@ -370,6 +440,36 @@ impl PermissionProfile {
             what => format!("add `{what}` to `{key}` in {file}"),
         }
     }
+}
+
+impl ProfileSource {
+    /// Returns the instruction that allows that kind of access to `what`, or to everything if
+    /// `what` is empty.
+    fn way_out(&self, kind: PermissionKind, what: &str) -> String {
+        if let (true, Some((key, file))) = (self.by_project, &self.chosen_by) {
+            return format!("choose another profile for `{key}` in {file}");
+        }
+        permit_command(kind, what)
+    }
+}
+
+impl fmt::Display for ProfileSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the profile `{}` ", self.name)?;
+        match &self.file {
+            Some(file) => write!(f, "of {file}")?,
+            None => f.write_str("(built in)")?,
+        }
+        match &self.chosen_by {
+            Some((key, place)) => write!(f, ", which `{key}` in {place} names"),
+            None => f.write_str(", the default of such tools"),
+        }
+    }
+}
+
+/// Returns true for the folder for temporary files and paths below it.
+fn is_below_tmpdir(entry: &str) -> bool {
+    Path::new(entry).starts_with(PermissionProfile::TMPDIR)
 }
 
 impl PermissionKind {
@@ -402,6 +502,32 @@ impl PermissionKind {
     /// Returns the kind with that key.
     pub fn from_name(name: &str) -> Option<PermissionKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Returns the reason why an entry of a list cannot mean anything, as a fragment for people.
+    fn problem_of(self, entry: &str) -> Option<String> {
+        let has_space = entry.contains(char::is_whitespace);
+        match self {
+            _ if entry.is_empty() => Some("an entry is empty".to_owned()),
+            _ if entry.contains('\0') => Some("an entry has a zero byte".to_owned()),
+            Self::Read | Self::Write | Self::Ffi if entry.contains('*') => Some(format!(
+                "`{entry}`: a path has no patterns; name a folder, which includes all below it"
+            )),
+            Self::Net | Self::Import if entry.contains("://") => Some(format!(
+                "`{entry}` is an address; name its host, as `example.org` or `example.org:443`"
+            )),
+            Self::Net | Self::Import if has_space || !is_host(entry) => Some(format!(
+                "`{entry}` is not a host: `example.org`, `*.example.org`, `127.0.0.1:8080`, \
+                 `[::1]:80` or `10.0.0.0/8`"
+            )),
+            Self::Env if entry.contains('=') || has_space => {
+                Some(format!("`{entry}` is not the name of a variable"))
+            }
+            Self::Env if entry.trim_end_matches('*').contains('*') => Some(format!(
+                "`{entry}`: a pattern of variables has its `*` at the end, as `LC_*`"
+            )),
+            _ => None,
+        }
     }
 
     fn has_paths(self) -> bool {
@@ -448,6 +574,22 @@ pub fn permit_command(kind: PermissionKind, what: &str) -> String {
     )
 }
 
+/// Returns true for a host name, an IP address or a range of addresses, with or without a port.
+fn is_host(entry: &str) -> bool {
+    if let Some((address, bits)) = entry.split_once('/') {
+        let address: Option<IpAddr> = address.parse().ok();
+        let bits: Option<u8> = bits.parse().ok();
+        let most = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
+        return address.is_some_and(|address| bits.is_some_and(|bits| bits <= most(address)));
+    }
+    let (host, port) = split_port(entry);
+    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_address = bare.unwrap_or(host).parse::<IpAddr>().is_ok();
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    let is_name = !name.is_empty() && !name.contains(['*', ':', '[', ']', '?', '#', '@', '\\']);
+    (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
@@ -471,6 +613,7 @@ impl fmt::Display for PermissionSource {
             PermissionSource::Permit => f.write_str("what you granted this tool"),
             PermissionSource::Request(file) => write!(f, "the request in {file}"),
             PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
+            PermissionSource::Profile(profile) => profile.fmt(f),
         }
     }
 }
@@ -506,6 +649,18 @@ impl Permission {
     /// Returns the permission without the backticks that sentences have around it.
     pub fn plain(&self) -> String {
         self.to_string().trim_matches('`').to_owned()
+    }
+
+    /// Returns an error if an entry cannot mean anything for that kind.
+    ///
+    /// # Errors
+    /// The reason, as a fragment for people.
+    pub fn check(&self, kind: PermissionKind) -> Result<(), String> {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let problem = entries
+            .chain(self.denied())
+            .find_map(|entry| kind.problem_of(entry));
+        problem.map_or(Ok(()), Err)
     }
 
     /// Returns true if less than everything is granted.

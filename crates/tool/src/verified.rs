@@ -18,6 +18,8 @@ pub struct VerifiedFiles {
     pub alias: Option<PathBuf>,
     /// Files that modules of the project may import, by path.
     pub modules: HashMap<PathBuf, blake3::Hash>,
+    /// The profile that the user chose for the tools; `None` if it is the configured one.
+    pub profile: Option<String>,
     /// The project's tool files as they were trusted, by path.
     pub entries: HashMap<PathBuf, VerifiedEntry>,
     /// Permission of modules to compile text to code (`eval`, `new Function`, `node:vm`).

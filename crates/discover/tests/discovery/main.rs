@@ -12,6 +12,7 @@ mod marketplace;
 mod mess;
 mod order;
 mod plugins;
+mod profiles;
 
 use std::fs;
 use std::os::unix::fs::symlink;

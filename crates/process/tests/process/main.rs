@@ -13,5 +13,7 @@ mod arena;
 mod children;
 // Processes outside of the program's own group: those that a stop ends, and those that it must not.
 mod trees;
+// Programs in a sandbox: what they can do, and what not.
+mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.
 mod torture;

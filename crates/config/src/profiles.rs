@@ -1,0 +1,450 @@
+//! Profiles of permissions, and the choice of a profile for each tool.
+//!
+//! A profile sets kinds of access and takes the others from the profile that it extends, at last
+//! from `full`. The profile of a tool is the one that `sandbox.tools` names for it, else
+//! `sandbox.families`, else `sandbox.project`, `sandbox.user` or `sandbox.plugins`, else `full`.
+//! The key `permissions` and a project's own file narrow it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use haft_tool::error::{Error, ErrorKind};
+use haft_tool::{
+    Family, Isolation, Level, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    ProfileSource, ToolRights, TrustDomain, suggest,
+};
+
+use super::declare::{
+    self, Field, Settings, block, checked_map, default_settings, permission, settings,
+};
+use super::{Config, SettingSource, mcp, paths};
+
+settings! {
+    /// Choice of the profile of each tool. A value is the name of a profile.
+    #[derive(Clone, Debug)]
+    pub struct SandboxSettings {
+        /// Do not run a tool if a layer of its sandbox is missing. Otherwise it runs with the other
+        /// layers, and `haft doctor` and the details of the call name the missing one.
+        pub required: bool = "false", env "HAFT_SANDBOX_REQUIRED", user "HAFT_SANDBOX_REQUIRED";
+        /// Profile of the tools of a project. In a project's own file: a profile that narrows the
+        /// rights of its tools.
+        pub project: Option<String> = "";
+        /// Profile of the user's own tools.
+        pub user: Option<String> = "", user "--config";
+        /// Profile of the tools of installed plugins.
+        pub plugins: Option<String> = "", user "--config";
+        /// Profiles by family of tools. They precede those above.
+        pub families: FamilyProfiles = "" => block, user "--config";
+        /// Profiles by tool name or pattern; for JavaScript by the name of the module's file. They
+        /// precede all others, the most specific pattern first.
+        pub tools: BTreeMap<String, String> = "" => checked_map(mcp::check_pattern),
+            user "--config";
+    }
+}
+
+settings! {
+    /// Profiles by family of tools.
+    #[derive(Clone, Debug)]
+    pub struct FamilyProfiles {
+        /// Profile of JavaScript modules.
+        pub js: Option<String> = "";
+        /// Profile of executables that describe themselves (Kodelet, ikigai).
+        pub exec: Option<String> = "";
+        /// Profile of YAML shell tools.
+        pub shell: Option<String> = "";
+        /// Profile of JSON plugin files.
+        pub plugin: Option<String> = "";
+    }
+}
+default_settings!(SandboxSettings, FamilyProfiles);
+
+/// Profile as a user writes it. What is missing comes from the profile that it extends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileSettings {
+    /// The name of the profile that this one extends; `None`: `full`.
+    pub extends: Option<String>,
+    /// The separation from haft's process; `None`: the setting `isolation`.
+    pub isolation: Option<Isolation>,
+    /// The permissions that it sets.
+    pub permissions: BTreeMap<PermissionKind, Permission>,
+}
+
+impl Settings for ProfileSettings {
+    fn unset() -> Self {
+        ProfileSettings::default()
+    }
+
+    fn fields(&mut self) -> Vec<Field<'_>> {
+        let mut fields = declare::fields!(self {
+            /// Profile from which the missing keys are taken. Default: `full`.
+            extends = "";
+            /// Separation: `none`, `process` or `sandbox`. Default: the setting `isolation`.
+            isolation = "";
+        });
+        let permissions = Rc::new(RefCell::new(&mut self.permissions));
+        fields.extend(PermissionKind::ALL.map(|kind| {
+            let permissions = Rc::clone(&permissions);
+            let slot = permission(kind, move |granted, _| {
+                permissions.borrow_mut().insert(kind, granted);
+            });
+            Field::new(kind.as_str(), "As the key in `permissions`.", "", slot)
+        }));
+        fields
+    }
+}
+
+/// The profile of tools without another one. It is as wide as the key `permissions`.
+const FULL: &str = "full";
+
+/// The names of the built-in profiles.
+const BUILT_IN: [&str; 3] = [FULL, "workspace", "read-only"];
+
+/// Variables that describe the user's terminal, language and places. None of them is a secret.
+const SAFE_VARIABLES: [&str; 17] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "LINES",
+    "TMPDIR",
+];
+
+/// Returns the built-in profile of that name.
+fn built_in(name: &str) -> Option<ProfileSettings> {
+    let list = |entries: &[&str]| {
+        let entries = entries.iter().map(|entry| (*entry).to_owned());
+        Permission::List(entries.collect())
+    };
+    let project = || list(&[".", PermissionProfile::TMPDIR]);
+    match name {
+        FULL => Some(ProfileSettings::default()),
+        "workspace" => Some(ProfileSettings {
+            extends: None,
+            isolation: Some(Isolation::Sandbox),
+            permissions: BTreeMap::from([
+                (PermissionKind::Read, project()),
+                (PermissionKind::Write, project()),
+                (PermissionKind::Net, Permission::None),
+                (PermissionKind::Env, list(&SAFE_VARIABLES)),
+                (PermissionKind::Ffi, Permission::None),
+            ]),
+        }),
+        "read-only" => Some(ProfileSettings {
+            extends: Some("workspace".to_owned()),
+            isolation: None,
+            permissions: BTreeMap::from([(
+                PermissionKind::Write,
+                list(&[PermissionProfile::TMPDIR]),
+            )]),
+        }),
+        _ => None,
+    }
+}
+
+/// Checks the name of a profile that a user defines.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    if BUILT_IN.contains(&name) {
+        return Err(format!(
+            "the profile `{name}` is built in: give yours another name, with `extends: {name}`"
+        ));
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!(
+            "`{name}` cannot be the name of a profile: use letters, digits, `-`, `_` and `.`"
+        ));
+    }
+    Ok(())
+}
+
+/// What decides the profile of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolPlace<'a> {
+    /// The party that the tool's code belongs to.
+    pub domain: TrustDomain,
+    /// The family.
+    pub family: Family,
+    /// The name that the tool's author gave it; of a JavaScript module the name of its file, since
+    /// all tools of a module have the same rights.
+    pub name: &'a str,
+}
+
+/// The profile of a tool, before `permissions` and the project's file narrow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name, and the key that names it.
+    pub source: ProfileSource,
+    /// The separation.
+    pub isolation: Isolation,
+    /// The permissions, with absolute paths. [`PermissionProfile::TMPDIR`] stands for itself.
+    pub permissions: PermissionProfile,
+}
+
+/// Reason why a profile cannot be resolved.
+enum ProfileError {
+    Unknown(String),
+    /// The names of the circle, of which the first and the last are the same.
+    Circle(Vec<String>),
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProfileError::Unknown(name) => write!(f, "unknown profile `{name}`"),
+            ProfileError::Circle(names) => {
+                let names = names.join("` → `");
+                write!(f, "profiles extend each other in a circle: `{names}`")
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Returns the rights of a tool: those of its profile, as far as `permissions` and the
+    /// project's own file grant them.
+    pub fn rights_of(&self, place: &ToolPlace<'_>) -> ToolRights {
+        self.bounded(place.domain, self.profile_of(place))
+    }
+
+    /// Returns the profile of a tool, before anything narrows it.
+    pub fn profile_of(&self, place: &ToolPlace<'_>) -> Profile {
+        let (key, name) = self.choice(place);
+        self.profile(name, &key, false)
+    }
+
+    /// Returns the profile of a trusted project's tool. `at_trust` is the profile that the user
+    /// chose when the project was trusted; a choice for the tool or its family precedes it.
+    pub fn profile_at_trust(&self, place: &ToolPlace<'_>, at_trust: &str) -> Profile {
+        let (key, name) = self.choice(place);
+        if key != PROJECT_KEY {
+            return self.profile(name, &key, false);
+        }
+        let mut profile = self.profile(at_trust, TRUST_KEY, false);
+        profile.source.chosen_by = Some((TRUST_KEY.to_owned(), "`haft trust`".to_owned()));
+        let chosen = PermissionSource::Profile(profile.source.clone());
+        for sources in profile.permissions.sources.values_mut() {
+            *sources = vec![chosen.clone()];
+        }
+        profile
+    }
+
+    /// Returns the rights of a tool of that domain with that profile: those that `permissions` and
+    /// the project's own file grant, too.
+    pub fn bounded(&self, domain: TrustDomain, profile: Profile) -> ToolRights {
+        let mut wanted = profile.permissions;
+        let mut isolation = profile.isolation;
+        let is_project = domain == TrustDomain::Project;
+        if is_project {
+            isolation = isolation.max(self.narrowing.isolation);
+            if let Some(name) = &self.narrowing.profile {
+                let own = self.profile(name, PROJECT_KEY, true);
+                isolation = isolation.max(own.isolation);
+                wanted = wanted.narrowed(&own.permissions);
+            }
+        }
+        let level = if is_project {
+            Level::Project
+        } else {
+            Level::User
+        };
+        let mut bounds = self.permissions_of(level);
+        let is_stated = wanted.sources.contains_key(&PermissionKind::Ffi);
+        if is_stated && !bounds.sources.contains_key(&PermissionKind::Ffi) {
+            // `ffi: none` is only a default then, and the profile says something else.
+            bounds.ffi = Permission::All;
+        }
+        let permissions = if isolation == Isolation::Sandbox {
+            let mut narrowed = bounds.narrowed(&wanted);
+            // The folder is the tool's own, so granting it takes nothing from anybody.
+            for kind in [PermissionKind::Read, PermissionKind::Write] {
+                let granted = wanted.of(kind).granted().unwrap_or_default();
+                let own = granted.iter().filter(|entry| is_tmpdir(entry));
+                own.for_each(|entry| narrowed.grant(kind, entry));
+            }
+            narrowed
+        } else {
+            bounds.narrowed(&wanted.with_tmpdir(&self.temp_dir))
+        };
+        ToolRights {
+            permissions: Arc::new(permissions),
+            isolation,
+        }
+    }
+
+    /// Returns the names of all profiles.
+    pub fn profile_names(&self) -> Vec<&str> {
+        let own = self.profiles.keys().map(String::as_str);
+        BUILT_IN.into_iter().chain(own).collect()
+    }
+
+    /// Returns the key that decides the profile of a tool, and the name of the profile.
+    fn choice(&self, place: &ToolPlace<'_>) -> (String, &str) {
+        let sandbox = &self.sandbox;
+        let by_name = sandbox.tools.iter().filter(|(pattern, _)| {
+            let matcher = mcp::matcher(pattern);
+            matcher.is_ok_and(|matcher| matcher.is_match(place.name))
+        });
+        if let Some((pattern, name)) = by_name.max_by_key(|(pattern, _)| mcp::strength(pattern)) {
+            return (format!("sandbox.tools.{pattern}"), name);
+        }
+        let families = &sandbox.families;
+        let (key, by_family) = match place.family {
+            Family::Js => ("js", &families.js),
+            Family::Kodelet | Family::Ikigai => ("exec", &families.exec),
+            Family::Shell => ("shell", &families.shell),
+            Family::Plugin => ("plugin", &families.plugin),
+            Family::Native => ("", &None),
+        };
+        if let Some(name) = by_family {
+            return (format!("sandbox.families.{key}"), name);
+        }
+        let (key, by_domain) = match place.domain {
+            TrustDomain::Project => (PROJECT_KEY, &sandbox.project),
+            TrustDomain::User => ("sandbox.user", &sandbox.user),
+            TrustDomain::Plugins => ("sandbox.plugins", &sandbox.plugins),
+        };
+        (key.to_owned(), by_domain.as_deref().unwrap_or(FULL))
+    }
+
+    /// Returns the profile of that name, which the setting `key` names.
+    fn profile(&self, name: &str, key: &str, by_project: bool) -> Profile {
+        let shown = |file: &Path| paths::shown(file, &self.home);
+        let chosen_by = if by_project {
+            Some(shown(&self.cwd.join(super::PROJECT_FILE)))
+        } else {
+            let written = self.sources.get(key).and_then(|written| written.first());
+            written.map(|(source, _)| match source {
+                SettingSource::File { file, .. } => shown(file),
+                other => other.to_string(),
+            })
+        };
+        let source = ProfileSource {
+            name: name.to_owned(),
+            file: (!BUILT_IN.contains(&name)).then(|| shown(&self.config_file)),
+            chosen_by: chosen_by.map(|place| (key.to_owned(), place)),
+            by_project,
+        };
+        // Names are checked when the configuration is resolved. A program that embeds haft can
+        // change them afterwards, and a wrong name must not grant anything.
+        let stated = self.flattened(name).unwrap_or_else(|_| ProfileSettings {
+            isolation: Some(Isolation::Sandbox),
+            permissions: PermissionKind::ALL
+                .map(|kind| (kind, Permission::None))
+                .into(),
+            ..ProfileSettings::default()
+        });
+        let mut permissions = PermissionProfile::everything();
+        for (kind, granted) in stated.permissions {
+            permissions.set(kind, granted, PermissionSource::Profile(source.clone()));
+        }
+        super::anchor(&mut permissions, &self.cwd, &self.home);
+        Profile {
+            source,
+            isolation: stated.isolation.unwrap_or(self.isolation),
+            permissions,
+        }
+    }
+
+    /// Returns the profile of that name with everything that it extends.
+    fn flattened(&self, name: &str) -> Result<ProfileSettings, ProfileError> {
+        let mut merged = ProfileSettings::default();
+        let mut names: Vec<String> = Vec::new();
+        let mut next = Some(name.to_owned());
+        while let Some(name) = next {
+            let start = names.iter().position(|earlier| *earlier == name);
+            names.push(name.clone());
+            if let Some(start) = start {
+                return Err(ProfileError::Circle(names.split_off(start)));
+            }
+            let own = self
+                .profiles
+                .get(&name)
+                .cloned()
+                .or_else(|| built_in(&name));
+            let own = own.ok_or(ProfileError::Unknown(name))?;
+            merged.isolation = merged.isolation.or(own.isolation);
+            for (kind, granted) in own.permissions {
+                merged.permissions.entry(kind).or_insert(granted);
+            }
+            next = own.extends;
+        }
+        Ok(merged)
+    }
+
+    /// Fails if a setting names a profile that does not exist, or profiles extend each other in a
+    /// circle.
+    pub(super) fn check_profiles(&self) -> Result<(), Error> {
+        let sandbox = &self.sandbox;
+        let families = &sandbox.families;
+        let chosen = [
+            (PROJECT_KEY, &sandbox.project),
+            ("sandbox.user", &sandbox.user),
+            ("sandbox.plugins", &sandbox.plugins),
+            ("sandbox.families.js", &families.js),
+            ("sandbox.families.exec", &families.exec),
+            ("sandbox.families.shell", &families.shell),
+            ("sandbox.families.plugin", &families.plugin),
+        ];
+        let chosen = chosen
+            .into_iter()
+            .filter_map(|(key, name)| Some((key.to_owned(), name.as_ref()?)));
+        let by_name = sandbox.tools.iter();
+        let by_name = by_name.map(|(pattern, name)| (format!("sandbox.tools.{pattern}"), name));
+        let extended = self.profiles.iter().filter_map(|(name, profile)| {
+            Some((
+                format!("profiles.{name}.extends"),
+                profile.extends.as_ref()?,
+            ))
+        });
+        for (key, name) in extended.chain(chosen).chain(by_name) {
+            let written = self.sources.get(&key).and_then(|written| written.first());
+            let place = written.map_or(key, |(source, _)| source.to_string());
+            self.check_profile(name, &place)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if the profile of that name, which is written at `place`, cannot be resolved.
+    pub(super) fn check_profile(&self, name: &str, place: &str) -> Result<(), Error> {
+        let Err(problem) = self.flattened(name) else {
+            return Ok(());
+        };
+        let hint = match &problem {
+            ProfileError::Unknown(name) => {
+                let known = self.profile_names();
+                match suggest(name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known here: {}", known.join(", ")),
+                }
+            }
+            ProfileError::Circle(_) => "remove one `extends`".to_owned(),
+        };
+        Err(Error::new(ErrorKind::Usage, format!("{place}: {problem}")).with_hint(hint))
+    }
+}
+
+/// The option of `haft trust` that names the profile for the tools of a project.
+const TRUST_KEY: &str = "--profile";
+
+/// The key of the profile for the tools of a project.
+pub(super) const PROJECT_KEY: &str = "sandbox.project";
+
+/// Returns true for the folder for temporary files and paths below it.
+pub(super) fn is_tmpdir(entry: &str) -> bool {
+    Path::new(entry).starts_with(PermissionProfile::TMPDIR)
+}

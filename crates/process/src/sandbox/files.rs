@@ -1,0 +1,160 @@
+//! Landlock rules of a policy: files, TCP ports, signals and abstract sockets.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
+};
+use nix::errno::Errno;
+use rustix::fs::FileType;
+
+use super::{Access, Net, SandboxError, SandboxPolicy};
+
+/// Flag of `landlock_create_ruleset` that asks for the version (landlock_create_ruleset(2)).
+const CREATE_RULESET_VERSION: u32 = 1;
+
+/// Devices are never made, not even below writable folders: a device of a disk would open all of
+/// its files to root.
+const NEVER: BitFlags<AccessFs> = make_bitflags!(AccessFs::{MakeChar | MakeBlock});
+
+const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+
+/// Returns the version of Landlock's interface, or 0.
+pub(super) fn abi() -> u32 {
+    static FOUND: LazyLock<u32> = LazyLock::new(|| {
+        let none = std::ptr::null::<u8>();
+        #[allow(unsafe_code, reason = "crate `landlock` keeps this call private")]
+        // SAFETY: with this flag the kernel reads nothing from the null pointer.
+        let version = unsafe {
+            let number = nix::libc::SYS_landlock_create_ruleset;
+            nix::libc::syscall(number, none, 0usize, CREATE_RULESET_VERSION)
+        };
+        u32::try_from(version).unwrap_or_default()
+    });
+    *FOUND
+}
+
+/// Returns the restrictions of the policy that this version of Landlock lacks.
+pub(super) fn missing(policy: &SandboxPolicy, abi: u32) -> Vec<String> {
+    if abi == 0 {
+        return Vec::new();
+    }
+    let restricts_writes = matches!(policy.write, Access::Paths(_));
+    let restricts_ports = matches!(policy.net, Net::Ports(_));
+    let lacks = [
+        (restricts_writes, 3, "truncation of files (Linux 6.2)"),
+        (restricts_ports, 4, "TCP ports (Linux 6.7)"),
+        (restricts_writes, 5, "control of devices (Linux 6.10)"),
+        (true, 6, "signals to other processes (Linux 6.12)"),
+        (policy.unix_sockets, 6, "abstract unix sockets (Linux 6.12)"),
+        (policy.unix_sockets, 9, "unix sockets by path"),
+    ];
+    let lacks = lacks.into_iter();
+    // Paths of sockets are not restricted with any version; see the module's documentation.
+    let lacks = lacks.filter(|(concerns, since, _)| *concerns && (abi < *since || *since == 9));
+    lacks.map(|(_, _, text)| text.to_owned()).collect()
+}
+
+/// Makes the rules. `tmp` is the private temporary folder.
+pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedFd, SandboxError> {
+    // The crate leaves out the rights that the kernel does not know; `missing` lists them.
+    let latest = ABI::V8;
+    let write = AccessFs::from_write(latest) & !NEVER;
+    let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
+    let mut handled = NEVER;
+    let mut lists: Vec<(&[PathBuf], BitFlags<AccessFs>)> = Vec::new();
+    let mut add = |access: &'_ Access, rights: BitFlags<AccessFs>| {
+        if let Access::Paths(_) = access {
+            handled |= rights;
+        }
+    };
+    add(&policy.read, READ);
+    add(&policy.write, write);
+    add(&policy.execute, AccessFs::Execute.into());
+    let own: Vec<PathBuf> = tmp.into_iter().map(Path::to_owned).collect();
+    for (access, rights) in [
+        (&policy.read, READ),
+        (&policy.write, write | READ),
+        (&policy.execute, AccessFs::Execute.into()),
+    ] {
+        if let Access::Paths(paths) = access {
+            lists.push((paths, rights));
+        }
+    }
+    lists.push((&own, write | READ));
+
+    let mut ruleset = Ruleset::default()
+        .handle_access(handled)
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(latest)))
+        .map_err(rules)?;
+    if policy.net != Net::All {
+        ruleset = ruleset
+            .handle_access(AccessNet::from_all(latest))
+            .map_err(rules)?;
+    }
+    let mut ruleset = ruleset.create().map_err(rules)?;
+    if let Net::Ports(ports) = &policy.net {
+        for port in ports {
+            let rule = NetPort::new(*port, AccessNet::ConnectTcp);
+            ruleset = ruleset.add_rule(rule).map_err(rules)?;
+        }
+    }
+    for (paths, rights) in lists {
+        for path in paths {
+            ruleset = allow(ruleset, path, rights & handled)?;
+        }
+    }
+    let descriptor: Option<OwnedFd> = ruleset.into();
+    descriptor.ok_or_else(|| SandboxError::Rules("the kernel made none".to_owned()))
+}
+
+fn allow(
+    ruleset: RulesetCreated,
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, SandboxError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        SandboxError::Rules(format!("`{}`: {error}", path.display()))
+    };
+    let descriptor = match PathFd::new(path) {
+        Ok(descriptor) => descriptor,
+        Err(error) => {
+            tracing::debug!(%error, path = %path.display(), "not in the sandbox");
+            return Ok(ruleset);
+        }
+    };
+    let found = rustix::fs::fstat(descriptor.as_fd()).map_err(|error| failed(&error))?;
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    let rights = if is_folder {
+        rights
+    } else {
+        rights & AccessFs::from_file(ABI::V8)
+    };
+    if rights.is_empty() {
+        return Ok(ruleset);
+    }
+    let rule = PathBeneath::new(descriptor, rights);
+    ruleset.add_rule(rule).map_err(|error| failed(&error))
+}
+
+/// Puts the calling thread into a new domain with these rules. It allocates nothing.
+pub(super) fn restrict(rules: BorrowedFd<'_>) -> Result<(), Errno> {
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+    #[allow(
+        unsafe_code,
+        reason = "the crate's method consumes the rules, and they are used many times"
+    )]
+    // SAFETY: the call takes numbers only, and the descriptor is open.
+    let result = unsafe {
+        nix::libc::syscall(
+            nix::libc::SYS_landlock_restrict_self,
+            rules.as_raw_fd(),
+            0u32,
+        )
+    };
+    Errno::result(result).map(drop)
+}

@@ -1,0 +1,75 @@
+//! Temporary folder of one sandbox, removed with it.
+//!
+//! A lock marks a folder in use. It ends with its process, so the folders of killed processes are
+//! recognised, also those of processes in other containers that share the folder above.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use tempfile::TempDir;
+
+const PREFIX: &str = "haft-tmp-";
+
+/// Temporary folder that only its user can enter.
+#[derive(Debug)]
+pub(super) struct PrivateTmp {
+    folder: TempDir,
+    real: PathBuf,
+    _lock: File,
+}
+
+impl PrivateTmp {
+    pub(super) fn new() -> io::Result<PrivateTmp> {
+        static COLLECTED: Once = Once::new();
+        let parent = std::env::temp_dir();
+        COLLECTED.call_once(|| collect(&parent));
+        // tempfile makes folders with mode 0700.
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let lock = File::open(folder.path())?;
+        lock.lock()?;
+        Ok(PrivateTmp {
+            real: folder.path().canonicalize()?,
+            folder,
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.real
+    }
+}
+
+impl Drop for PrivateTmp {
+    fn drop(&mut self) {
+        // The lock is still held, so no collector interferes.
+        if let Err(error) = fs::remove_dir_all(self.folder.path()) {
+            tracing::debug!(%error, path = %self.real.display(), "a temporary folder is left");
+        }
+    }
+}
+
+/// Removes the folders of processes that were killed.
+fn collect(parent: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_named = |name: &OsStr| name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        // Links are not followed: this is the entry itself.
+        let is_ours = entry.metadata();
+        let is_ours = is_ours.is_ok_and(|found| found.is_dir() && found.uid() == user);
+        if !is_named(&name) || !is_ours {
+            continue;
+        }
+        let Ok(lock) = File::open(entry.path()) else {
+            continue;
+        };
+        if lock.try_lock().is_ok() {
+            // What cannot be removed now is tried again by the next process.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

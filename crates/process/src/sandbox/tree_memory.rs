@@ -1,0 +1,114 @@
+//! Memory limit of a process tree by measuring, for systems without a usable control group.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tokio::time::sleep;
+
+use crate::descendants::{Stat, children_of};
+use crate::owned;
+
+/// Assumed limit of the rate at which a tree can touch new memory, in bytes per second. It decides
+/// when the next measurement is due.
+const GROWTH_RATE: u64 = 2 << 30;
+
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Limit of the processes that are measured. A tree with more is not a tree of normal use, and its
+/// measured part counts.
+const MAX_MEASURED: usize = 4096;
+
+/// Waits until the process and all processes below it use more than `limit` bytes of memory, and
+/// returns the number of bytes. If the process ends, this waits for ever.
+///
+/// The kernel kills no process for this limit, so a tree can use more than `limit` for up to 250 ms.
+pub async fn memory_exceeded(pid: i32, limit: u64) -> u64 {
+    let mut tree = Tree::default();
+    loop {
+        let used = tree.measure(pid);
+        if used > limit {
+            return used;
+        }
+        let left = (limit - used).saturating_mul(1000) / GROWTH_RATE;
+        sleep(Duration::from_millis(left).clamp(MIN_INTERVAL, MAX_INTERVAL)).await;
+    }
+}
+
+/// Kills the process and all processes below it when they use more than `limit` bytes of memory.
+/// Returns the number of bytes then, as [`memory_exceeded`].
+pub async fn watch_memory(pid: i32, limit: u64) -> u64 {
+    let used = memory_exceeded(pid, limit).await;
+    if let Some(pid) = Pid::from_raw(pid) {
+        owned::kill_tree(pid);
+    }
+    used
+}
+
+/// Returns the bytes of memory that the process and all processes below it use now. Pages that they
+/// share with other processes or with files are not counted.
+pub fn tree_memory(pid: i32) -> u64 {
+    Tree::default().measure(pid)
+}
+
+/// Processes of a tree that were seen. A process stays in the tree when its parent ends.
+#[derive(Default)]
+struct Tree(HashMap<i32, u64>);
+
+impl Tree {
+    fn measure(&mut self, root: i32) -> u64 {
+        let started = |pid| Stat::of(pid).map(|stat| stat.started);
+        // A number can be reused by a process that is not in the tree.
+        self.0.retain(|pid, since| {
+            let pid = Pid::from_raw(*pid);
+            pid.and_then(started).is_some_and(|start| start == *since)
+        });
+        let mut waiting: Vec<Pid> = self
+            .0
+            .keys()
+            .filter_map(|pid| Pid::from_raw(*pid))
+            .collect();
+        waiting.extend(Pid::from_raw(root));
+        let mut measured = HashMap::new();
+        let mut total = 0u64;
+        while let Some(pid) = waiting.pop() {
+            if measured.len() >= MAX_MEASURED || measured.contains_key(&pid.as_raw_pid()) {
+                continue;
+            }
+            let Some(since) = started(pid) else {
+                continue;
+            };
+            measured.insert(pid.as_raw_pid(), since);
+            total = total.saturating_add(private_bytes(pid));
+            waiting.extend(children_of(pid));
+        }
+        self.0 = measured;
+        total
+    }
+}
+
+/// Returns the resident memory of a process without pages of files and shared memory.
+fn private_bytes(pid: Pid) -> u64 {
+    static PAGE: LazyLock<u64> = LazyLock::new(|| {
+        #[allow(
+            unsafe_code,
+            reason = "the safe functions need more features of their crates"
+        )]
+        // SAFETY: the call takes a number only.
+        let size = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) };
+        u64::try_from(size).unwrap_or(4096)
+    });
+    let path = format!("/proc/{}/statm", pid.as_raw_pid());
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let mut fields = text
+        .split(' ')
+        .skip(1)
+        .map_while(|field| field.parse::<u64>().ok());
+    match (fields.next(), fields.next()) {
+        (Some(resident), Some(shared)) => resident.saturating_sub(shared) * *PAGE,
+        _ => 0,
+    }
+}
