@@ -183,13 +183,30 @@ pub mod program {
                 Err(_) => ExitCode::FAILURE,
             };
         }
+        if arguments
+            .peek()
+            .is_some_and(|word| word == crate::family::js::workers::WORKER)
+        {
+            haft_process::harden();
+            return haft_engine::run_worker(crate::family::js::programs);
+        }
         super::use_reader("/proc/self/exe");
+        super::use_worker("/proc/self/exe");
         crate::surface::cli::run(own_name.into_iter().chain(arguments))
     }
 }
 
 /// Argument with which `haft` starts as the parser of text from untrusted projects.
 const READER: &str = "__reader";
+
+/// Sets the `haft` program that runs the worker processes of this process.
+///
+/// The `haft` program uses itself. A program that embeds this crate must set an installed `haft` of
+/// the same version before tools with the isolation `process` or `sandbox` can run. Only the first
+/// call has an effect.
+pub fn use_worker(program: impl Into<std::path::PathBuf>) {
+    family::js::workers::use_program(program.into());
+}
 
 /// Sets the `haft` program that parses text from untrusted projects for this process.
 ///

@@ -69,7 +69,7 @@ pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
     // Plain `permissions` are the user's last word; a profile is a proposal.
     let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
     if is_chosen && !is_recorded {
-        permissions.askable = Some(widest.permissions);
+        permissions.askable = Some(Box::new(PermissionProfile::clone(&widest.permissions)));
     }
     if let Some(permit) = &permit {
         permissions = permissions.narrowed(&permit.bounds());

@@ -154,7 +154,7 @@ impl Module {
         loop {
             tokio::select! {
                 biased;
-                answer = &mut asked.answer => return answer,
+                answer = &mut *asked => return answer,
                 () = &mut look, if is_waiting => {}
             }
             is_waiting = isolate.lets_wait(asked);
@@ -190,7 +190,7 @@ impl Module {
         );
         match tokio::time::timeout(
             self.engine.inner.options.load_timeout(self.key.domain),
-            asked.answer,
+            asked,
         )
         .await
         {
@@ -212,7 +212,7 @@ impl Module {
         ctx: &CallCtx,
     ) -> Ended {
         let why = ctx.stop_reason();
-        let has_started = match isolate.withdraw(&asked) {
+        let has_started = match isolate.withdraw(&asked).await {
             Withdrawn::Unseen => return Ended::NotStarted(why),
             Withdrawn::BeforeStart => false,
             Withdrawn::TooLate => true,
@@ -224,7 +224,7 @@ impl Module {
         let mut alive = isolate.ping();
         tokio::select! {
             biased;
-            answer = &mut asked.answer => {
+            answer = &mut asked => {
                 return match ended(answer, Some(why)) {
                     Some(ended) if has_started => ended,
                     // A cancelled call must not be started again.

@@ -8,28 +8,45 @@
 //! - Terminated: V8 is stopped at once, everything that ran is lost, and the thread ends.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use deno_core::v8;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::caller_link::LocalLink;
 use super::load_trace::LoadTrace;
 use super::pending::PendingActions;
 use super::render::RenderGuard;
 use super::requests::{Caller, Purpose, Requests, Slot, Termination, Withdrawn};
+use super::thread::Inbox;
+use super::worker::{Connection, HostSender};
 use super::{EngineOptions, IsolateKey, Programs, termination, thread};
+use haft_tool::Isolation;
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
     shared: Arc<Shared>,
-    asks: mpsc::UnboundedSender<Message>,
-    next_id: AtomicU32,
+    place: Place,
     modules: Mutex<HashSet<u32>>,
     /// The modules whose tools were notified of the session's start; false after its end was sent.
     in_session: Mutex<HashMap<u32, bool>>,
+}
+
+/// Where an isolate runs.
+enum Place {
+    /// On a thread of this process.
+    Thread {
+        asks: mpsc::UnboundedSender<Message>,
+        next_id: AtomicU32,
+    },
+    /// In a worker process.
+    Worker(Arc<Connection>),
 }
 
 /// State that the handle, the thread and the watchdog (`termination`) share.
@@ -56,6 +73,8 @@ pub(super) struct Shared {
     /// Dependencies of module loads, by the number of the request, until they are taken.
     witnessed: Mutex<HashMap<u32, LoadTrace>>,
     life: OnceLock<Life>,
+    /// In a worker process: the sender to haft's process.
+    host: Option<Arc<HostSender>>,
     /// True when the thread has ended or was abandoned.
     gone: watch::Sender<bool>,
     /// Set if the program ends with the isolate, so that its memory need not be freed.
@@ -81,21 +100,59 @@ impl DedicatedModules {
 }
 
 /// Handles that exist once the isolate is ready.
-struct Life {
-    v8: v8::IsolateHandle,
-    thread_id: i32,
+enum Life {
+    Thread {
+        v8: v8::IsolateHandle,
+        thread_id: i32,
+    },
+    Worker(Arc<Connection>),
 }
 
-const RETIRED: &str = "the isolate was retired";
+pub(super) const RETIRED: &str = "the isolate was retired";
 
 /// A message to the thread: a request, whose slot is in [`Requests`], or a ping.
 pub(super) enum Message {
     Ask(Ask),
-    Ping(oneshot::Sender<()>),
+    Ping(PingSink),
+}
+
+/// Receiver of the answer to a ping.
+pub(super) enum PingSink {
+    Caller(oneshot::Sender<()>),
+    /// haft's process, which gave the ping this number.
+    Host(Arc<HostSender>, u32),
+}
+
+impl PingSink {
+    pub(super) fn answer(self) {
+        match self {
+            // The caller may have stopped waiting.
+            PingSink::Caller(sender) => drop(sender.send(())),
+            PingSink::Host(host, number) => host.pong(number),
+        }
+    }
+}
+
+/// Receiver of the answer to a request.
+pub(super) enum AnswerSink {
+    Caller(oneshot::Sender<Answer>),
+    /// haft's process, which gave the request this number.
+    Host(Arc<HostSender>, u32),
+}
+
+impl AnswerSink {
+    /// Sends the answer. `has_started` is set if the tool has started.
+    pub(super) fn send(self, answer: Answer, has_started: bool) {
+        match self {
+            // The caller may have stopped waiting.
+            AnswerSink::Caller(sender) => drop(sender.send(answer)),
+            AnswerSink::Host(host, id) => host.answer(id, has_started, answer),
+        }
+    }
 }
 
 /// A request or an order to an isolate.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Ask {
     /// Import a module and run its factory.
     Load { id: u32, module: u32, url: String },
@@ -155,7 +212,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    fn purpose(&self) -> Option<Purpose> {
+    pub(super) fn purpose(&self) -> Option<Purpose> {
         match self {
             Ask::Load { module, .. } => Some(Purpose::Load(*module)),
             Ask::Invoke { module, .. } | Ask::Prepare { module, .. } => {
@@ -177,7 +234,7 @@ impl Ask {
 }
 
 /// The last answer to a request.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// JSON text.
     Done(String),
@@ -196,19 +253,72 @@ pub enum Answer {
 }
 
 /// Reason for which an isolate ended before it answered a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lost(pub String);
 
 /// A request that was sent, and the receiver of its answer.
 pub(super) struct Asked {
     pub(super) id: u32,
     pub(super) answer: oneshot::Receiver<Answer>,
+    /// The connection through which the answer comes from a worker process.
+    connection: Option<Arc<Connection>>,
+}
+
+impl Future for Asked {
+    type Output = Result<Answer, oneshot::error::RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(connection) = &self.connection {
+            connection.look();
+        }
+        Pin::new(&mut self.answer).poll(cx)
+    }
 }
 
 /// Receiver of the answer to a ping.
 pub(super) struct Ping(Option<oneshot::Receiver<()>>);
 
 impl Shared {
+    fn new(
+        options: &EngineOptions,
+        key: &IsolateKey,
+        host: Option<Arc<HostSender>>,
+        ended: std::sync::mpsc::Receiver<()>,
+    ) -> Shared {
+        Shared {
+            termination: OnceLock::new(),
+            retired: AtomicBool::new(false),
+            pending: Arc::new(PendingActions::new(false)),
+            home: 0,
+            requests: Requests::default(),
+            has_shared_state: AtomicBool::new(false),
+            brush: RenderGuard::default(),
+            leaves_memory: AtomicBool::new(false),
+            loners: None,
+            programs: options.programs.clone(),
+            key: key.clone(),
+            witnessed: Mutex::default(),
+            life: OnceLock::new(),
+            host,
+            gone: watch::Sender::new(false),
+            ended: Mutex::new(ended),
+        }
+    }
+
+    /// Returns the state of the isolate of a worker process. Its pending actions and traces are in
+    /// haft's process.
+    pub(super) fn of_worker(
+        options: &EngineOptions,
+        key: &IsolateKey,
+        host: Arc<HostSender>,
+        ended: std::sync::mpsc::Receiver<()>,
+    ) -> Arc<Shared> {
+        let shared = Shared::new(options, key, Some(host), ended);
+        // The process ends with its isolate.
+        shared.skip_teardown();
+        Arc::new(shared)
+    }
+
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
     /// reason counts.
     pub(super) fn terminate(self: &Arc<Self>, terminate: Termination) {
@@ -218,6 +328,9 @@ impl Shared {
         if self.termination.set(terminate).is_err() {
             return;
         }
+        if let (Some(host), Some(terminate)) = (&self.host, self.termination.get()) {
+            host.ending(terminate);
+        }
         if !may_end_by_itself {
             self.terminate_javascript();
         }
@@ -226,9 +339,60 @@ impl Shared {
 
     /// Makes V8 return from whatever JavaScript it runs.
     pub(super) fn terminate_javascript(&self) {
-        if let Some(life) = self.life.get() {
-            life.v8.terminate_execution();
+        match self.life.get() {
+            Some(Life::Thread { v8, .. }) => drop(v8.terminate_execution()),
+            Some(Life::Worker(connection)) => connection.terminate(&self.why_it_ended()),
+            None => {}
         }
+    }
+
+    /// Sets the reason for which the isolate has ended, unless there is one.
+    pub(super) fn terminated_because(&self, why: &str) {
+        // The first reason counts.
+        let _ = self.termination.set(Termination {
+            why: why.to_owned(),
+            is_out_of_memory: false,
+        });
+    }
+
+    /// Sets the reason for which a worker process was killed that used more than `limit` bytes.
+    pub(super) fn terminated_because_of_memory(&self, limit: u64) {
+        let limit_mb = limit >> 20;
+        // The first reason counts.
+        let _ = self.termination.set(Termination {
+            why: format!("it ran out of memory (the limit of its worker process is {limit_mb} MB)"),
+            is_out_of_memory: true,
+        });
+    }
+
+    /// Returns the reason for which the isolate takes no work.
+    pub(super) fn why_it_ended(&self) -> String {
+        let terminate = self.termination.get();
+        terminate.map_or_else(|| RETIRED.to_owned(), |terminate| terminate.why.clone())
+    }
+
+    /// Returns the connection to the isolate's worker process, if it has one.
+    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
+        match self.life.get() {
+            Some(Life::Worker(connection)) => Some(connection.clone()),
+            Some(Life::Thread { .. }) | None => None,
+        }
+    }
+
+    /// Ends what the isolate waits for, so that its thread notices a termination: the programs that
+    /// it started, or its whole process.
+    pub(super) fn kill_programs(&self, programs: &dyn Programs) {
+        match self.life.get() {
+            Some(Life::Worker(connection)) => connection.kill(),
+            Some(Life::Thread { thread_id, .. }) => programs.kill_started_by(*thread_id),
+            None => {}
+        }
+    }
+
+    /// Stores the connection to the worker process in which the isolate runs.
+    pub(super) fn lives_in_worker(&self, connection: Arc<Connection>) {
+        // It is stored only once.
+        let _ = self.life.set(Life::Worker(connection));
     }
 
     /// Gives `module` an isolate of its own, so that no other module sees what it changed here.
@@ -257,19 +421,28 @@ impl Shared {
     /// Stores the handles of the isolate. Called on the thread once the isolate is ready.
     pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
         // The thread calls this only once.
-        let _ = self.life.set(Life { v8, thread_id });
+        let _ = self.life.set(Life::Thread { v8, thread_id });
     }
 
     /// Returns the id of the isolate's thread; 0 before the isolate is ready.
     pub(super) fn thread_id(&self) -> i32 {
-        self.life.get().map_or(0, |life| life.thread_id)
+        match self.life.get() {
+            Some(Life::Thread { thread_id, .. }) => *thread_id,
+            Some(Life::Worker(_)) | None => 0,
+        }
     }
 
     /// Interrupts the request `id` if the thread renders it right now; everything else goes on.
     /// Returns false if the thread does not render it.
     pub(super) fn interrupt_drawing(&self, id: u32) -> bool {
-        let v8 = self.life.get().map(|life| &life.v8);
-        v8.is_some_and(|v8| self.brush.interrupt(id, v8))
+        match self.life.get() {
+            Some(Life::Thread { v8, .. }) => self.brush.interrupt(id, v8),
+            Some(Life::Worker(connection)) => {
+                connection.interrupt_render(id);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Waits for the end of the thread. Returns true if it has ended in that time.
@@ -334,28 +507,37 @@ impl Isolate {
         let home = pending.new_home();
         let (alive, ended) = std::sync::mpsc::channel();
         let shared = Arc::new(Shared {
-            termination: OnceLock::new(),
-            retired: AtomicBool::new(false),
             pending,
             home,
-            requests: Requests::default(),
-            has_shared_state: AtomicBool::new(false),
-            brush: RenderGuard::default(),
-            leaves_memory: AtomicBool::new(false),
             loners,
-            programs: options.programs.clone(),
-            key: key.clone(),
-            witnessed: Mutex::default(),
-            life: OnceLock::new(),
-            gone: watch::Sender::new(false),
-            ended: Mutex::new(ended),
+            ..Shared::new(options, key, None, ended)
         });
-        let (asks, inbox) = mpsc::unbounded_channel();
-        thread::start(options.clone(), shared.clone(), inbox, alive).await?;
+        let place = if key.isolation == Isolation::None {
+            let (asks, inbox) = mpsc::unbounded_channel();
+            let callers = Arc::new(LocalLink::new(shared.clone(), options));
+            let (ready, booted) = oneshot::channel();
+            let inbox = Inbox::Channel(inbox);
+            let ready = move |result| drop(ready.send(result));
+            thread::spawn(
+                options.clone(),
+                shared.clone(),
+                inbox,
+                callers,
+                alive,
+                ready,
+            )
+            .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;
+            booted
+                .await
+                .map_err(|_| "the isolate's thread ended while it started".to_owned())??;
+            let next_id = AtomicU32::new(1);
+            Place::Thread { asks, next_id }
+        } else {
+            Place::Worker(Connection::start(options, &shared, alive).await?)
+        };
         let isolate = Arc::new(Isolate {
             shared,
-            asks,
-            next_id: AtomicU32::new(1),
+            place,
             modules: Mutex::default(),
             in_session: Mutex::default(),
         });
@@ -367,7 +549,14 @@ impl Isolate {
     pub(super) fn takes_work(&self) -> bool {
         self.shared.termination.get().is_none()
             && !self.shared.retired.load(Ordering::Acquire)
-            && !self.asks.is_closed()
+            && !self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        match &self.place {
+            Place::Thread { asks, .. } => asks.is_closed(),
+            Place::Worker(connection) => connection.is_closed(),
+        }
     }
 
     /// Returns the key of the modules in this isolate.
@@ -385,19 +574,41 @@ impl Isolate {
 
     /// Sends a request; `make` receives its number.
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, caller: Option<Caller>) -> Asked {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        let ask = make(id);
-        let slot = Slot::new(caller, sender, ask.purpose());
-        self.shared.requests.expect(id, slot);
-        // If the thread has ended, the request was answered already.
-        let _ = self.asks.send(Message::Ask(ask));
-        Asked { id, answer }
+        let make = |id| {
+            let ask = make(id);
+            let slot = Slot::new(caller, AnswerSink::Caller(sender), ask.purpose());
+            self.shared.requests.expect(id, slot);
+            ask
+        };
+        let (id, connection) = match &self.place {
+            Place::Thread { asks, next_id } => {
+                let id = next_id.fetch_add(1, Ordering::Relaxed);
+                // If the thread has ended, the request was answered already.
+                let _ = asks.send(Message::Ask(make(id)));
+                (id, None)
+            }
+            Place::Worker(connection) => (connection.ask(make), Some(connection.clone())),
+        };
+        Asked {
+            id,
+            answer,
+            connection,
+        }
     }
 
     /// Takes a request back before its tool starts, if there is still time.
-    pub(super) fn withdraw(&self, asked: &Asked) -> Withdrawn {
-        self.shared.requests.withdraw(asked.id)
+    pub(super) async fn withdraw(&self, asked: &Asked) -> Withdrawn {
+        match &self.place {
+            Place::Thread { .. } => self.shared.requests.withdraw(asked.id),
+            Place::Worker(connection) => {
+                let state = connection.withdraw(asked.id).await;
+                if state == Withdrawn::Unseen {
+                    self.shared.requests.forget(asked.id);
+                }
+                state
+            }
+        }
     }
 
     /// Forgets a request: its answer is not needed.
@@ -407,13 +618,20 @@ impl Isolate {
 
     /// Sends an order that has no answer.
     pub(super) fn send(&self, ask: Ask) {
-        let _ = self.asks.send(Message::Ask(ask));
+        match &self.place {
+            // A thread that has ended needs no order.
+            Place::Thread { asks, .. } => drop(asks.send(Message::Ask(ask))),
+            Place::Worker(connection) => connection.order(ask),
+        }
     }
 
     /// Pings the isolate's thread.
     pub(super) fn ping(&self) -> Ping {
         let (sender, receiver) = oneshot::channel();
-        let _ = self.asks.send(Message::Ping(sender));
+        match &self.place {
+            Place::Thread { asks, .. } => drop(asks.send(Message::Ping(PingSink::Caller(sender)))),
+            Place::Worker(connection) => connection.ping(sender),
+        }
         Ping(Some(receiver))
     }
 
@@ -443,8 +661,13 @@ impl Isolate {
 
     /// Wakes the thread, so that it checks whether it has to end.
     fn wake(&self) {
-        let (sender, _) = oneshot::channel();
-        let _ = self.asks.send(Message::Ping(sender));
+        match &self.place {
+            Place::Thread { asks, .. } => {
+                let (sender, _) = oneshot::channel();
+                drop(asks.send(Message::Ping(PingSink::Caller(sender))));
+            }
+            Place::Worker(connection) => connection.end_if_retired(&self.shared),
+        }
     }
 
     /// Returns the state that the engine keeps of an isolate after it has given the handle away.
@@ -476,8 +699,12 @@ impl Isolate {
 
     /// Moves the module's waiting requests to another isolate. Returns false if it cannot leave any
     /// more.
-    pub(super) fn evict(&self, module: u32) -> bool {
-        let has_left = self.could_lose(module) && self.shared.requests.evict(module);
+    pub(super) async fn evict(&self, module: u32) -> bool {
+        let may_leave = match &self.place {
+            Place::Thread { .. } => true,
+            Place::Worker(connection) => self.could_lose(module) && connection.evict(module).await,
+        };
+        let has_left = may_leave && self.could_lose(module) && self.shared.requests.evict(module);
         if has_left {
             self.forget_module(module);
         }
@@ -487,6 +714,9 @@ impl Isolate {
     /// Accepts the module's requests again after it was sent away.
     pub(super) fn readmit(&self, module: u32) {
         self.shared.requests.readmit(module);
+        if let Place::Worker(connection) = &self.place {
+            connection.readmit(module);
+        }
     }
 
     /// Makes JavaScript forget the module's tools.

@@ -17,7 +17,7 @@ use super::isolate::Isolate;
 use super::load_trace::LoadTrace;
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::{Ended, Engine, IsolateKey, LoadFailure, Module, lock};
-use haft_tool::Tier;
+use haft_tool::{Tier, ToolRights};
 
 /// A module that listens for session events. It is not a handle, because handles keep the engine
 /// alive.
@@ -30,8 +30,9 @@ pub(super) struct Listener {
 }
 
 /// State that all handles of a module share.
-#[derive(Default)]
 pub(super) struct ModuleState {
+    /// The rights of its calls that have been approved; those of the key may be narrower.
+    rights: ToolRights,
     /// The description that was advertised to callers.
     pub(super) told: OnceLock<AdvertisedDescription>,
     /// Held while the module is loaded, because its factory runs once in an isolate.
@@ -68,8 +69,9 @@ impl Engine {
         &self,
         url: Url,
         key: IsolateKey,
+        rights: ToolRights,
     ) -> (Result<(Module, String), LoadFailure>, Option<LoadTrace>) {
-        let module = self.module(url, key);
+        let module = self.module(url, key, rights);
         for _ in 0..MAX_ISOLATES {
             let isolate = match module.place().await {
                 Ok(isolate) => isolate,
@@ -88,13 +90,19 @@ impl Engine {
     }
 
     /// Returns a module whose description is known from the cache; it is not loaded yet.
-    pub(super) fn remembered(&self, url: Url, key: IsolateKey, described: &str) -> Module {
-        let module = self.module(url, key);
+    pub(super) fn remembered(
+        &self,
+        url: Url,
+        key: IsolateKey,
+        rights: ToolRights,
+        described: &str,
+    ) -> Module {
+        let module = self.module(url, key, rights);
         self.announce(&module, described);
         module
     }
 
-    fn module(&self, url: Url, key: IsolateKey) -> Module {
+    fn module(&self, url: Url, key: IsolateKey, rights: ToolRights) -> Module {
         let id = self.inner.next_module.fetch_add(1, Ordering::Relaxed);
         // Needed to find out later if the module shares files with others.
         self.generation.moves.know(id, &url, &key);
@@ -103,7 +111,14 @@ impl Engine {
             id,
             url,
             key,
-            life: Arc::default(),
+            life: Arc::new(ModuleState {
+                rights,
+                told: OnceLock::new(),
+                turn: Mutex::default(),
+                was_loaded: AtomicBool::new(false),
+                listens: AtomicBool::new(false),
+                origin: std::sync::Mutex::default(),
+            }),
         }
     }
 
@@ -132,17 +147,24 @@ impl Module {
     /// description.
     #[must_use]
     pub fn of_tier(&self, tier: Tier, described: &str) -> Module {
-        let key = self.key.of_tier(tier);
+        self.with_rights(&self.life.rights, tier, described)
+    }
+
+    /// Returns the module for calls with the part of `rights` that belongs to `tier`.
+    #[must_use]
+    pub fn with_rights(&self, rights: &ToolRights, tier: Tier, described: &str) -> Module {
+        let key = IsolateKey::of_tier(self.key.domain, rights, tier);
         if key == self.key {
             self.clone()
         } else {
-            self.engine.remembered(self.url.clone(), key, described)
+            let url = self.url.clone();
+            self.engine.remembered(url, key, rights.clone(), described)
         }
     }
 
     /// Returns true if [`Self::of_tier`] returns the module itself.
     pub fn is_of_tier(&self, tier: Tier) -> bool {
-        self.key.of_tier(tier) == self.key
+        IsolateKey::of_tier(self.key.domain, &self.life.rights, tier) == self.key
     }
 
     /// Removes the module from the listeners for session events, because no tool is called in this

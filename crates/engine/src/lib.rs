@@ -9,6 +9,7 @@ mod approved_call;
 mod boot;
 mod cache;
 mod call;
+mod caller_link;
 mod code_cache;
 mod domain;
 mod eval_guard;
@@ -50,6 +51,7 @@ mod users;
 mod verify;
 mod version;
 mod widgets;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,6 +83,7 @@ pub use session::new_session_id;
 pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
+pub use worker::{WorkerProcess, Workers, run_worker};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
@@ -125,8 +128,10 @@ impl Engine {
     /// When no isolate can be started.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        let key = self.isolate_key_of_tier(TrustDomain::User, Tier::Exec);
-        self.load_url(url, key).await.0
+        // Its own code accesses nothing, so it runs in the isolates with all rights of the user.
+        let rights = &self.inner.options.rights;
+        let key = IsolateKey::of_tier(TrustDomain::User, rights, Tier::Exec);
+        self.load_url(url, key, rights.clone()).await.0
     }
 
     /// Returns the number of threads on which native code of killed tools still runs.
@@ -142,6 +147,11 @@ impl Engine {
     /// Sets the files that the project's modules may load from now on.
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
         if let Some(verifier) = &self.inner.options.verifier {
+            for isolate in &*self.isolates() {
+                if let Some(connection) = isolate.connection() {
+                    connection.trust(&files);
+                }
+            }
             verifier.trust(files);
         }
     }

@@ -18,6 +18,7 @@ use super::load_trace::LoadTrace;
 use super::loader::Prefetch;
 use super::transpile_cache::Compiled;
 use super::{Engine, IsolateKey, LoadFailure, Module};
+use haft_tool::{ToolRights, TrustDomain};
 
 /// Longest wait for import graphs after the last module was loaded. Only the cache needs them.
 const GRAPH_WAIT: Duration = Duration::from_secs(2);
@@ -28,8 +29,10 @@ pub struct LoadRequest<'a> {
     pub path: &'a Path,
     /// The part of the URL after `?`.
     pub query: Option<&'a str>,
-    /// The key of its isolate.
-    pub key: IsolateKey,
+    /// The party that it belongs to.
+    pub domain: TrustDomain,
+    /// The rights of its tools.
+    pub rights: ToolRights,
 }
 
 /// A module and its description.
@@ -58,6 +61,7 @@ pub struct LoadBatch {
 struct Place {
     url: Option<Url>,
     key: IsolateKey,
+    rights: ToolRights,
     path: PathBuf,
     known: Option<String>,
     fresh: Option<(String, LoadTrace)>,
@@ -68,7 +72,8 @@ impl Engine {
     pub async fn round(&self, wanted: &[LoadRequest<'_>]) -> LoadBatch {
         let place = |wanted: &LoadRequest<'_>| Place {
             url: url_of(wanted),
-            key: wanted.key.clone(),
+            key: IsolateKey::of_tier(wanted.domain, &wanted.rights, self.inner.options.unasked),
+            rights: wanted.rights.clone(),
             path: wanted.path.to_owned(),
             known: None,
             fresh: None,
@@ -147,17 +152,17 @@ impl LoadBatch {
             let text = format!("'{}' is not an absolute path", place.path.display());
             return Err(LoadFailure::Engine(text));
         };
-        let key = place.key.clone();
+        let (key, rights) = (place.key.clone(), place.rights.clone());
         let had_traces = self.traces.contains(&key);
         if !had_traces && let Some(text) = place.known.clone() {
-            let module = self.engine.remembered(url, key, &text);
+            let module = self.engine.remembered(url, key, rights, &text);
             return Ok(Described {
                 module,
                 text,
                 is_remembered: true,
             });
         }
-        let (loaded, notes) = self.engine.load_url(url, key.clone()).await;
+        let (loaded, notes) = self.engine.load_url(url, key.clone(), rights).await;
         if notes.as_ref().is_none_or(|notes| notes.mark_side_effects) {
             self.traces.insert(key);
         }

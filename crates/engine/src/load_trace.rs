@@ -12,12 +12,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
+use serde::{Deserialize, Serialize};
 
-use super::isolate::Shared;
-use haft_tool::CallTrace;
+use super::caller_link::CallerLink;
 
 /// Inputs of one load.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct LoadTrace {
     /// The environment variables that it read.
     pub(super) env: BTreeSet<String>,
@@ -59,8 +59,8 @@ struct Recorder {
 }
 
 thread_local! {
-    /// The isolate of this thread, whose calls may have caused the recorded accesses.
-    static ISOLATE: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
+    /// The callers of the isolate of this thread, whose calls may have caused the recorded accesses.
+    static CALLERS: RefCell<Option<Arc<dyn CallerLink>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Recorder> = RefCell::default();
 }
 
@@ -72,18 +72,9 @@ pub(super) fn install_recorder() {
     SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
 }
 
-/// Registers `isolate` as the one of this thread.
-pub(super) fn belongs_to(isolate: &Arc<Shared>) {
-    ISOLATE.set(Some(isolate.clone()));
-}
-
-/// Notes something in the traces of all calls that run in this isolate. The runtime does not report
-/// which call it was, so a trace may contain too much, never too little.
-fn mark_calls(note: impl Fn(&CallTrace)) {
-    ISOLATE.with_borrow(|isolate| {
-        let traces = isolate.iter().flat_map(|isolate| isolate.requests.traces());
-        traces.for_each(|trace| note(&trace));
-    });
+/// Registers the callers of the isolate of this thread.
+pub(super) fn belongs_to(callers: Arc<dyn CallerLink>) {
+    CALLERS.set(Some(callers));
 }
 
 /// Notes that a load begins on this thread.
@@ -224,7 +215,11 @@ fn note(write: impl FnOnce(&mut LoadTrace)) {
 fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
     // Programs are recorded where they are started, because the call is known there.
     if permission == "net" {
-        mark_calls(|trace| trace.connects(value));
+        CALLERS.with_borrow(|callers| {
+            if let Some(callers) = callers {
+                callers.host_connected(value);
+            }
+        });
     }
     note(|notes| match permission {
         "env" if value == "null" => notes.lists_env = true,

@@ -58,7 +58,7 @@ impl Module {
             None,
         );
         let limit = self.engine.inner.options.load_timeout(self.key.domain);
-        match tokio::time::timeout(limit, asked.answer).await {
+        match tokio::time::timeout(limit, asked).await {
             Ok(Ok(Answer::Done(text))) => Some(text),
             Ok(_) => None,
             Err(_) => {

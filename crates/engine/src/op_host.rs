@@ -1,4 +1,5 @@
-//! Host side of one isolate's ops: sends answers to callers, starts programs, writes logs.
+//! Host side of one isolate's ops: starts programs, checks code, and passes the rest to the callers
+//! through a [`CallerLink`].
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -6,61 +7,50 @@ use std::path::Path;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::caller_link::CallerLink;
 use super::extension::{
     self, AskFuture, ExecFuture, IsolateHost, Refusal, ReplyKind, ShowFuture, TouchFuture,
 };
 use super::isolate::{Answer, Shared};
 use super::loader::Required;
-use super::prompts::PromptBridge;
 use super::schema_check::SchemaChecker;
-use super::users::Users;
 use super::verify::{CodeFrom, Verifier};
-use super::widgets::WidgetBridge;
-use super::{EngineOptions, Programs, ToolLog, load_trace, render};
-use haft_tool::{
-    CurrentSession, LogLevel, LogLine, Progress, Replay, ReplayAnswer, ReplayChannel, SessionView,
-};
+use super::{EngineOptions, Programs, load_trace, render};
+use haft_tool::{LogLevel, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct OpHost {
     shared: Arc<Shared>,
+    link: Arc<dyn CallerLink>,
     loading: RefCell<HashSet<u32>>,
     /// The requests whose tools have started in this turn.
     started: RefCell<Vec<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
-    asking: PromptBridge,
-    showing: WidgetBridge,
-    session: Arc<CurrentSession>,
-    /// The view of the session that JavaScript has read last.
-    session_read: RefCell<Option<Arc<SessionView>>>,
     required: OnceCell<Required>,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     verifier: Option<Arc<Verifier>>,
     tape: Option<Arc<dyn Replay>>,
-    log: Arc<dyn ToolLog>,
 }
 
 impl OpHost {
-    pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
-        let users = Users::new(shared.clone(), options.default_user.clone());
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        link: Arc<dyn CallerLink>,
+        options: &EngineOptions,
+    ) -> Self {
         OpHost {
             verifier: options.verifier_of(shared.key.domain).cloned(),
-            session: options.session.clone(),
-            session_read: RefCell::default(),
-            asking: PromptBridge::new(users.clone()),
-            showing: WidgetBridge::new(users),
             shared,
+            link,
             loading: RefCell::default(),
             started: RefCell::default(),
             execs: Rc::default(),
@@ -69,7 +59,6 @@ impl OpHost {
             most_bytes_of_a_file: options.most_bytes_of_a_file(),
             programs: options.programs.clone(),
             tape: options.tape.clone(),
-            log: options.log.clone(),
         }
     }
 
@@ -116,8 +105,7 @@ impl OpHost {
 
     /// Logs an error that belongs to no call.
     pub(super) fn report(&self, message: &str) {
-        let domain = self.shared.key.domain;
-        self.log.log(domain, LogLevel::Warn, "", message, "");
+        self.link.log(0, LogLevel::Warn, "", message, "");
     }
 }
 
@@ -181,19 +169,14 @@ impl IsolateHost for OpHost {
 
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            if let Some(updates) = self.shared.requests.updates(id)
-                && let Ok(partial) = RawValue::from_string(text)
-            {
-                updates.send(Progress::Partial(partial));
-            }
-            return;
+            return self.link.update(id, text);
         }
         if self.shared.termination.get().is_some() {
             // An exception that a built-in throws during termination is not the tool's answer.
             return;
         }
         if self.loading.borrow_mut().remove(&id) {
-            self.shared.witnessed(id, load_trace::load_ended());
+            self.link.load_traced(id, load_trace::load_ended());
         }
         let answer = match kind {
             ReplyKind::Done | ReplyKind::Update => Answer::Done(text),
@@ -213,19 +196,13 @@ impl IsolateHost for OpHost {
 
     fn built_ins_changed(&self, module: u32, what: &str) {
         load_trace::mark_side_effects("it changes built-in functions");
-        if self.shared.require_own_isolate(module) {
-            self.report(&format!(
-                "a module changed {what}: from now on it has an isolate for itself"
-            ));
-        }
+        self.link.built_ins_changed(module, what);
     }
 
     fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture {
         load_trace::mark_uncacheable("it starts programs");
-        if let Some(trace) = self.shared.requests.trace(call)
-            && let Ok(Program { command }) = serde_json::from_str(&request)
-        {
-            trace.starts(&command);
+        if let Ok(Program { command }) = serde_json::from_str(&request) {
+            self.link.program_started(call, &command);
         }
         let cancel = CancellationToken::new();
         self.execs.borrow_mut().insert(id, cancel.clone());
@@ -255,9 +232,7 @@ impl IsolateHost for OpHost {
 
     fn starts_program(&self, call: u32, program: &str) {
         load_trace::mark_uncacheable("it starts programs");
-        if let Some(trace) = self.shared.requests.trace(call) {
-            trace.starts(program);
-        }
+        self.link.program_started(call, program);
         self.programs.starts_by(self.shared.thread_id());
     }
 
@@ -267,70 +242,66 @@ impl IsolateHost for OpHost {
 
     fn session(&self) -> Result<String, String> {
         load_trace::mark_uncacheable("it looks at the session");
-        let view = self.session.view()?;
-        let mut read = self.session_read.borrow_mut();
-        if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
-            return Ok(String::new());
-        }
-        let json = view.json().to_owned();
-        *read = Some(view);
-        Ok(json)
+        self.link.session()
     }
 
     fn is_idle(&self) -> Result<bool, String> {
-        let idle = self.session.ask(|session| session.is_idle())?;
-        Ok(idle.unwrap_or_default())
+        self.link.is_idle()
     }
 
     fn has_queued_messages(&self) -> Result<bool, String> {
-        let queued = self.session.ask(|session| session.has_queued_messages())?;
-        Ok(queued.unwrap_or_default())
+        self.link.has_queued_messages()
     }
 
     fn auto_approve(&self, request: u32, otherwise: bool) -> bool {
-        let of_call = self.shared.requests.auto_approve(request);
-        of_call.unwrap_or(otherwise)
+        self.link.auto_approve(request).unwrap_or(otherwise)
     }
 
     fn abort_agent(&self) -> Result<(), String> {
-        self.session.ask(|session| session.abort()).map(drop)
+        self.link.abort_agent()
     }
 
     fn has_user(&self, request: u32, owner: &str) -> bool {
-        self.asking.has_user(request, owner)
+        let is_there = self.link.has_user(request, owner);
+        if is_there {
+            // The module may describe itself differently when there is a user.
+            load_trace::mark_uncacheable("it looks whether there is a user");
+        }
+        is_there
     }
 
     fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture {
-        self.asking.ask(request, &owner, id, question)
+        load_trace::mark_uncacheable("it asks the user");
+        self.link.ask_user(request, &owner, id, question)
     }
 
     fn withdraw_question(&self, id: u32) {
-        self.asking.withdraw(id);
-        self.showing.withdraw(id);
+        self.link.withdraw_question(id);
     }
 
     fn tell_user(&self, request: u32, owner: &str, notice: &str) {
-        self.asking.tell(request, owner, notice);
+        self.link.tell_user(request, owner, notice);
     }
 
     fn editor_text(&self, request: u32, owner: &str) -> String {
-        self.asking.editor_text(request, owner)
+        self.link.editor_text(request, owner)
     }
 
     fn canvas(&self, request: u32, owner: &str) -> String {
-        self.showing.canvas(request, owner)
+        load_trace::mark_uncacheable("it looks for a screen");
+        self.link.canvas(request, owner)
     }
 
     fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture {
-        self.showing.show(request, &owner, id)
+        self.link.show(request, &owner, id)
     }
 
     fn next_touch(&self, id: u32) -> TouchFuture {
-        self.showing.next_touch(id)
+        self.link.next_touch(id)
     }
 
     fn paint(&self, id: u32, lines: String) {
-        self.showing.paint(id, lines);
+        self.link.paint(id, lines);
     }
 
     fn check_schema(&self, schema: &str, value: &str) -> String {
@@ -345,26 +316,17 @@ impl IsolateHost for OpHost {
         message: &str,
         context: &str,
     ) {
-        let level = LogLevel::from(level);
-        self.log
-            .log(self.shared.key.domain, level, tool, message, context);
-        if let Some(listener) = self.shared.requests.log(request) {
-            listener.hear(LogLine {
-                level,
-                tool: tool.to_owned(),
-                message: message.to_owned(),
-                context: RawValue::from_string(context.to_owned()).ok(),
-            });
-        }
+        self.link
+            .log(request, LogLevel::from(level), tool, message, context);
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
         load_trace::mark_side_effects("it leaves an action pending");
-        self.shared.pending.push(self.shared.home, id, label)
+        self.link.push_pending(id, label)
     }
 
     fn pending_done(&self, id: u32) {
-        self.shared.pending.done(self.shared.home, id);
+        self.link.pending_done(id);
     }
 
     fn send_signal(&self, pid: i32, signal: i32) -> i32 {
@@ -387,8 +349,7 @@ impl IsolateHost for OpHost {
     }
 
     fn env_changed(&self) {
-        let has_shared_state = &self.shared.has_shared_state;
-        has_shared_state.store(true, Ordering::Relaxed);
+        self.link.shared_state_changed();
     }
 
     fn noticed(&self, what: &str, is_trace: bool) {

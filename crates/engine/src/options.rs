@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::verify::Verifier;
+use super::worker::Workers;
 use haft_tool::{
-    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, TrustDomain,
+    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, ToolRights, TrustDomain,
 };
 
 /// Options of an engine.
@@ -28,8 +29,8 @@ pub struct EngineOptions {
     pub grace: Duration,
     /// Timeout of importing a module and running its factory.
     pub load_timeout: Duration,
-    /// Permissions of modules.
-    pub permissions: Arc<PermissionProfile>,
+    /// Rights of the engine's own modules.
+    pub rights: ToolRights,
     /// Options that differ for the modules of the project.
     pub project: ProjectOptions,
     /// The tier of calls that run without approval. Code that runs before any approval (the top
@@ -37,6 +38,10 @@ pub struct EngineOptions {
     pub unasked: Tier,
     /// Starts and stops programs.
     pub programs: Arc<dyn Programs>,
+    /// Starts worker processes; `None` if this program has none.
+    pub workers: Option<Arc<dyn Workers>>,
+    /// A program that a tool detached and released outlives the host.
+    pub keeps_detached: bool,
     /// Receives the log lines of tools.
     pub log: Arc<dyn ToolLog>,
     /// Replaces the network behind `fetch`, in tests of tools.
@@ -62,7 +67,6 @@ impl EngineOptions {
     pub(super) fn for_domain(&self, domain: TrustDomain) -> EngineOptions {
         let mut options = self.clone();
         if domain == TrustDomain::Project {
-            options.permissions = self.project.permissions.clone();
             options.heap_mb = self.project.heap_mb;
             options.grace = self.project.grace;
             options.load_timeout = self.project.load_timeout;
@@ -101,8 +105,6 @@ impl EngineOptions {
 /// Options that differ for the modules of the project: its configuration narrows its own rights.
 #[derive(Clone, Debug)]
 pub struct ProjectOptions {
-    /// Permissions of the project's modules.
-    pub permissions: Arc<PermissionProfile>,
     /// Like [`EngineOptions::heap_mb`].
     pub heap_mb: u32,
     /// Like `EngineOptions::grace`.

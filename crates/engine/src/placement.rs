@@ -173,7 +173,7 @@ impl Engine {
             None => return true,
         }
         let mut homes = self.generation.homes.lock().await;
-        if home.takes_work() && busy.evict(module.id) {
+        if home.takes_work() && busy.evict(module.id).await {
             homes.moved.insert(module.id, home);
         } else {
             home.forget_module(module.id);

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::extension::AskFuture;
-use super::load_trace;
 use super::users::{Opened, Users};
 use haft_tool::{Answer, Notification, Prompt};
 
@@ -35,16 +34,16 @@ impl PromptBridge {
 
     pub(super) fn has_user(&self, request: u32, owner: &str) -> bool {
         let user = self.users.of(request, owner);
-        let is_there = user.is_some_and(|user| user.is_there());
-        if is_there {
-            // The module may describe itself differently when there is a user.
-            load_trace::mark_uncacheable("it looks whether there is a user");
-        }
-        is_there
+        user.is_some_and(|user| user.is_there())
     }
 
-    pub(super) fn ask(&self, request: u32, owner: &str, id: u32, question: String) -> AskFuture {
-        load_trace::mark_uncacheable("it asks the user");
+    pub(super) fn ask(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+        question: String,
+    ) -> BoxFuture<'static, Result<String, String>> {
         let users = self.users.clone();
         let user = users.of(request, owner);
         let withdrawn = CancellationToken::new();

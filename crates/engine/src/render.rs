@@ -82,7 +82,7 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
     let asked_at = Instant::now();
     let mut started_at = None;
     loop {
-        if let Ok(answer) = tokio::time::timeout(PAUSE, &mut asked.answer).await {
+        if let Ok(answer) = tokio::time::timeout(PAUSE, &mut asked).await {
             return Waited::Answered(answer.unwrap_or(Answer::NotStarted));
         }
         if started_at.is_none() && isolate.lets_wait(&asked) {

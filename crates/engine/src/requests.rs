@@ -4,12 +4,13 @@
 //! blocks no caller. The registry tracks which requests JavaScript has seen: only the others may be
 //! sent to another isolate.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokio::sync::oneshot;
+use serde::{Deserialize, Serialize};
 
-use super::isolate::{Answer, Lost};
+use super::isolate::{Answer, AnswerSink, Lost};
+use super::worker::WorkerReport;
 use haft_tool::{CallCtx, CallTrace, Cancellation, LogListener, Progress, Updates, User};
 
 /// Channels and options of the caller of a request.
@@ -25,7 +26,7 @@ pub(super) struct Caller {
 /// State of an open request.
 pub(super) struct Slot {
     caller: Option<Caller>,
-    pub(super) answer: oneshot::Sender<Answer>,
+    pub(super) answer: AnswerSink,
     /// Kind of the request and its module, if that ties the module to this isolate.
     purpose: Option<Purpose>,
     /// Set if JavaScript has seen the request.
@@ -56,7 +57,7 @@ pub(super) struct Termination {
 }
 
 /// Result of withdrawing a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Withdrawn {
     /// JavaScript will never see the request.
     Unseen,
@@ -67,7 +68,12 @@ pub(super) enum Withdrawn {
 }
 
 #[derive(Default)]
-pub(super) struct Requests(Mutex<Table>);
+pub(super) struct Requests {
+    table: Mutex<Table>,
+    /// The report that says which requests JavaScript has seen. A worker process writes it, and
+    /// haft's process reads it; `None` if both are the same.
+    report: OnceLock<Arc<WorkerReport>>,
+}
 
 #[derive(Default)]
 struct Table {
@@ -77,6 +83,10 @@ struct Table {
     /// The modules that have moved to another isolate.
     evicted: FxHashSet<u32>,
     is_closed: bool,
+    /// The last request that has arrived.
+    last: u32,
+    /// Requests that were withdrawn before they arrived from another process.
+    withdrawn: FxHashSet<u32>,
 }
 
 impl From<&CallCtx> for Caller {
@@ -95,7 +105,7 @@ impl From<&CallCtx> for Caller {
 impl Slot {
     pub(super) fn new(
         caller: Option<Caller>,
-        answer: oneshot::Sender<Answer>,
+        answer: AnswerSink,
         purpose: Option<Purpose>,
     ) -> Self {
         Slot {
@@ -116,11 +126,22 @@ impl Slot {
     }
 
     fn tell_start(&mut self) {
-        if std::mem::take(&mut self.is_start_untold)
-            && let Some(caller) = &self.caller
-        {
-            caller.updates.send(Progress::Started);
+        if !std::mem::take(&mut self.is_start_untold) {
+            return;
         }
+        match (&self.caller, &self.answer) {
+            (Some(caller), _) => caller.updates.send(Progress::Started),
+            (None, AnswerSink::Host(host, id)) => host.started(*id),
+            (None, AnswerSink::Caller(_)) => {}
+        }
+    }
+
+    /// Sends the answer. The start is reported first, if it was not reported yet.
+    fn answer(mut self, answer: Answer) {
+        if self.caller.is_some() {
+            self.tell_start();
+        }
+        self.answer.send(answer, self.is_started);
     }
 
     fn wants(&self, module: u32) -> bool {
@@ -150,28 +171,56 @@ fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
     // Released first, because the answer may wake the waiting task at once.
     drop(table);
     if let Some(slot) = slot {
-        let _ = slot.answer.send(Answer::Withdrawn);
+        slot.answer(Answer::Withdrawn);
     }
 }
 
 impl Requests {
     fn table(&self) -> MutexGuard<'_, Table> {
         // No code in this file can panic halfway through a change.
-        self.0
+        self.table
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Sets the report of the worker process in which the isolate runs.
+    pub(super) fn reported_by(&self, report: Arc<WorkerReport>) {
+        // It is set only once.
+        let _ = self.report.set(report);
+    }
+
+    /// Returns the table. What a worker process has reported since the last look is entered first.
+    fn current_table(&self) -> MutexGuard<'_, Table> {
+        let mut guard = self.table();
+        if let Some(report) = self.report.get() {
+            let last = report.taken();
+            let table = &mut *guard;
+            for (id, slot) in &mut table.slots {
+                if *id <= last && !slot.is_taken {
+                    slot.is_taken = true;
+                    if let Some(Purpose::Call(module)) = slot.purpose {
+                        table.used.insert(module);
+                    }
+                }
+            }
+        }
+        guard
     }
 
     /// Registers a request before it is sent to the isolate.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
+        table.last = id;
+        if table.withdrawn.remove(&id) {
+            // haft's process knows already.
+            return;
+        }
         let is_elsewhere = slot
             .purpose
             .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
         if table.is_closed || is_elsewhere {
             drop(table);
-            // The caller may have stopped waiting.
-            let _ = slot.answer.send(Answer::NotStarted);
+            slot.answer(Answer::NotStarted);
         } else {
             table.slots.insert(id, slot);
         }
@@ -179,6 +228,9 @@ impl Requests {
 
     /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
     pub(super) fn take(&self, id: u32) -> bool {
+        if let Some(report) = self.report.get() {
+            report.set_taken(id);
+        }
         self.unless_cancelled(id, |slot, used| {
             slot.is_taken = true;
             if let Some(Purpose::Call(module)) = slot.purpose {
@@ -189,14 +241,14 @@ impl Requests {
 
     /// Returns true if nothing of the module was ever called, and nothing of it runs.
     pub(super) fn is_unused(&self, module: u32) -> bool {
-        self.table().is_unused(module)
+        self.current_table().is_unused(module)
     }
 
     /// Answers all requests for the module, now and later, so that they are sent to its new
     /// isolate. Returns false, and changes nothing, if JavaScript has called the module: its state
     /// is here.
     pub(super) fn evict(&self, module: u32) -> bool {
-        let mut table = self.table();
+        let mut table = self.current_table();
         if !table.is_unused(module) {
             return false;
         }
@@ -205,7 +257,7 @@ impl Requests {
         let waiting: Vec<_> = waiting.collect();
         drop(table);
         for (_, slot) in waiting {
-            let _ = slot.answer.send(Answer::NotStarted);
+            slot.answer(Answer::NotStarted);
         }
         true
     }
@@ -260,6 +312,38 @@ impl Requests {
         }
     }
 
+    /// Withdraws a request of another process. It may not have arrived yet.
+    pub(super) fn withdraw_sent(&self, id: u32) -> Withdrawn {
+        let mut table = self.table();
+        if id > table.last {
+            table.withdrawn.insert(id);
+            return Withdrawn::Unseen;
+        }
+        drop(table);
+        self.withdraw(id)
+    }
+
+    /// Notes that the tool of a request runs in a worker process.
+    pub(super) fn note_started(&self, id: u32) {
+        let mut guard = self.table();
+        let table = &mut *guard;
+        if let Some(slot) = table.slots.get_mut(&id)
+            && !slot.is_started
+        {
+            slot.is_taken = true;
+            slot.is_started = true;
+            slot.is_start_untold = true;
+            if let Some(Purpose::Call(module)) = slot.purpose {
+                table.used.insert(module);
+            }
+        }
+    }
+
+    /// Returns true if the request is open.
+    pub(super) fn is_open(&self, id: u32) -> bool {
+        self.table().slots.contains_key(&id)
+    }
+
     /// Reports that the tool of a request runs, unless that was reported already.
     pub(super) fn tell_start(&self, id: u32) {
         if let Some(slot) = self.table().slots.get_mut(&id) {
@@ -299,7 +383,7 @@ impl Requests {
 
     /// Returns the traces of all calls that JavaScript has seen.
     pub(super) fn traces(&self) -> Vec<Arc<CallTrace>> {
-        let table = self.table();
+        let table = self.current_table();
         let taken = table.slots.values().filter(|slot| slot.is_taken);
         let callers = taken.filter_map(|slot| slot.caller.as_ref());
         callers.filter_map(|caller| caller.trace.clone()).collect()
@@ -308,9 +392,8 @@ impl Requests {
     /// Answers a request; does nothing if it was forgotten or answered before.
     pub(super) fn answer(&self, id: u32, answer: Answer) {
         let slot = self.table().slots.remove(&id);
-        if let Some(mut slot) = slot {
-            slot.tell_start();
-            let _ = slot.answer.send(answer);
+        if let Some(slot) = slot {
+            slot.answer(answer);
         }
     }
 
@@ -326,33 +409,32 @@ impl Requests {
 
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn is_waiting(&self, id: u32) -> bool {
-        let table = self.table();
+        let table = self.current_table();
         table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
     }
 
     /// Returns true if requests wait although none of them runs. Then leftover work of an ended
     /// call keeps the thread busy.
     pub(super) fn is_blocked_without_running_call(&self) -> bool {
-        let table = self.table();
+        let table = self.current_table();
         !table.slots.is_empty() && table.slots.values().all(|slot| !slot.is_taken)
     }
 
     /// Answers all requests that still wait, and those that come later: the isolate has ended.
     pub(super) fn close(&self, terminate: &Termination) {
-        let mut table = self.table();
+        let mut table = self.current_table();
         table.is_closed = true;
         let slots = std::mem::take(&mut table.slots);
         drop(table);
         let running = slots.values().filter(|slot| slot.is_taken).count();
-        for mut slot in slots.into_values() {
-            slot.tell_start();
+        for slot in slots.into_values() {
             let why = || Lost(terminate.why.clone());
             let answer = match slot.is_taken {
                 false => Answer::NotStarted,
                 true if terminate.is_out_of_memory && running == 1 => Answer::OutOfMemory(why()),
                 true => Answer::Lost(why()),
             };
-            let _ = slot.answer.send(answer);
+            slot.answer(answer);
         }
     }
 }

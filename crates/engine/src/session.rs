@@ -62,7 +62,7 @@ impl Engine {
                 self.deliver(isolate, SHUTDOWN, Some(modules)).await;
             }
             // An isolate that is lost meanwhile has no handlers left.
-            let _ = isolate.ask(|id| Ask::Exit { id }, None).answer.await;
+            let _ = isolate.ask(|id| Ask::Exit { id }, None).await;
         });
         join_all(ended).await;
     }
@@ -89,7 +89,7 @@ impl Engine {
         let asked = isolate.ask(|id| Ask::Session { id, event, modules }, None);
         // An isolate that is lost meanwhile has no listeners left to wait for.
         let limit = self.inner.options.load_timeout(isolate.key().domain);
-        let _ = tokio::time::timeout(limit, asked.answer).await;
+        let _ = tokio::time::timeout(limit, asked).await;
     }
 }
 

@@ -11,8 +11,6 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
-
 /// Looks between two reads of the clock.
 const LOOKS: u32 = 32;
 
@@ -67,13 +65,14 @@ pub(crate) struct RequestSpin {
 }
 
 impl RequestSpin {
-    /// Returns the next message, if one comes while spinning pays off.
-    pub(crate) fn next<T>(&mut self, inbox: &mut mpsc::UnboundedReceiver<T>) -> Option<T> {
+    /// Returns the next message, if one comes while spinning pays off. `look` returns it when it is
+    /// there.
+    pub(crate) fn next<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
         let came_alone = std::mem::take(&mut self.at_once) <= 1;
         if self.soon < REQUESTS_IN_A_ROW || !came_alone || !has_several_cores() {
             return None;
         }
-        let found = spin(MAX_REQUEST_SPIN, 1, || inbox.try_recv().ok());
+        let found = spin(MAX_REQUEST_SPIN, 1, look);
         if found.is_none() {
             self.soon = 0;
         }

@@ -35,13 +35,16 @@ fn escalate(shared: &Shared, programs: &dyn Programs) {
         return;
     }
     shared.terminate_javascript();
-    programs.kill_started_by(shared.thread_id());
+    shared.kill_programs(programs);
     if shared.has_ended_within(NOTICE_TIMEOUT) {
         return;
     }
     shared.answer_all();
     if !shared.has_ended_within(KILL_TIMEOUT) {
-        stuck_threads::add(shared.thread_id(), &shared.key);
+        // A killed process frees its memory; a thread that cannot be stopped does not.
+        if shared.connection().is_none() {
+            stuck_threads::add(shared.thread_id(), &shared.key);
+        }
         shared.abandon();
         // The thread may have ended after the last check and before it was added.
         if shared.has_ended_within(Duration::ZERO) {

@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use deno_core::{PollEventLoopOptions, v8};
+use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
+use super::caller_link::CallerLink;
 use super::isolate::{Answer, Ask, Message, Shared};
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
@@ -21,6 +22,7 @@ use super::panic_guard;
 use super::platform::ForegroundTasks;
 use super::requests::Termination;
 use super::spin_wait::RequestSpin;
+use super::worker::{NoMessage, SocketInbox};
 use super::{load_trace, stuck_threads};
 
 /// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
@@ -29,14 +31,50 @@ const STACK_SIZE: usize = 8 << 20;
 /// Limit of messages in a row before timers and sockets have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 64;
 
-/// Starts the thread; returns once the isolate is ready. `alive` is dropped when the thread ends.
-pub(super) async fn start(
+/// Source of the messages to an isolate.
+pub(super) enum Inbox {
+    /// From handles in the same process.
+    Channel(mpsc::UnboundedReceiver<Message>),
+    /// From haft's process; this one is a worker.
+    Socket(Box<SocketInbox>),
+}
+
+impl From<SocketInbox> for Inbox {
+    fn from(inbox: SocketInbox) -> Inbox {
+        Inbox::Socket(Box::new(inbox))
+    }
+}
+
+impl Inbox {
+    /// Returns the next message, if one is there.
+    fn try_next(&mut self) -> Result<Message, NoMessage> {
+        match self {
+            Inbox::Channel(channel) => channel.try_recv().map_err(|error| match error {
+                TryRecvError::Empty => NoMessage::Empty,
+                TryRecvError::Disconnected => NoMessage::Closed,
+            }),
+            Inbox::Socket(socket) => socket.try_next(),
+        }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+        match self {
+            Inbox::Channel(channel) => channel.poll_recv(cx),
+            Inbox::Socket(socket) => socket.poll_next(cx),
+        }
+    }
+}
+
+/// Starts the thread of an isolate. `ready` is called once the isolate is ready or could not be
+/// made. `alive` is dropped when the thread ends.
+pub(super) fn spawn(
     options: EngineOptions,
     shared: Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Message>,
+    inbox: Inbox,
+    callers: Arc<dyn CallerLink>,
     alive: std::sync::mpsc::Sender<()>,
-) -> Result<(), String> {
-    let (ready, booted) = oneshot::channel();
+    ready: impl FnOnce(Result<(), String>) + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
     std::thread::Builder::new()
         .name("haft-isolate".into())
         .stack_size(STACK_SIZE)
@@ -46,12 +84,8 @@ pub(super) async fn start(
                 _alive: alive,
             };
             panic_guard::install(&shared);
-            live(&options, &shared, inbox, ready);
+            live(&options, &shared, inbox, callers, ready);
         })
-        .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;
-    booted
-        .await
-        .map_err(|_| "the isolate's thread ended while it started".to_owned())?
 }
 
 /// Answers all waiting requests when the thread ends, even if it ends by a panic.
@@ -70,8 +104,9 @@ impl Drop for LastWords {
 fn live(
     options: &EngineOptions,
     shared: &Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Message>,
-    ready: oneshot::Sender<Result<(), String>>,
+    inbox: Inbox,
+    callers: Arc<dyn CallerLink>,
+    ready: impl FnOnce(Result<(), String>),
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -79,12 +114,11 @@ fn live(
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            let _ = ready.send(Err(format!("cannot start an event loop: {error}")));
-            return;
+            return ready(Err(format!("cannot start an event loop: {error}")));
         }
     };
-    let link = Rc::new(OpHost::new(shared.clone(), options));
-    load_trace::belongs_to(shared);
+    load_trace::belongs_to(callers.clone());
+    let link = Rc::new(OpHost::new(shared.clone(), callers, options));
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
     let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
@@ -99,10 +133,7 @@ fn live(
             functions,
         } = match boot(options, &shared.key, link.clone(), &alarm) {
             Ok(booted) => booted,
-            Err(error) => {
-                let _ = ready.send(Err(error));
-                return;
-            }
+            Err(error) => return ready(Err(error)),
         };
         let isolate = worker.js_runtime.v8_isolate();
         shared.lives(isolate.thread_safe_handle(), current_thread_id());
@@ -110,7 +141,7 @@ fn live(
         isolate.set_oom_error_handler(panic_guard::out_of_memory);
         // Declared after the worker, so it is dropped before the isolate.
         let tasks = ForegroundTasks::of(isolate);
-        let _ = ready.send(Ok(()));
+        ready(Ok(()));
 
         let mut life = Life {
             worker: &mut worker,
@@ -146,7 +177,7 @@ struct Life<'a> {
     link: Rc<OpHost>,
     alarm: &'a HeapLimit,
     shared: &'a Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Message>,
+    inbox: Inbox,
     spin: RequestSpin,
 }
 
@@ -159,13 +190,14 @@ impl Life<'_> {
             }
             let is_idle = self.shared.requests.is_idle();
             let next = if is_idle {
-                self.spin.next(&mut self.inbox)
+                let inbox = &mut self.inbox;
+                self.spin.next(|| inbox.try_next().ok())
             } else {
                 None
             };
             let next = match next {
                 Some(message) => message,
-                None => match self.inbox.poll_recv(cx) {
+                None => match self.inbox.poll_next(cx) {
                     Poll::Ready(Some(message)) => message,
                     Poll::Ready(None) => return Poll::Ready(()),
                     Poll::Pending => {
@@ -190,13 +222,13 @@ impl Life<'_> {
             if self.shared.termination.get().is_some() {
                 return Poll::Ready(());
             }
-            match self.inbox.try_recv() {
+            match self.inbox.try_next() {
                 Ok(message) => {
                     self.spin.woke();
                     self.take(message);
                 }
-                Err(TryRecvError::Disconnected) => return Poll::Ready(()),
-                Err(TryRecvError::Empty) => break,
+                Err(NoMessage::Closed) => return Poll::Ready(()),
+                Err(NoMessage::Empty) => break,
             }
         }
         // `Ready` means that nothing is pending, not that the isolate is done.
@@ -227,9 +259,7 @@ impl Life<'_> {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Ping(sender) => {
-                let _ = sender.send(());
-            }
+            Message::Ping(sink) => sink.answer(),
             Message::Ask(ask) => {
                 if ask.id().is_none_or(|id| self.shared.requests.take(id)) {
                     self.perform(&ask);
@@ -364,7 +394,7 @@ impl Life<'_> {
 }
 
 impl Ask {
-    fn id(&self) -> Option<u32> {
+    pub(super) fn id(&self) -> Option<u32> {
         match self {
             Ask::Load { id, .. }
             | Ask::Invoke { id, .. }

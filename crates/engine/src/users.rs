@@ -1,13 +1,12 @@
 //! Users that the tools of one isolate can reach, and the prompts and components open there.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use super::isolate::Shared;
+use super::lock;
 use haft_tool::{DefaultUser, User};
 
 /// Finds the user of a call.
@@ -45,12 +44,12 @@ impl Users {
 }
 
 /// The prompts or components that are open, by the numbers that JavaScript gives them.
-pub(super) struct Opened<T>(Rc<RefCell<HashMap<u32, T>>>);
+pub(super) struct Opened<T>(Arc<Mutex<HashMap<u32, T>>>);
 
 impl<T> Opened<T> {
     /// Adds `one` to the list until the returned guard is dropped.
     pub(super) fn open(&self, id: u32, one: T) -> Closing<T> {
-        self.0.borrow_mut().insert(id, one);
+        lock(&self.0).insert(id, one);
         Closing {
             opened: self.0.clone(),
             id,
@@ -59,24 +58,24 @@ impl<T> Opened<T> {
 
     /// Returns the result of `look` for an entry, if it is still open.
     pub(super) fn with<R>(&self, id: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
-        self.0.borrow().get(&id).map(look)
+        lock(&self.0).get(&id).map(look)
     }
 }
 
 impl<T> Default for Opened<T> {
     fn default() -> Self {
-        Opened(Rc::default())
+        Opened(Arc::default())
     }
 }
 
 /// Guard that removes an entry from the list, however its future ends.
 pub(super) struct Closing<T> {
-    opened: Rc<RefCell<HashMap<u32, T>>>,
+    opened: Arc<Mutex<HashMap<u32, T>>>,
     id: u32,
 }
 
 impl<T> Drop for Closing<T> {
     fn drop(&mut self) {
-        self.opened.borrow_mut().remove(&self.id);
+        lock(&self.opened).remove(&self.id);
     }
 }

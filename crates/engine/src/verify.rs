@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,12 +19,16 @@ use haft_process::regular_files;
 use haft_tool::{CodeFromData, Unverified, VerifiedFiles};
 
 /// The files that the isolates of a project may load: none until something is trusted.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Verifier {
     files: RwLock<Arc<VerifiedFiles>>,
     /// Files outside of the grant that were loaded, with their digests; `None` refuses such files.
     learned: Option<Mutex<BTreeMap<PathBuf, blake3::Hash>>>,
+    /// Receives each file that is learned, in a worker process.
+    on_learned: Option<Box<OnLearned>>,
 }
+
+type OnLearned = dyn Fn(&Path, &blake3::Hash) + Send + Sync;
 
 /// Kind of data that is to run as code and does not come from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,12 @@ thread_local! {
     static COMPILED: RefCell<HashSet<blake3::Hash>> = RefCell::default();
 }
 
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").finish_non_exhaustive()
+    }
+}
+
 impl Verifier {
     /// Returns a verifier that accepts files outside of the grant and records them. Files that
     /// changed are refused all the same.
@@ -81,6 +92,29 @@ impl Verifier {
         Verifier {
             learned: Some(Mutex::default()),
             ..Verifier::default()
+        }
+    }
+
+    /// Returns a verifier like [`Verifier::learning`] that also reports each file to `on_learned`.
+    pub(super) fn learning_with(
+        on_learned: impl Fn(&Path, &blake3::Hash) + Send + Sync + 'static,
+    ) -> Verifier {
+        Verifier {
+            on_learned: Some(Box::new(on_learned)),
+            ..Verifier::learning()
+        }
+    }
+
+    /// Returns true if it accepts files outside of the grant.
+    pub(super) fn is_learning(&self) -> bool {
+        self.learned.is_some()
+    }
+
+    /// Records a file that a worker process has accepted.
+    pub(super) fn learn(&self, path: PathBuf, digest: blake3::Hash) {
+        if let Some(learned) = &self.learned {
+            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+            learned.entry(path).or_insert(digest);
         }
     }
 
@@ -263,6 +297,9 @@ impl Verifier {
         match (files.check_module(&real, digest), &self.learned) {
             (Err(Unverified::Unlisted), Some(learned)) => {
                 let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+                if let (Some(report), false) = (&self.on_learned, learned.contains_key(&real)) {
+                    report(&real, digest);
+                }
                 let known = learned.entry(real).or_insert(*digest);
                 if known == digest {
                     Ok(())
@@ -274,7 +311,7 @@ impl Verifier {
         }
     }
 
-    fn files(&self) -> Arc<VerifiedFiles> {
+    pub(super) fn files(&self) -> Arc<VerifiedFiles> {
         let files = self.files.read();
         files.unwrap_or_else(PoisonError::into_inner).clone()
     }

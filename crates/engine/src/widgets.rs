@@ -1,13 +1,12 @@
 //! Passes the components of one isolate's tools to the screen of the user behind the call.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use serde::Serialize;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::extension::{ShowFuture, TouchFuture};
-use super::load_trace;
 use super::screen::ScreenView;
 use super::users::{Opened, Users};
 use haft_tool::{InputEvent, Widget, WidgetHandle};
@@ -22,7 +21,7 @@ pub(super) struct WidgetBridge {
 struct Open {
     withdrawn: CancellationToken,
     painted: watch::Sender<String>,
-    touches: Rc<Mutex<mpsc::UnboundedReceiver<InputEvent>>>,
+    touches: Arc<Mutex<mpsc::UnboundedReceiver<InputEvent>>>,
 }
 
 /// A canvas as `12_custom.ts` reads it.
@@ -42,7 +41,6 @@ impl WidgetBridge {
     }
 
     pub(super) fn canvas(&self, request: u32, owner: &str) -> String {
-        load_trace::mark_uncacheable("it looks for a screen");
         let user = self.users.of(request, owner);
         let Some(canvas) = user.and_then(|user| user.canvas()) else {
             return String::new();
@@ -55,7 +53,12 @@ impl WidgetBridge {
         serde_json::to_string(&view).expect("numbers and texts are JSON")
     }
 
-    pub(super) fn show(&self, request: u32, owner: &str, id: u32) -> ShowFuture {
+    pub(super) fn show(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+    ) -> BoxFuture<'static, Result<(), String>> {
         let users = self.users.clone();
         let user = users.of(request, owner);
         let (widget, WidgetHandle { painted, touches }) = Widget::pair();
@@ -63,7 +66,7 @@ impl WidgetBridge {
         let open = Open {
             withdrawn: withdrawn.clone(),
             painted,
-            touches: Rc::new(Mutex::new(touches)),
+            touches: Arc::new(Mutex::new(touches)),
         };
         let closing = self.open.open(id, open);
         Box::pin(async move {
@@ -79,7 +82,7 @@ impl WidgetBridge {
         })
     }
 
-    pub(super) fn next_touch(&self, id: u32) -> TouchFuture {
+    pub(super) fn next_touch(&self, id: u32) -> BoxFuture<'static, String> {
         let touches = self.open.with(id, |open| open.touches.clone());
         Box::pin(async move {
             let Some(touches) = touches else {

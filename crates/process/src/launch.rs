@@ -68,14 +68,21 @@ pub(super) async fn launch(
     }
 }
 
+/// Starts the program in our working directory and without limits, and does not try again.
+pub(super) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
+    match &order.sandbox {
+        Some(sandbox) => Ok(leader(sandbox.start(order, ends)?, order, ends)),
+        None => posix(order, &order.file, &order.arguments, ends, Held::Closed),
+    }
+}
+
 async fn attempt(
     job: &Arc<(Order, Ends)>,
     cancel: &CancellationToken,
 ) -> Result<Option<Leader>, Refusal> {
     let (order, ends) = &**job;
-    if let Some(sandbox) = &order.sandbox {
-        let pid = sandbox.start(order, ends)?;
-        return Ok(Some(leader(pid, order, ends)));
+    if order.sandbox.is_some() {
+        return start_at_once(order, ends).map(Some);
     }
     if order.limits != Limits::default() {
         return through_shell(order, ends).map(Some);

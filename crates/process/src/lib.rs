@@ -69,6 +69,7 @@ mod rights;
 mod running;
 mod stop;
 mod verified;
+mod worker;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
@@ -87,3 +88,4 @@ pub use pipeline::run_pipeline;
 pub use rights::{Names, Rights};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use verified::{NotVerified, Verified};
+pub use worker::Worker;

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Tier;
 
 /// Permissions of tools, with one entry for each kind of access.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PermissionProfile {
     /// Paths that may be read.
     pub read: Permission,
@@ -37,7 +37,7 @@ pub struct PermissionProfile {
     pub import: Permission,
     /// Permissions that the user may grant when a tool needs them. An access within them is asked
     /// about, and one beyond them refused at once. `None`: the user is never asked.
-    pub askable: Option<Arc<PermissionProfile>>,
+    pub askable: Option<Box<PermissionProfile>>,
     /// True if every access is recorded, for `haft permit --record`.
     pub is_recorded: bool,
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
@@ -46,18 +46,7 @@ pub struct PermissionProfile {
 }
 
 /// A kind of access.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
@@ -72,7 +61,7 @@ pub enum PermissionKind {
 }
 
 /// Origin of a permission.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PermissionSource {
     /// The key `permissions` of this configuration file, as the user would write its path.
     File(String),
@@ -92,7 +81,7 @@ pub enum PermissionSource {
 }
 
 /// A profile as the origin of permissions, and the choice of that profile.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProfileSource {
     /// The name of the profile.
     pub name: String,
@@ -208,7 +197,7 @@ impl PermissionProfile {
             *narrowed.of_mut(kind) = both;
         }
         let askable = self.askable.as_ref();
-        narrowed.askable = askable.map(|askable| Arc::new(askable.narrowed(other)));
+        narrowed.askable = askable.map(|askable| Box::new(askable.narrowed(other)));
         narrowed
     }
 
@@ -789,16 +778,18 @@ fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<Strin
     both
 }
 
-/// Writes the permission as configuration files have it.
+/// Writes the notation that is read.
 impl Serialize for Permission {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Permission::All => serializer.serialize_str("all"),
             Permission::None => serializer.serialize_str("none"),
-            Permission::List(list) => list.serialize(serializer),
+            Permission::List(names) => names.serialize(serializer),
             Permission::Except { allow, deny } => {
-                let mut map = serializer.serialize_map(None)?;
-                if !allow.is_empty() {
+                let mut map = serializer.serialize_map(Some(2))?;
+                if allow.is_empty() {
+                    map.serialize_entry("allow", "all")?;
+                } else {
                     map.serialize_entry("allow", allow)?;
                 }
                 map.serialize_entry("deny", deny)?;

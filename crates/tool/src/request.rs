@@ -123,7 +123,7 @@ mod tests {
             Permission::List(vec!["example.com".to_owned()]),
             file,
         );
-        granted.askable = Some(PermissionProfile::everything().into());
+        granted.askable = Some(Box::new(PermissionProfile::everything()));
         let rights = granted.narrowed(&asked.bounds().expect("it can be read"));
         let askable = rights.askable.as_ref().expect("it stays");
         assert!(askable.grants(PermissionKind::Net, "example.org"));

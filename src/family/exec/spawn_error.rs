@@ -34,6 +34,8 @@ fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
         | SpawnError::Nul { .. }
         | SpawnError::NotPermitted { .. }
         | SpawnError::NotVerified { .. }
+        | SpawnError::Sandbox { .. }
+        | SpawnError::Sandboxed { .. }
         | SpawnError::Exposed { .. } => None,
     };
     match errno {

@@ -11,6 +11,7 @@ mod log;
 mod programs;
 mod resolve;
 mod runner;
+pub(crate) mod workers;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,12 +31,13 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Level,
-    PermissionProfile, Problem, Replay, Source, Tier, Tool,
+    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
+    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
 
+pub(crate) use programs::programs;
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
 /// Environment of the modules of a host.
@@ -65,15 +67,19 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
-        permissions: Arc::new(config.permissions_of(Level::User)),
+        rights: ToolRights {
+            permissions: Arc::new(config.permissions_of(Level::User)),
+            isolation: Isolation::None,
+        },
         project: ProjectOptions {
-            permissions: Arc::new(config.permissions_of(Level::Project)),
             heap_mb: of_project.heap_mb,
             grace: of_project.grace,
             load_timeout: of_project.load_timeout,
         },
         unasked: config.approval.unasked_tier(),
-        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
+        programs: programs(world.tape.clone(), config.limits.keep_detached),
+        workers: workers::workers(),
+        keeps_detached: config.limits.keep_detached,
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,
@@ -112,10 +118,8 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         .map(|((candidate, _), rights)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
-            key: means.engine.isolate_key_with(
-                candidate.trust_domain(),
-                PermissionProfile::clone(&rights.rights.permissions),
-            ),
+            domain: candidate.trust_domain(),
+            rights: rights.rights.clone(),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;

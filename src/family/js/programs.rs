@@ -24,7 +24,7 @@ const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
 
 /// Returns the starter of programs. With a tape, programs are started only where the tape says so.
 /// With `keeps_detached`, a program that a tool detached and released outlives the host.
-pub(super) fn programs(tape: Option<Arc<dyn Replay>>, keeps_detached: bool) -> Arc<dyn Programs> {
+pub(crate) fn programs(tape: Option<Arc<dyn Replay>>, keeps_detached: bool) -> Arc<dyn Programs> {
     let programs = ChildPrograms { keeps_detached };
     match tape {
         Some(tape) => Arc::new(TapedPrograms(tape, programs)),

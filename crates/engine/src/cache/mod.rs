@@ -129,10 +129,7 @@ fn key(options: &EngineOptions) -> blake3::Hash {
             .unwrap_or_default()
             .as_os_str()
             .as_encoded_bytes(),
-        format!(
-            "{:?} {:?} {:?}",
-            options.permissions, options.project.permissions, options.unasked
-        ),
+        options.unasked.as_str(),
     ]);
     blake3::hash(facts.to_string().as_bytes())
 }

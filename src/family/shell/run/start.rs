@@ -154,7 +154,10 @@ impl Session<'_> {
             SpawnError::PermissionDenied { .. } => {
                 (126, format!("`{program}` may not be executed"))
             }
-            SpawnError::Exposed { .. } | SpawnError::NotVerified { .. } => (126, error.to_string()),
+            SpawnError::Exposed { .. }
+            | SpawnError::NotVerified { .. }
+            | SpawnError::Sandbox { .. }
+            | SpawnError::Sandboxed { .. } => (126, error.to_string()),
             SpawnError::Cwd { cwd, .. } => (
                 1,
                 format!(

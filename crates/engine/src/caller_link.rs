@@ -1,0 +1,246 @@
+//! Connection of an isolate to the callers of its tools: their updates, users, logs and sessions.
+//!
+//! [`LocalLink`] is the implementation beside the callers. An isolate in a worker process has
+//! another one (`worker::remote_link`), which sends everything to a `LocalLink` in haft's process.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use futures::future::BoxFuture;
+use serde_json::value::RawValue;
+
+use super::EngineOptions;
+use super::ToolLog;
+use super::isolate::Shared;
+use super::load_trace::LoadTrace;
+use super::prompts::PromptBridge;
+use super::users::Users;
+use super::widgets::WidgetBridge;
+use haft_tool::{CurrentSession, LogLevel, LogLine, Progress, SessionView};
+
+/// Connection of an isolate to the callers of its tools. The functions are those of
+/// `extension::IsolateHost` that need a caller, with the same meaning.
+pub(super) trait CallerLink: Send + Sync {
+    /// Reports a partial result of the request `id`.
+    fn update(&self, id: u32, text: String);
+
+    /// Stores the dependencies of the load `id`, before the load is answered.
+    fn load_traced(&self, id: u32, trace: LoadTrace);
+
+    /// Notes that the module changed the language's built-in functions.
+    fn built_ins_changed(&self, module: u32, what: &str);
+
+    /// Notes that a tool changed state that the modules of its isolate share.
+    fn shared_state_changed(&self);
+
+    /// Records a program that the call started.
+    fn program_started(&self, call: u32, program: &str);
+
+    /// Records a host that one of the running calls connects to.
+    fn host_connected(&self, target: &str);
+
+    fn session(&self) -> Result<String, String>;
+
+    fn is_idle(&self) -> Result<bool, String>;
+
+    fn has_queued_messages(&self) -> Result<bool, String>;
+
+    fn abort_agent(&self) -> Result<(), String>;
+
+    /// Returns true if the calls of this caller run without approval; `None` outside of calls.
+    fn auto_approve(&self, request: u32) -> Option<bool>;
+
+    fn has_user(&self, request: u32, owner: &str) -> bool;
+
+    fn ask_user(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+        question: String,
+    ) -> BoxFuture<'static, Result<String, String>>;
+
+    fn withdraw_question(&self, id: u32);
+
+    fn tell_user(&self, request: u32, owner: &str, notice: &str);
+
+    fn editor_text(&self, request: u32, owner: &str) -> String;
+
+    fn canvas(&self, request: u32, owner: &str) -> String;
+
+    fn show(&self, request: u32, owner: &str, id: u32) -> BoxFuture<'static, Result<(), String>>;
+
+    fn next_touch(&self, id: u32) -> BoxFuture<'static, String>;
+
+    fn paint(&self, id: u32, lines: String);
+
+    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
+
+    fn push_pending(&self, id: u32, label: &str) -> bool;
+
+    fn pending_done(&self, id: u32);
+}
+
+/// The connection of an isolate to callers in the same process.
+pub(super) struct LocalLink {
+    shared: Arc<Shared>,
+    prompts: PromptBridge,
+    widgets: WidgetBridge,
+    session: Arc<CurrentSession>,
+    /// The view of the session that JavaScript has read last.
+    session_read: Mutex<Option<Arc<SessionView>>>,
+    log: Arc<dyn ToolLog>,
+}
+
+impl LocalLink {
+    pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> LocalLink {
+        let users = Users::new(shared.clone(), options.default_user.clone());
+        LocalLink {
+            session: options.session.clone(),
+            session_read: Mutex::default(),
+            prompts: PromptBridge::new(users.clone()),
+            widgets: WidgetBridge::new(users),
+            shared,
+            log: options.log.clone(),
+        }
+    }
+
+    /// Returns the state of the isolate.
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl CallerLink for LocalLink {
+    fn update(&self, id: u32, text: String) {
+        if let Some(updates) = self.shared.requests.updates(id)
+            && let Ok(partial) = RawValue::from_string(text)
+        {
+            updates.send(Progress::Partial(partial));
+        }
+    }
+
+    fn load_traced(&self, id: u32, trace: LoadTrace) {
+        self.shared.witnessed(id, trace);
+    }
+
+    fn built_ins_changed(&self, module: u32, what: &str) {
+        if self.shared.require_own_isolate(module) {
+            let message =
+                format!("a module changed {what}: from now on it has an isolate for itself");
+            self.log(0, LogLevel::Warn, "", &message, "");
+        }
+    }
+
+    fn shared_state_changed(&self) {
+        let has_shared_state = &self.shared.has_shared_state;
+        has_shared_state.store(true, Ordering::Relaxed);
+    }
+
+    fn program_started(&self, call: u32, program: &str) {
+        if let Some(trace) = self.shared.requests.trace(call) {
+            trace.starts(program);
+        }
+    }
+
+    fn host_connected(&self, target: &str) {
+        // The runtime does not report which call it was, so a trace may contain too much, never too
+        // little.
+        for trace in self.shared.requests.traces() {
+            trace.connects(target);
+        }
+    }
+
+    fn session(&self) -> Result<String, String> {
+        let view = self.session.view()?;
+        let mut read = self.session_read.lock().expect("no panic holds this lock");
+        if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
+            return Ok(String::new());
+        }
+        let json = view.json().to_owned();
+        *read = Some(view);
+        Ok(json)
+    }
+
+    fn is_idle(&self) -> Result<bool, String> {
+        let idle = self.session.ask(|session| session.is_idle())?;
+        Ok(idle.unwrap_or_default())
+    }
+
+    fn has_queued_messages(&self) -> Result<bool, String> {
+        let queued = self.session.ask(|session| session.has_queued_messages())?;
+        Ok(queued.unwrap_or_default())
+    }
+
+    fn abort_agent(&self) -> Result<(), String> {
+        self.session.ask(|session| session.abort()).map(drop)
+    }
+
+    fn auto_approve(&self, request: u32) -> Option<bool> {
+        self.shared.requests.auto_approve(request)
+    }
+
+    fn has_user(&self, request: u32, owner: &str) -> bool {
+        self.prompts.has_user(request, owner)
+    }
+
+    fn ask_user(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+        question: String,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        self.prompts.ask(request, owner, id, question)
+    }
+
+    fn withdraw_question(&self, id: u32) {
+        self.prompts.withdraw(id);
+        self.widgets.withdraw(id);
+    }
+
+    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
+        self.prompts.tell(request, owner, notice);
+    }
+
+    fn editor_text(&self, request: u32, owner: &str) -> String {
+        self.prompts.editor_text(request, owner)
+    }
+
+    fn canvas(&self, request: u32, owner: &str) -> String {
+        self.widgets.canvas(request, owner)
+    }
+
+    fn show(&self, request: u32, owner: &str, id: u32) -> BoxFuture<'static, Result<(), String>> {
+        self.widgets.show(request, owner, id)
+    }
+
+    fn next_touch(&self, id: u32) -> BoxFuture<'static, String> {
+        self.widgets.next_touch(id)
+    }
+
+    fn paint(&self, id: u32, lines: String) {
+        self.widgets.paint(id, lines);
+    }
+
+    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
+        self.log
+            .log(self.shared.key.domain, level, tool, message, context);
+        if let Some(listener) = self.shared.requests.log(request) {
+            listener.hear(LogLine {
+                level,
+                tool: tool.to_owned(),
+                message: message.to_owned(),
+                context: RawValue::from_string(context.to_owned()).ok(),
+            });
+        }
+    }
+
+    fn push_pending(&self, id: u32, label: &str) -> bool {
+        self.shared.pending.push(self.shared.home, id, label)
+    }
+
+    fn pending_done(&self, id: u32) {
+        self.shared.pending.done(self.shared.home, id);
+    }
+}

@@ -1,0 +1,605 @@
+//! haft's side of a worker process: sends requests, passes what comes back to the callers, and
+//! notices the end of the process.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use rustix::net::{RecvFlags, SendFlags};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{Notify, oneshot};
+
+use super::WorkerProcess;
+use super::protocol::level_of;
+use super::protocol::{BootSettings, Control, FromWorker, Query, Reply, ToWorker, TrustedFiles};
+use super::report::WorkerReport;
+use super::socket::{self, MessageReader, Received};
+use crate::caller_link::{CallerLink, LocalLink};
+use crate::isolate::{Ask, Shared};
+use crate::requests::{Termination, Withdrawn};
+use crate::verify::Verifier;
+use crate::{EngineOptions, lock};
+use haft_tool::{Replay, ReplayAnswer, VerifiedFiles};
+
+/// Time in which a worker has to start its isolate.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time in which the control thread of a worker has to answer. It never waits for JavaScript.
+const CONTROL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Time in which the system has to report the end of a process that has closed its socket.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Number of messages that are handled before other tasks have their turn.
+const MAX_MESSAGES_PER_TURN: usize = 64;
+
+/// Limit of the questions and components that a worker has open.
+const MAX_OPEN_QUERIES: usize = 4096;
+
+/// Connection to the worker process of one isolate.
+pub(crate) struct Connection {
+    main: Arc<OwnedFd>,
+    control: OwnedFd,
+    outbox: Mutex<Outbox>,
+    /// Notified when packets wait in the outbox.
+    full: Notify,
+    incoming: Mutex<Incoming>,
+    process: Arc<dyn WorkerProcess>,
+    report: Arc<WorkerReport>,
+    /// Ends with the task that reads the socket.
+    link: OnceLock<Weak<LocalLink>>,
+    runtime: tokio::runtime::Handle,
+    next_number: AtomicU32,
+    pings: Mutex<HashMap<u32, oneshot::Sender<()>>>,
+    withdrawals: Mutex<HashMap<u32, oneshot::Sender<Withdrawn>>>,
+    evictions: Mutex<HashMap<u32, oneshot::Sender<bool>>>,
+    open_queries: AtomicUsize,
+    tape: Option<Arc<dyn Replay>>,
+    verifier: Option<Arc<Verifier>>,
+}
+
+/// Packets for the main socket, in order.
+#[derive(Default)]
+struct Outbox {
+    last_request: u32,
+    waiting: VecDeque<Vec<u8>>,
+    is_closed: bool,
+}
+
+/// Reader of the main socket. Whoever waits for an answer may read: the task of the connection, or
+/// a caller that spins.
+struct Incoming {
+    reader: MessageReader,
+    booted: Option<oneshot::Sender<Result<(), String>>>,
+}
+
+/// State of the main socket after it was read.
+enum Drained {
+    /// Nothing is left.
+    Empty,
+    /// There may be more.
+    More,
+    Closed,
+    Failed(io::Error),
+}
+
+impl Connection {
+    /// Starts a worker with an isolate for `shared`, and waits until it is ready. `alive` is
+    /// dropped when the process has ended.
+    pub(crate) async fn start(
+        options: &EngineOptions,
+        shared: &Arc<Shared>,
+        alive: std::sync::mpsc::Sender<()>,
+    ) -> Result<Arc<Connection>, String> {
+        let workers = options.workers.clone().ok_or(
+            "this program has no worker processes: name an installed haft with `use_worker`",
+        )?;
+        let cannot = |error: io::Error| format!("cannot connect a worker process: {error}");
+        let (main, their_main) = socket::pair().map_err(cannot)?;
+        let (control, their_control) = socket::pair().map_err(cannot)?;
+        let (report, their_report) = WorkerReport::new().map_err(cannot)?;
+        let report = Arc::new(report);
+        shared.requests.reported_by(report.clone());
+        let key = shared.key.clone();
+        let process = tokio::task::spawn_blocking(move || {
+            workers.start(&key, [their_main, their_control, their_report])
+        });
+        let process = process
+            .await
+            .unwrap_or_else(|_| Err("the runtime ends".to_owned()))?;
+        let (booted, is_booted) = oneshot::channel();
+        let connection = Arc::new(Connection {
+            main: Arc::new(main),
+            control,
+            outbox: Mutex::default(),
+            full: Notify::new(),
+            incoming: Mutex::new(Incoming {
+                reader: MessageReader::default(),
+                booted: Some(booted),
+            }),
+            process,
+            report,
+            link: OnceLock::new(),
+            runtime: tokio::runtime::Handle::current(),
+            next_number: AtomicU32::new(1),
+            pings: Mutex::default(),
+            withdrawals: Mutex::default(),
+            evictions: Mutex::default(),
+            open_queries: AtomicUsize::new(0),
+            tape: options.tape.clone(),
+            verifier: options.verifier_of(shared.key.domain).cloned(),
+        });
+        shared.lives_in_worker(connection.clone());
+        let boot = BootSettings::new(options, &shared.key);
+        connection.send(&ToWorker::Boot(Box::new(boot)));
+        let link = Arc::new(LocalLink::new(shared.clone(), options));
+        // Nothing else sets it.
+        let _ = connection.link.set(Arc::downgrade(&link));
+        let end = End {
+            connection: connection.clone(),
+            shared: shared.clone(),
+            _alive: alive,
+        };
+        let limit = memory_limit(options.heap_mb);
+        tokio::spawn(serve(end, link, limit));
+        let is_booted = tokio::time::timeout(BOOT_TIMEOUT, is_booted).await;
+        match is_booted {
+            Ok(Ok(Ok(()))) => Ok(connection),
+            Ok(Ok(Err(why))) => Err(why),
+            Ok(Err(_)) => Err(format!(
+                "the worker process ended while it started: {}",
+                shared.why_it_ended()
+            )),
+            Err(_) => {
+                connection.process.kill();
+                Err(format!(
+                    "the worker process did not start within {} s",
+                    BOOT_TIMEOUT.as_secs()
+                ))
+            }
+        }
+    }
+
+    /// Returns true if no request can be sent any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.outbox).is_closed
+    }
+
+    /// Sends a request. `make` receives its number, and is called in the order of the requests.
+    pub(crate) fn ask(&self, make: impl FnOnce(u32) -> Ask) -> u32 {
+        let mut outbox = lock(&self.outbox);
+        outbox.last_request += 1;
+        let id = outbox.last_request;
+        let packets = socket::packets_of(&ToWorker::Ask(make(id)));
+        self.put(&mut outbox, packets);
+        id
+    }
+
+    /// Sends an order that has no answer.
+    pub(crate) fn order(&self, ask: Ask) {
+        self.send(&ToWorker::Ask(ask));
+    }
+
+    /// Pings the isolate's thread.
+    pub(crate) fn ping(&self, answer: oneshot::Sender<()>) {
+        let number = self.number();
+        lock(&self.pings).insert(number, answer);
+        self.send(&ToWorker::Ping(number));
+    }
+
+    /// Sets the files that the project's modules may load from now on.
+    pub(crate) fn trust(&self, files: &VerifiedFiles) {
+        if self.verifier.is_some() {
+            self.send(&ToWorker::Trust(TrustedFiles::from(files)));
+        }
+    }
+
+    /// Takes a request back before its tool starts, if there is still time.
+    pub(crate) async fn withdraw(&self, id: u32) -> Withdrawn {
+        let (answer, answered) = oneshot::channel();
+        lock(&self.withdrawals).insert(id, answer);
+        self.send_control(&Control::Withdraw { id });
+        let answered = tokio::time::timeout(CONTROL_TIMEOUT, answered).await;
+        lock(&self.withdrawals).remove(&id);
+        match answered {
+            Ok(Ok(state)) => state,
+            // In doubt the tool has started.
+            Ok(Err(_)) | Err(_) => Withdrawn::TooLate,
+        }
+    }
+
+    /// Makes the worker answer no requests for the module any more. Returns false if JavaScript has
+    /// called it.
+    pub(crate) async fn evict(&self, module: u32) -> bool {
+        let (query, (answer, answered)) = (self.number(), oneshot::channel());
+        lock(&self.evictions).insert(query, answer);
+        self.send_control(&Control::Evict { query, module });
+        let answered = tokio::time::timeout(CONTROL_TIMEOUT, answered).await;
+        lock(&self.evictions).remove(&query);
+        matches!(answered, Ok(Ok(true)))
+    }
+
+    /// Makes the worker accept requests for the module again.
+    pub(crate) fn readmit(&self, module: u32) {
+        self.send_control(&Control::Readmit { module });
+    }
+
+    /// Interrupts the render request `id`, if the isolate runs it now.
+    pub(crate) fn interrupt_render(&self, id: u32) {
+        self.send_control(&Control::InterruptRender { id });
+    }
+
+    /// Asks the worker to end, whatever its isolate is doing.
+    pub(crate) fn terminate(&self, why: &str) {
+        let why = why.to_owned();
+        self.send_control(&Control::Terminate { why });
+    }
+
+    /// Kills the process and all processes below it.
+    pub(crate) fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// Reads what the worker has sent, unless another task does so now. A caller that polls for its
+    /// answer calls it, so that no other thread has to wake up first.
+    pub(crate) fn look(&self) {
+        if let Ok(mut incoming) = self.incoming.try_lock()
+            && let Some(link) = self.link.get().and_then(Weak::upgrade)
+        {
+            // The task of the connection finds out why a socket fails.
+            let _ = self.drain(&mut incoming, &link);
+        }
+    }
+
+    fn number(&self) -> u32 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn send(&self, message: &ToWorker) {
+        let packets = socket::packets_of(message);
+        self.put(&mut lock(&self.outbox), packets);
+    }
+
+    /// Sends packets, or leaves them to the task if the socket is full.
+    fn put(&self, outbox: &mut Outbox, packets: Vec<Vec<u8>>) {
+        if outbox.is_closed {
+            return;
+        }
+        let was_empty = outbox.waiting.is_empty();
+        outbox.waiting.extend(packets);
+        if was_empty && !self.flush(outbox) {
+            self.full.notify_one();
+        }
+    }
+
+    /// Sends waiting packets. Returns false if some are left.
+    fn flush(&self, outbox: &mut Outbox) -> bool {
+        while let Some(packet) = outbox.waiting.front() {
+            match socket::send_packet(&self.main, packet, SendFlags::DONTWAIT) {
+                Ok(true) => drop(outbox.waiting.pop_front()),
+                Ok(false) => return false,
+                // The reader notices the end of the worker.
+                Err(_) => outbox.waiting.clear(),
+            }
+        }
+        true
+    }
+
+    fn send_control(&self, message: &Control) {
+        for packet in socket::packets_of(message) {
+            let sent = socket::send_packet(&self.control, &packet, SendFlags::DONTWAIT);
+            if !matches!(sent, Ok(true)) {
+                tracing::debug!(?sent, "a worker does not read its control socket");
+                return;
+            }
+        }
+    }
+
+    fn drain(&self, incoming: &mut Incoming, link: &Arc<LocalLink>) -> Drained {
+        for _ in 0..MAX_MESSAGES_PER_TURN {
+            let read = incoming
+                .reader
+                .read::<FromWorker>(&self.main, RecvFlags::DONTWAIT);
+            match read {
+                Ok(Received::Message(message)) => self.take(message, incoming, link),
+                Ok(Received::Nothing) => return Drained::Empty,
+                Ok(Received::Closed) => return Drained::Closed,
+                Err(error) => return Drained::Failed(error),
+            }
+        }
+        Drained::More
+    }
+
+    fn take(&self, message: FromWorker, incoming: &mut Incoming, link: &Arc<LocalLink>) {
+        let shared = link.shared();
+        match message {
+            FromWorker::Booted(result) => {
+                if let Some(booted) = incoming.booted.take() {
+                    let _ = booted.send(result);
+                }
+            }
+            FromWorker::Answer {
+                id,
+                has_started,
+                answer,
+            } => {
+                if has_started {
+                    shared.requests.note_started(id);
+                }
+                shared.requests.answer(id, answer);
+                self.end_if_retired(shared);
+            }
+            FromWorker::Started { id } => {
+                shared.requests.note_started(id);
+                shared.requests.tell_start(id);
+            }
+            FromWorker::Update { id, text } => {
+                shared.requests.note_started(id);
+                link.update(id, text);
+            }
+            FromWorker::Pong(number) => {
+                if let Some(ping) = lock(&self.pings).remove(&number) {
+                    let _ = ping.send(());
+                }
+            }
+            FromWorker::Withdrawn { id, state } => {
+                if let Some(waiting) = lock(&self.withdrawals).remove(&id) {
+                    let _ = waiting.send(state);
+                }
+            }
+            FromWorker::Evicted { query, has_left } => {
+                if let Some(waiting) = lock(&self.evictions).remove(&query) {
+                    let _ = waiting.send(has_left);
+                }
+            }
+            FromWorker::LoadTraced { id, trace } => {
+                // Only loads that run are traced, so a worker cannot fill the memory.
+                if shared.requests.is_open(id) {
+                    link.load_traced(id, trace);
+                }
+            }
+            FromWorker::Learned { path, digest } => {
+                if let Some(verifier) = &self.verifier {
+                    verifier.learn(path, digest.into());
+                }
+            }
+            FromWorker::BuiltInsChanged { module, what } => link.built_ins_changed(module, &what),
+            FromWorker::SharedStateChanged => link.shared_state_changed(),
+            FromWorker::ProgramStarted { call, program } => link.program_started(call, &program),
+            FromWorker::HostConnected { target } => link.host_connected(&target),
+            FromWorker::WithdrawQuestion { id } => link.withdraw_question(id),
+            FromWorker::TellUser {
+                request,
+                owner,
+                notice,
+            } => link.tell_user(request, &owner, &notice),
+            FromWorker::Paint { id, lines } => link.paint(id, lines),
+            FromWorker::Log {
+                request,
+                level,
+                tool,
+                message,
+                context,
+            } => link.log(request, level_of(level), &tool, &message, &context),
+            FromWorker::PendingDone { id } => link.pending_done(id),
+            FromWorker::KeepReplay {
+                channel,
+                request,
+                answer,
+            } => {
+                if let Some(tape) = &self.tape {
+                    tape.keep(channel.into(), &request, &answer);
+                }
+            }
+            FromWorker::Query(number, query) => self.answer_query(number, query, link),
+            FromWorker::Ending {
+                why,
+                is_out_of_memory,
+            } => shared.terminate(Termination {
+                why,
+                is_out_of_memory,
+            }),
+        }
+    }
+
+    fn answer_query(&self, number: u32, query: Query, link: &Arc<LocalLink>) {
+        if !query.is_awaited() {
+            let reply = self.reply_to(query, link);
+            return self.send_control(&Control::Reply(number, reply));
+        }
+        let Some(connection) = link.shared().connection() else {
+            return;
+        };
+        if self.open_queries.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN_QUERIES {
+            self.open_queries.fetch_sub(1, Ordering::Relaxed);
+            let reply = Reply::Failed("too many questions are open".to_owned());
+            return self.send(&ToWorker::Reply(number, reply));
+        }
+        let reply = awaited_reply(query, link);
+        self.runtime.spawn(async move {
+            let reply = reply.await;
+            connection.open_queries.fetch_sub(1, Ordering::Relaxed);
+            connection.send(&ToWorker::Reply(number, reply));
+        });
+    }
+
+    /// Returns the reply to a query for which the isolate's thread waits.
+    fn reply_to(&self, query: Query, link: &LocalLink) -> Reply {
+        let text = |result| match result {
+            Ok(text) => Reply::Text(text),
+            Err(why) => Reply::Failed(why),
+        };
+        let flag = |result| match result {
+            Ok(flag) => Reply::Flag(flag),
+            Err(why) => Reply::Failed(why),
+        };
+        match query {
+            Query::Session => text(link.session()),
+            Query::IsIdle => flag(link.is_idle()),
+            Query::HasQueuedMessages => flag(link.has_queued_messages()),
+            Query::AbortAgent => flag(link.abort_agent().map(|()| true)),
+            Query::AutoApprove { request } => link
+                .auto_approve(request)
+                .map_or(Reply::Unknown, Reply::Flag),
+            Query::HasUser { request, owner } => Reply::Flag(link.has_user(request, &owner)),
+            Query::EditorText { request, owner } => Reply::Text(link.editor_text(request, &owner)),
+            Query::Canvas { request, owner } => Reply::Text(link.canvas(request, &owner)),
+            Query::PushPending { id, label } => Reply::Flag(link.push_pending(id, &label)),
+            Query::PlayReplay { channel, request } => {
+                let played = self.tape.as_ref();
+                match played.map(|tape| tape.play(channel.into(), &request)) {
+                    None | Some(ReplayAnswer::World) => Reply::Unknown,
+                    Some(ReplayAnswer::Answer(answer)) => Reply::Text(answer),
+                    Some(ReplayAnswer::Nothing(why)) => Reply::Refused(why),
+                }
+            }
+            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. } => Reply::Unknown,
+        }
+    }
+
+    /// Ends a retired isolate after its last request.
+    pub(crate) fn end_if_retired(&self, shared: &Shared) {
+        if shared.retired.load(Ordering::Acquire) && shared.requests.is_idle() {
+            self.terminate(crate::isolate::RETIRED);
+        }
+    }
+
+    fn close(&self) {
+        let mut outbox = lock(&self.outbox);
+        outbox.is_closed = true;
+        outbox.waiting.clear();
+        drop(outbox);
+        lock(&self.pings).clear();
+        lock(&self.withdrawals).clear();
+        lock(&self.evictions).clear();
+    }
+}
+
+/// Returns the reply to a query that JavaScript awaits.
+fn awaited_reply(query: Query, link: &LocalLink) -> futures::future::BoxFuture<'static, Reply> {
+    match query {
+        Query::AskUser {
+            request,
+            owner,
+            id,
+            question,
+        } => {
+            let asked = link.ask_user(request, &owner, id, question);
+            Box::pin(async move { asked.await.map_or_else(Reply::Failed, Reply::Text) })
+        }
+        Query::Show { request, owner, id } => {
+            let shown = link.show(request, &owner, id);
+            Box::pin(async move {
+                shown
+                    .await
+                    .map_or_else(Reply::Failed, |()| Reply::Flag(true))
+            })
+        }
+        Query::NextTouch { id } => {
+            let touch = link.next_touch(id);
+            Box::pin(async move { Reply::Text(touch.await) })
+        }
+        _ => Box::pin(async { Reply::Unknown }),
+    }
+}
+
+/// Returns the limit of a worker's memory. V8 limits its heap, and the engine counts buffers; the
+/// rest is code and the memory of Deno's own parts.
+fn memory_limit(heap_mb: u32) -> u64 {
+    const BASE_MB: u64 = 512;
+    (2 * u64::from(heap_mb) + BASE_MB) << 20
+}
+
+/// The end of a connection: when the task of it ends, for any reason, the process is killed and the
+/// requests are answered.
+struct End {
+    connection: Arc<Connection>,
+    shared: Arc<Shared>,
+    _alive: std::sync::mpsc::Sender<()>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.connection.process.kill();
+        self.connection.close();
+        self.shared.terminated_because("its event loop has ended");
+        self.shared.abandon();
+        // A start that still waits fails now.
+        lock(&self.connection.incoming).booted = None;
+    }
+}
+
+/// Reads the main socket until the worker ends.
+async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
+    let (connection, shared) = (&end.connection, &end.shared);
+    let interest = Interest::READABLE | Interest::WRITABLE;
+    let failure = match socket::watch(connection.main.clone(), interest) {
+        Ok(main) => {
+            let exceeded = connection.process.memory_exceeded(memory_limit);
+            tokio::select! {
+                biased;
+                failure = read_all(&main, connection, &link) => failure,
+                () = exceeded => {
+                    shared.terminated_because_of_memory(memory_limit);
+                    connection.process.kill();
+                    None
+                }
+            }
+        }
+        Err(error) => Some(error),
+    };
+    connection.close();
+    if let Some(error) = failure {
+        shared.terminated_because(&format!("its worker process broke the protocol: {error}"));
+    }
+    // What a tool left behind must not outlive the isolate.
+    let process = connection.process.clone();
+    let ended = tokio::task::spawn_blocking(move || process.wait());
+    let how = match tokio::time::timeout(END_TIMEOUT, ended).await {
+        Ok(Ok(how)) => how,
+        Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
+    };
+    let said = connection.report.text();
+    if !said.trim().is_empty() {
+        tracing::warn!(%how, said = said.trim(), "a worker process has ended");
+    }
+    shared.terminated_because(&format!("its worker process {how}"));
+}
+
+/// Reads and writes until the worker closes the socket. Returns the error that ended it.
+async fn read_all(
+    main: &AsyncFd<Arc<OwnedFd>>,
+    connection: &Connection,
+    link: &Arc<LocalLink>,
+) -> Option<io::Error> {
+    loop {
+        let is_full = !lock(&connection.outbox).waiting.is_empty();
+        let mut ready = tokio::select! {
+            ready = main.ready(if is_full {
+                Interest::READABLE | Interest::WRITABLE
+            } else {
+                Interest::READABLE
+            }) => match ready {
+                Ok(ready) => ready,
+                Err(error) => return Some(error),
+            },
+            () = connection.full.notified(), if !is_full => continue,
+        };
+        if is_full && connection.flush(&mut lock(&connection.outbox)) {
+            // The readiness stays, so that the next packet is sent at once.
+        } else if is_full {
+            ready.clear_ready_matching(tokio::io::Ready::WRITABLE);
+        }
+        let drained = connection.drain(&mut lock(&connection.incoming), link);
+        match drained {
+            Drained::Empty => ready.clear_ready_matching(tokio::io::Ready::READABLE),
+            Drained::More => tokio::task::yield_now().await,
+            Drained::Closed => return None,
+            Drained::Failed(error) => return Some(error),
+        }
+    }
+}

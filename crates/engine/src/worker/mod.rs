@@ -1,0 +1,63 @@
+//! Isolates in worker processes.
+//!
+//! A worker process (`haft --worker`) runs one isolate. haft's process keeps everything that
+//! concerns callers: the requests, their updates and users, the log, pending actions. Two sockets
+//! connect them:
+//!
+//! - The *main* socket carries requests to the isolate in their order, and everything from the
+//!   worker to haft. The isolate's own thread reads it, so a small call wakes one thread of the
+//!   worker.
+//! - The *control* socket carries orders that must not wait for JavaScript: to withdraw a request,
+//!   to interrupt a renderer, to end. A thread of its own reads it.
+//!
+//! The worker decides under one lock whether JavaScript has seen a request ([`Requests`]); haft's
+//! process asks it before it sends a request elsewhere. For a worker that was killed, its
+//! [`WorkerReport`] says which requests it had taken.
+//!
+//! haft treats all bytes of a worker as hostile: messages are limited in size, unknown ids are
+//! ignored, and a message that cannot be read ends the worker.
+//!
+//! [`Requests`]: super::requests::Requests
+
+mod connection;
+mod process;
+mod protocol;
+mod remote_link;
+mod report;
+mod socket;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+pub(super) use connection::Connection;
+pub use process::run_worker;
+pub(super) use process::{HostSender, NoMessage, SocketInbox};
+pub(super) use report::WorkerReport;
+
+use super::IsolateKey;
+
+/// Starts worker processes. The host implements it, because the engine starts no programs.
+pub trait Workers: Send + Sync {
+    /// Starts a worker for code with this key. `streams` become its descriptors 0, 1 and 2.
+    ///
+    /// # Errors
+    /// If it cannot be started, or not with the isolation that the key requires; a sentence.
+    fn start(
+        &self,
+        key: &IsolateKey,
+        streams: [OwnedFd; 3],
+    ) -> Result<Arc<dyn WorkerProcess>, String>;
+}
+
+/// A worker process that was started.
+pub trait WorkerProcess: Send + Sync {
+    /// Kills the process and all processes below it.
+    fn kill(&self);
+
+    /// Waits for the end of the process. Returns how it ended, as a part of a sentence: `was ended
+    /// by SIGABRT`. Blocks.
+    fn wait(&self) -> String;
+
+    /// Waits until the process and those below it use more memory than `limit` bytes.
+    fn memory_exceeded(&self, limit: u64) -> futures::future::BoxFuture<'static, ()>;
+}

@@ -1,0 +1,304 @@
+//! The worker process itself: one isolate, whose requests come from a socket.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rustix::net::{RecvFlags, SendFlags};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::protocol::{BootSettings, Control, FromWorker, ToWorker};
+use super::remote_link::{RemoteLink, RemoteReplay};
+use super::report::WorkerReport;
+use super::socket::{self, MessageReader, Received};
+use crate::isolate::{AnswerSink, Message, PingSink, Shared};
+use crate::lock;
+use crate::requests::{Slot, Termination};
+use crate::verify::Verifier;
+use crate::{Programs, thread};
+use haft_tool::Replay;
+
+/// Time in which the isolate has to end after haft's process has gone.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Sender of messages to haft's process. Cheap to use from several threads.
+pub(crate) struct HostSender {
+    socket: OwnedFd,
+    /// Held while the packets of one message are sent.
+    turn: Mutex<()>,
+}
+
+impl HostSender {
+    /// Sends a message; waits while haft's process does not read.
+    pub(super) fn send(&self, message: &FromWorker) {
+        let packets = socket::packets_of(message);
+        let _turn = lock(&self.turn);
+        for packet in packets {
+            if socket::send_packet(&self.socket, &packet, SendFlags::empty()).is_err() {
+                // haft's process has gone; the control thread ends this one.
+                return;
+            }
+        }
+    }
+
+    /// Sends the answer to a request.
+    pub(crate) fn answer(&self, id: u32, has_started: bool, answer: crate::isolate::Answer) {
+        self.send(&FromWorker::Answer {
+            id,
+            has_started,
+            answer,
+        });
+    }
+
+    /// Reports that the tool of a request runs.
+    pub(crate) fn started(&self, id: u32) {
+        self.send(&FromWorker::Started { id });
+    }
+
+    /// Answers a ping.
+    pub(crate) fn pong(&self, number: u32) {
+        self.send(&FromWorker::Pong(number));
+    }
+
+    /// Reports that the isolate ends.
+    pub(crate) fn ending(&self, why: &Termination) {
+        self.send(&FromWorker::Ending {
+            why: why.why.clone(),
+            is_out_of_memory: why.is_out_of_memory,
+        });
+    }
+}
+
+/// Runs a worker process until haft's process ends it. `programs` makes the starter of programs: its
+/// arguments are the replay of a test, and whether detached programs outlive haft.
+pub fn run_worker(
+    programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
+) -> ExitCode {
+    match serve(programs) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(%error, "a worker process cannot work");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(
+    programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
+) -> io::Result<()> {
+    let main = io::stdin().as_fd().try_clone_to_owned()?;
+    let control = io::stdout().as_fd().try_clone_to_owned()?;
+    let report = WorkerReport::of_this_process()?;
+    let null = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+
+    let host = Arc::new(HostSender {
+        socket: main.try_clone()?,
+        turn: Mutex::default(),
+    });
+    let mut reader = MessageReader::default();
+    let Received::Message(ToWorker::Boot(settings)) = reader.read(&main, RecvFlags::empty())?
+    else {
+        return Err(io::Error::other("the first message is another one"));
+    };
+    let link = Arc::new(RemoteLink::new(host.clone()));
+    let key = settings.key().map_err(io::Error::other)?;
+    let tape = settings
+        .has_replay
+        .then(|| Arc::new(RemoteReplay(link.clone())) as Arc<dyn Replay>);
+    let programs = programs(tape.clone(), settings.keeps_detached);
+    let (verifier, settings) = verifier(*settings, &host);
+    let options = settings.into_options(&key, programs, tape, verifier.clone());
+    let (alive, ended) = std::sync::mpsc::channel();
+    let shared = Shared::of_worker(&options, &key, host.clone(), ended);
+    shared.requests.reported_by(Arc::new(report));
+    start_control(control, shared.clone(), link.clone(), host.clone())?;
+
+    let inbox = SocketInbox {
+        main: Arc::new(main),
+        events: None,
+        reader,
+        shared: shared.clone(),
+        link: link.clone(),
+        host: host.clone(),
+        verifier,
+    };
+    let booted = move |result| host.send(&FromWorker::Booted(result));
+    let isolate = thread::spawn(options, shared, inbox.into(), link.clone(), alive, booted)?;
+    // A panic was reported by the hook.
+    let _ = isolate.join();
+    link.close();
+    haft_process::kill_all();
+    Ok(())
+}
+
+/// Makes the verifier, which reports what it learns.
+fn verifier(
+    mut settings: BootSettings,
+    host: &Arc<HostSender>,
+) -> (Option<Arc<Verifier>>, BootSettings) {
+    let verifier = settings.verifier.take().map(|verifier| {
+        let made = if verifier.is_learning {
+            let host = host.clone();
+            Verifier::learning_with(move |path, digest| {
+                host.send(&FromWorker::Learned {
+                    path: path.to_owned(),
+                    digest: *digest.as_bytes(),
+                });
+            })
+        } else {
+            Verifier::default()
+        };
+        made.trust(Arc::new(verifier.files.into()));
+        Arc::new(made)
+    });
+    (verifier, settings)
+}
+
+/// Starts the thread that reads the control socket.
+fn start_control(
+    socket: OwnedFd,
+    shared: Arc<Shared>,
+    link: Arc<RemoteLink>,
+    host: Arc<HostSender>,
+) -> io::Result<()> {
+    let control = move || {
+        let mut reader = MessageReader::default();
+        while let Ok(Received::Message(message)) =
+            reader.read::<Control>(&socket, RecvFlags::empty())
+        {
+            obey(message, &shared, &link, &host);
+        }
+        // haft's process has gone.
+        link.close();
+        shared.terminate(Termination {
+            why: "haft has ended".to_owned(),
+            is_out_of_memory: false,
+        });
+        std::thread::sleep(END_TIMEOUT);
+        haft_process::kill_all();
+        std::process::exit(1);
+    };
+    std::thread::Builder::new()
+        .name("haft-control".to_owned())
+        .spawn(control)
+        .map(drop)
+}
+
+fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSender) {
+    match message {
+        Control::Withdraw { id } => {
+            let state = shared.requests.withdraw_sent(id);
+            host.send(&FromWorker::Withdrawn { id, state });
+        }
+        Control::Evict { query, module } => {
+            let has_left = shared.requests.evict(module);
+            host.send(&FromWorker::Evicted { query, has_left });
+        }
+        Control::Readmit { module } => shared.requests.readmit(module),
+        Control::InterruptRender { id } => drop(shared.interrupt_drawing(id)),
+        Control::Reply(query, reply) => link.replied(query, reply),
+        Control::Terminate { why } => {
+            // A thread that waits for a reply must notice the end.
+            link.close();
+            shared.terminate(Termination {
+                why,
+                is_out_of_memory: false,
+            });
+        }
+    }
+}
+
+/// Requests that come from the main socket. The isolate's own thread reads it.
+pub(crate) struct SocketInbox {
+    main: Arc<OwnedFd>,
+    /// Made by the first poll, because it belongs to the runtime.
+    events: Option<AsyncFd<Arc<OwnedFd>>>,
+    reader: MessageReader,
+    shared: Arc<Shared>,
+    link: Arc<RemoteLink>,
+    host: Arc<HostSender>,
+    verifier: Option<Arc<Verifier>>,
+}
+
+/// State of an inbox without a message.
+pub(crate) enum NoMessage {
+    Empty,
+    Closed,
+}
+
+impl SocketInbox {
+    /// Returns the next message, if one is there.
+    pub(crate) fn try_next(&mut self) -> Result<Message, NoMessage> {
+        loop {
+            match self.reader.read(&self.main, RecvFlags::DONTWAIT) {
+                Ok(Received::Message(message)) => {
+                    if let Some(message) = self.take(message) {
+                        return Ok(message);
+                    }
+                }
+                Ok(Received::Nothing) => return Err(NoMessage::Empty),
+                Ok(Received::Closed) | Err(_) => return Err(NoMessage::Closed),
+            }
+        }
+    }
+
+    /// Waits for the next message; `None` after the last.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+        loop {
+            match self.try_next() {
+                Ok(message) => return Poll::Ready(Some(message)),
+                Err(NoMessage::Closed) => return Poll::Ready(None),
+                Err(NoMessage::Empty) => {}
+            }
+            if self.events.is_none() {
+                self.events = socket::watch(self.main.clone(), Interest::READABLE).ok();
+            }
+            let Some(events) = &self.events else {
+                return Poll::Ready(None);
+            };
+            match events.poll_read_ready(cx) {
+                Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
+                Poll::Ready(Err(_)) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Converts a message for the isolate's thread; handles the others.
+    fn take(&self, message: ToWorker) -> Option<Message> {
+        match message {
+            ToWorker::Ask(ask) => {
+                if let Some(id) = ask.id() {
+                    let sink = AnswerSink::Host(self.host.clone(), id);
+                    let slot = Slot::new(None, sink, ask.purpose());
+                    self.shared.requests.expect(id, slot);
+                }
+                Some(Message::Ask(ask))
+            }
+            ToWorker::Ping(number) => {
+                Some(Message::Ping(PingSink::Host(self.host.clone(), number)))
+            }
+            ToWorker::Reply(query, reply) => {
+                self.link.replied(query, reply);
+                None
+            }
+            ToWorker::Trust(files) => {
+                if let Some(verifier) = &self.verifier {
+                    verifier.trust(Arc::new(files.into()));
+                }
+                None
+            }
+            // Only the first message boots.
+            ToWorker::Boot(_) => None,
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Messages between haft and a worker process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::isolate::{Answer, Ask};
+use crate::load_trace::LoadTrace;
+use crate::requests::Withdrawn;
+use crate::verify::Verifier;
+use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
+use haft_tool::{
+    CodeFromData, Isolation, LogLevel, PermissionProfile, Replay, ReplayChannel, Tier, ToolRights,
+    TrustDomain, VerifiedFiles,
+};
+
+/// Message on the main socket to the worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum ToWorker {
+    /// The first message: what the isolate is started with.
+    Boot(Box<BootSettings>),
+    /// A request or an order to the isolate.
+    Ask(Ask),
+    /// A ping, which the isolate's thread answers.
+    Ping(u32),
+    /// The answer to a query that JavaScript awaits.
+    Reply(u32, Reply),
+    /// The files that the project's modules may load from now on.
+    Trust(TrustedFiles),
+}
+
+/// Message on the control socket to the worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Control {
+    /// Take a request back before its tool starts.
+    Withdraw { id: u32 },
+    /// Answer no requests for the module any more, if JavaScript has not called it yet.
+    Evict { query: u32, module: u32 },
+    /// Accept requests for the module again.
+    Readmit { module: u32 },
+    /// Interrupt the render request `id`, if the isolate runs it now.
+    InterruptRender { id: u32 },
+    /// The answer to a query for which the isolate's thread waits.
+    Reply(u32, Reply),
+    /// End the isolate, whatever it is doing.
+    Terminate { why: String },
+}
+
+/// Message on the main socket to haft.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum FromWorker {
+    /// The isolate is ready, or could not be started.
+    Booted(Result<(), String>),
+    /// The answer to a request.
+    Answer {
+        id: u32,
+        has_started: bool,
+        answer: Answer,
+    },
+    /// The tool of a request runs.
+    Started {
+        id: u32,
+    },
+    Update {
+        id: u32,
+        text: String,
+    },
+    Pong(u32),
+    Withdrawn {
+        id: u32,
+        state: Withdrawn,
+    },
+    Evicted {
+        query: u32,
+        has_left: bool,
+    },
+    LoadTraced {
+        id: u32,
+        trace: LoadTrace,
+    },
+    /// A file outside of the grant was loaded.
+    Learned {
+        path: PathBuf,
+        digest: [u8; 32],
+    },
+    BuiltInsChanged {
+        module: u32,
+        what: String,
+    },
+    SharedStateChanged,
+    ProgramStarted {
+        call: u32,
+        program: String,
+    },
+    HostConnected {
+        target: String,
+    },
+    WithdrawQuestion {
+        id: u32,
+    },
+    TellUser {
+        request: u32,
+        owner: String,
+        notice: String,
+    },
+    Paint {
+        id: u32,
+        lines: String,
+    },
+    Log {
+        request: u32,
+        level: u8,
+        tool: String,
+        message: String,
+        context: String,
+    },
+    PendingDone {
+        id: u32,
+    },
+    KeepReplay {
+        channel: Channel,
+        request: String,
+        answer: String,
+    },
+    /// A query, which is answered by a [`Reply`] with the same number.
+    Query(u32, Query),
+    /// The isolate ends now, for this reason.
+    Ending {
+        why: String,
+        is_out_of_memory: bool,
+    },
+}
+
+/// A query of the isolate to its callers. The functions of [`CallerLink`] with results.
+///
+/// [`CallerLink`]: crate::caller_link::CallerLink
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Query {
+    Session,
+    IsIdle,
+    HasQueuedMessages,
+    AbortAgent,
+    AutoApprove {
+        request: u32,
+    },
+    HasUser {
+        request: u32,
+        owner: String,
+    },
+    AskUser {
+        request: u32,
+        owner: String,
+        id: u32,
+        question: String,
+    },
+    EditorText {
+        request: u32,
+        owner: String,
+    },
+    Canvas {
+        request: u32,
+        owner: String,
+    },
+    Show {
+        request: u32,
+        owner: String,
+        id: u32,
+    },
+    NextTouch {
+        id: u32,
+    },
+    PushPending {
+        id: u32,
+        label: String,
+    },
+    PlayReplay {
+        channel: Channel,
+        request: String,
+    },
+}
+
+impl Query {
+    /// Returns true if JavaScript awaits the answer; for others its thread waits.
+    pub(super) fn is_awaited(&self) -> bool {
+        matches!(
+            self,
+            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. }
+        )
+    }
+}
+
+/// The answer to a query.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Reply {
+    Text(String),
+    Flag(bool),
+    /// Nothing is known about that call.
+    Unknown,
+    Failed(String),
+    /// The replay's decision to refuse a request.
+    Refused(String),
+}
+
+/// [`ReplayChannel`] as it is sent.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Channel {
+    Exec,
+    Fetch,
+}
+
+impl From<ReplayChannel> for Channel {
+    fn from(channel: ReplayChannel) -> Channel {
+        match channel {
+            ReplayChannel::Exec => Channel::Exec,
+            ReplayChannel::Fetch => Channel::Fetch,
+        }
+    }
+}
+
+impl From<Channel> for ReplayChannel {
+    fn from(channel: Channel) -> ReplayChannel {
+        match channel {
+            Channel::Exec => ReplayChannel::Exec,
+            Channel::Fetch => ReplayChannel::Fetch,
+        }
+    }
+}
+
+/// Levels of log lines in the order of their numbers.
+const LEVELS: [LogLevel; 4] = [
+    LogLevel::Debug,
+    LogLevel::Info,
+    LogLevel::Warn,
+    LogLevel::Error,
+];
+
+pub(super) fn number_of(level: LogLevel) -> u8 {
+    LEVELS
+        .iter()
+        .position(|one| *one == level)
+        .unwrap_or_default() as u8
+}
+
+/// Returns the level with that number; an unknown one counts as an error.
+pub(super) fn level_of(number: u8) -> LogLevel {
+    let level = LEVELS.get(usize::from(number)).copied();
+    level.unwrap_or(LogLevel::Error)
+}
+
+/// The part of [`VerifiedFiles`] that modules need.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TrustedFiles {
+    project: PathBuf,
+    alias: Option<PathBuf>,
+    modules: HashMap<PathBuf, [u8; 32]>,
+    code_from_text: u8,
+    code_from_bytes: u8,
+}
+
+const RIGHTS: [CodeFromData; 3] = [
+    CodeFromData::Never,
+    CodeFromData::UntilFilesAreRead,
+    CodeFromData::Always,
+];
+
+impl From<&VerifiedFiles> for TrustedFiles {
+    fn from(files: &VerifiedFiles) -> TrustedFiles {
+        let modules = files.modules.iter();
+        let number = |right| {
+            RIGHTS
+                .iter()
+                .position(|one| *one == right)
+                .unwrap_or_default() as u8
+        };
+        TrustedFiles {
+            project: files.project.clone(),
+            alias: files.alias.clone(),
+            modules: modules
+                .map(|(path, digest)| (path.clone(), *digest.as_bytes()))
+                .collect(),
+            code_from_text: number(files.code_from_text),
+            code_from_bytes: number(files.code_from_bytes),
+        }
+    }
+}
+
+impl From<TrustedFiles> for VerifiedFiles {
+    fn from(files: TrustedFiles) -> VerifiedFiles {
+        let modules = files.modules.into_iter();
+        let right = |number: u8| RIGHTS.get(usize::from(number)).copied().unwrap_or_default();
+        VerifiedFiles {
+            project: files.project,
+            alias: files.alias,
+            modules: modules
+                .map(|(path, digest)| (path, digest.into()))
+                .collect(),
+            code_from_text: right(files.code_from_text),
+            code_from_bytes: right(files.code_from_bytes),
+            ..VerifiedFiles::default()
+        }
+    }
+}
+
+/// What the isolate of a worker is started with: the part of [`EngineOptions`] that is data.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct BootSettings {
+    cwd: PathBuf,
+    heap_mb: u32,
+    session_id: String,
+    grace: Duration,
+    load_timeout: Duration,
+    unasked: Tier,
+    auto_approve: bool,
+    env: BTreeMap<String, Option<String>>,
+    cache: Option<PathBuf>,
+    domain: u8,
+    isolation: u8,
+    /// JSON, because permissions describe themselves.
+    permissions: String,
+    pub(super) keeps_detached: bool,
+    pub(super) has_replay: bool,
+    pub(super) verifier: Option<VerifierSettings>,
+}
+
+/// The verifier of a project's modules.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct VerifierSettings {
+    pub(super) files: TrustedFiles,
+    pub(super) is_learning: bool,
+}
+
+const DOMAINS: [TrustDomain; 3] = [
+    TrustDomain::User,
+    TrustDomain::Plugins,
+    TrustDomain::Project,
+];
+
+impl BootSettings {
+    pub(super) fn new(options: &EngineOptions, key: &IsolateKey) -> BootSettings {
+        let verifier = options.verifier_of(key.domain);
+        let domain = DOMAINS.iter().position(|one| *one == key.domain);
+        let isolation = Isolation::ALL.iter().position(|one| *one == key.isolation);
+        BootSettings {
+            cwd: options.cwd.clone(),
+            heap_mb: options.heap_mb,
+            session_id: options.session_id.clone(),
+            grace: options.grace,
+            load_timeout: options.load_timeout,
+            unasked: options.unasked,
+            auto_approve: options.auto_approve,
+            env: options.env.clone(),
+            // Code in a sandbox must not write what other isolates run.
+            cache: options
+                .cache
+                .clone()
+                .filter(|_| key.isolation < Isolation::Sandbox),
+            domain: domain.unwrap_or_default() as u8,
+            isolation: isolation.unwrap_or_default() as u8,
+            permissions: serde_json::to_string(&*key.permissions)
+                .expect("permissions are lists of texts"),
+            keeps_detached: options.keeps_detached,
+            has_replay: options.tape.is_some(),
+            verifier: verifier.map(|verifier| VerifierSettings {
+                files: TrustedFiles::from(&*verifier.files()),
+                is_learning: verifier.is_learning(),
+            }),
+        }
+    }
+
+    /// Returns the key of the isolate.
+    pub(super) fn key(&self) -> Result<IsolateKey, String> {
+        let permissions: PermissionProfile =
+            serde_json::from_str(&self.permissions).map_err(|error| error.to_string())?;
+        let isolation = Isolation::ALL.get(usize::from(self.isolation)).copied();
+        let domain = DOMAINS.get(usize::from(self.domain)).copied();
+        Ok(IsolateKey {
+            domain: domain.ok_or("the trust domain is unknown")?,
+            permissions: permissions.into(),
+            isolation: isolation.ok_or("the isolation is unknown")?,
+        })
+    }
+
+    /// Returns the options of the isolate. `programs` and `tape` are those of the worker.
+    pub(super) fn into_options(
+        self,
+        key: &IsolateKey,
+        programs: Arc<dyn Programs>,
+        tape: Option<Arc<dyn Replay>>,
+        verifier: Option<Arc<Verifier>>,
+    ) -> EngineOptions {
+        EngineOptions {
+            cwd: self.cwd,
+            heap_mb: self.heap_mb,
+            isolates: 1,
+            session_id: self.session_id,
+            grace: self.grace,
+            load_timeout: self.load_timeout,
+            rights: ToolRights {
+                permissions: key.permissions.clone(),
+                isolation: Isolation::None,
+            },
+            project: ProjectOptions {
+                heap_mb: self.heap_mb,
+                grace: self.grace,
+                load_timeout: self.load_timeout,
+            },
+            unasked: self.unasked,
+            programs,
+            workers: None,
+            keeps_detached: self.keeps_detached,
+            // Lines go to haft's process through the `RemoteLink`.
+            log: Arc::new(NoLog),
+            tape,
+            env: self.env,
+            supports_pending_actions: true,
+            default_user: Arc::default(),
+            session: Arc::default(),
+            auto_approve: self.auto_approve,
+            verifier,
+            cache: self.cache,
+        }
+    }
+}
+
+/// The log of a process in which nothing is logged.
+struct NoLog;
+
+impl ToolLog for NoLog {
+    fn log(&self, _: TrustDomain, _: LogLevel, _: &str, _: &str, _: &str) {}
+}

@@ -1,0 +1,146 @@
+//! Messages over a socket that keeps packets apart.
+//!
+//! A message is sent in packets of at most [`MAX_PACKET`] bytes. The first byte of a packet says
+//! whether more packets of the same message follow.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Limit of a packet. The system's default for the buffer of a socket is three times that.
+const MAX_PACKET: usize = 64 << 10;
+
+/// Limit of a message. JavaScript limits results and updates to less.
+const MAX_MESSAGE: usize = 256 << 20;
+
+const LAST: u8 = 0;
+const MORE: u8 = 1;
+
+/// Makes a pair of connected sockets.
+pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let pair = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    Ok(pair)
+}
+
+/// Registers a socket with the current runtime.
+#[expect(
+    unsafe_code,
+    reason = "tokio offers no safe function for sockets of this kind"
+)]
+pub(super) fn watch(socket: Arc<OwnedFd>, interest: Interest) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
+    // SAFETY: the `Arc` keeps the descriptor open, and always names the same one.
+    let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(registered?)
+}
+
+/// Returns the packets of a message.
+pub(super) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
+    let bytes = postcard::to_stdvec(message).expect("messages are plain data");
+    let chunks = bytes.chunks(MAX_PACKET - 1);
+    let count = chunks.len();
+    chunks
+        .enumerate()
+        .map(|(index, chunk)| {
+            let kind = if index + 1 == count { LAST } else { MORE };
+            let mut packet = Vec::with_capacity(chunk.len() + 1);
+            packet.push(kind);
+            packet.extend_from_slice(chunk);
+            packet
+        })
+        .collect()
+}
+
+/// Sends a packet. Returns false if the socket's buffer is full and `flags` forbid to wait.
+pub(super) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) -> io::Result<bool> {
+    loop {
+        match send(&socket, packet, flags | SendFlags::NOSIGNAL) {
+            Ok(_) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Reader of the messages of one socket.
+pub(super) struct MessageReader {
+    packet: Box<[u8]>,
+    message: Vec<u8>,
+}
+
+/// Result of an attempt to read a message.
+pub(super) enum Received<M> {
+    Message(M),
+    /// No message is there, and the flags forbid to wait.
+    Nothing,
+    /// The other side has closed the socket.
+    Closed,
+}
+
+impl Default for MessageReader {
+    fn default() -> Self {
+        MessageReader {
+            packet: vec![0; MAX_PACKET].into(),
+            message: Vec::new(),
+        }
+    }
+}
+
+impl MessageReader {
+    /// Reads the next message.
+    ///
+    /// # Errors
+    /// If the socket fails, or the bytes are no message.
+    pub(super) fn read<M: DeserializeOwned>(
+        &mut self,
+        socket: impl AsFd,
+        flags: RecvFlags,
+    ) -> io::Result<Received<M>> {
+        loop {
+            let length = match recv(&socket, &mut *self.packet, flags) {
+                Ok((length, _)) => length,
+                Err(Errno::AGAIN) => return Ok(Received::Nothing),
+                Err(Errno::INTR) => continue,
+                Err(Errno::CONNRESET | Errno::PIPE) => return Ok(Received::Closed),
+                Err(error) => return Err(error.into()),
+            };
+            let Some((kind, part)) = self.packet[..length].split_first() else {
+                return Ok(Received::Closed);
+            };
+            if *kind == LAST && self.message.is_empty() {
+                return parse(part);
+            }
+            if self.message.len() + part.len() > MAX_MESSAGE {
+                return Err(io::Error::other("a message is too large"));
+            }
+            self.message.extend_from_slice(part);
+            if *kind == LAST {
+                let message = std::mem::take(&mut self.message);
+                return parse(&message);
+            }
+        }
+    }
+}
+
+fn parse<M: DeserializeOwned>(bytes: &[u8]) -> io::Result<Received<M>> {
+    match postcard::from_bytes(bytes) {
+        Ok(message) => Ok(Received::Message(message)),
+        Err(error) => Err(io::Error::other(format!(
+            "a message cannot be read: {error}"
+        ))),
+    }
+}

@@ -1,0 +1,65 @@
+//! A process that a caller talks to through its own sockets: a worker of haft.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::exec_args::Order;
+use crate::finished::Exit;
+use crate::group_leader::Leader;
+use crate::launch::{self, Ends};
+use crate::{Spawn, SpawnError};
+
+/// Handle of a process with streams of the caller's choice. Dropping it kills the process and
+/// everything below it.
+pub struct Worker {
+    pid: Pid,
+    leader: Mutex<Leader>,
+}
+
+impl Worker {
+    /// Starts the program. `streams` become its descriptors 0, 1 and 2. The fields of `spawn` about
+    /// streams, deadlines, limits and the working directory are not used.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(spawn: &Spawn, streams: [OwnedFd; 3]) -> Result<Worker, SpawnError> {
+        let order = Order::new(spawn, None, None)?;
+        let [stdin, stdout, stderr] = streams;
+        let ends = Ends {
+            stdin,
+            stdout,
+            stderr,
+        };
+        let leader =
+            launch::start_at_once(&order, &ends).map_err(|refusal| order.refused(refusal))?;
+        Ok(Worker {
+            pid: leader.pid(),
+            leader: Mutex::new(leader),
+        })
+    }
+
+    /// Returns the number of the process.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Kills the process and everything below it. Does nothing after its end was waited for.
+    pub fn kill(&self) {
+        self.leader().kill_tree();
+    }
+
+    /// Waits for the end of the process, and then kills what it left behind. Blocks. Returns `None`
+    /// if other code has reaped the process.
+    pub fn wait(&self) -> Option<Exit> {
+        // The lock is not held meanwhile, so that the process can be killed.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), options));
+        self.leader().reap()
+    }
+
+    fn leader(&self) -> MutexGuard<'_, Leader> {
+        self.leader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
