@@ -16,7 +16,9 @@ use super::load_trace::LoadTrace;
 use super::prompts::PromptBridge;
 use super::users::Users;
 use super::widgets::WidgetBridge;
-use haft_tool::{CurrentSession, LogLevel, LogLine, Progress, SessionView};
+use haft_tool::{
+    CurrentSession, LogLevel, LogLine, PermissionKind, Progress, SessionView, accesses,
+};
 
 /// Connection of an isolate to the callers of its tools. The functions are those of
 /// `extension::IsolateHost` that need a caller, with the same meaning.
@@ -38,6 +40,9 @@ pub(super) trait CallerLink: Send + Sync {
 
     /// Records a host that one of the running calls connects to.
     fn host_connected(&self, target: &str);
+
+    /// Records an access of the tool that `haft permit --record` runs.
+    fn accessed(&self, kind: PermissionKind, what: &str);
 
     fn session(&self) -> Result<String, String>;
 
@@ -148,6 +153,13 @@ impl CallerLink for LocalLink {
         // little.
         for trace in self.shared.requests.traces() {
             trace.connects(target);
+        }
+    }
+
+    fn accessed(&self, kind: PermissionKind, what: &str) {
+        // A worker reports accesses, too, and only that of the recorded tool may.
+        if self.shared.key.permissions.is_recorded {
+            accesses::record(kind, what);
         }
     }
 

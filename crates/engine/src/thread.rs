@@ -117,7 +117,7 @@ fn live(
             return ready(Err(format!("cannot start an event loop: {error}")));
         }
     };
-    load_trace::belongs_to(callers.clone());
+    load_trace::belongs_to(callers.clone(), &shared.key.permissions);
     let link = Rc::new(OpHost::new(shared.clone(), callers, options));
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());

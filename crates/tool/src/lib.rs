@@ -3,6 +3,7 @@
 //! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
 //! types, so every surface sees a field that is added here.
 
+pub mod accesses;
 mod approval;
 mod approval_policy;
 mod call;

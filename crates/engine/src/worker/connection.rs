@@ -371,6 +371,7 @@ impl Connection {
             FromWorker::SharedStateChanged => link.shared_state_changed(),
             FromWorker::ProgramStarted { call, program } => link.program_started(call, &program),
             FromWorker::HostConnected { target } => link.host_connected(&target),
+            FromWorker::Accessed { kind, what } => link.accessed(kind, &what),
             FromWorker::WithdrawQuestion { id } => link.withdraw_question(id),
             FromWorker::TellUser {
                 request,

@@ -13,7 +13,7 @@ use crate::requests::Withdrawn;
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
-    CodeFromData, Isolation, LogLevel, PermissionProfile, Replay, ReplayChannel, Tier, ToolRights,
+    CodeFromData, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay, ReplayChannel, Tier, ToolRights,
     TrustDomain, VerifiedFiles,
 };
 
@@ -97,6 +97,11 @@ pub(super) enum FromWorker {
     },
     HostConnected {
         target: String,
+    },
+    /// An access of the tool that `haft permit --record` runs.
+    Accessed {
+        kind: PermissionKind,
+        what: String,
     },
     WithdrawQuestion {
         id: u32,
