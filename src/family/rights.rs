@@ -1,11 +1,13 @@
 //! Rights of a tool, and their conversion to the rights of its programs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::paths;
 use haft_config::permits::{Permit, Permits};
 use haft_config::{Config, Profile};
 use haft_discover::Candidate;
+use haft_engine::PermitStore;
 use haft_engine::graph::requests_of_module;
 use haft_process::{Names, Rights};
 use haft_tool::{Error, ErrorKind, Family, PermissionRequest, Problem, ToolRights};
@@ -93,6 +95,31 @@ pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
         permit,
         requests,
         problems,
+    }
+}
+
+/// Store of what users grant tools when they are asked.
+pub(super) struct GrantingStore(Permits);
+
+impl GrantingStore {
+    pub(super) fn new(config: &Config) -> GrantingStore {
+        GrantingStore(Permits::at(&config.state_dir, &config.home, &config.cwd))
+    }
+}
+
+impl PermitStore for GrantingStore {
+    fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
+        let before = self.0.read(file).ok().flatten();
+        let mut permit = Permit::new(file).map_err(|error| error.message().to_owned())?;
+        if let Some(before) = before {
+            if before.is_current() {
+                permit.allow = before.allow;
+            }
+            permit.deny = before.deny;
+        }
+        permit.allow(kind, Some(what));
+        let stored = self.0.write(&permit);
+        stored.map_err(|error| error.message().to_owned())
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod advertised;
 mod approved_call;
+mod asking;
 mod boot;
 mod cache;
 mod call;
@@ -74,6 +75,7 @@ pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub use loader::is_provided;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
+pub use asking::{GrantedNow, PermitStore};
 pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
 use pending::PendingActions;
 pub use render::Drawn;

@@ -58,7 +58,7 @@ pub use isolation::{Isolation, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
-    TOOL_PLACEHOLDER, permit_command,
+    TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
 pub use place::place_after;
 pub use problem::TRUST_HINT;

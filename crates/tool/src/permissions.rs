@@ -222,6 +222,12 @@ impl PermissionProfile {
         self.of(kind).covers(kind, what)
     }
 
+    /// Returns true if the user may be asked about the access.
+    pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
+        let askable = self.askable.as_ref();
+        askable.is_some_and(|askable| askable.grants(kind, what))
+    }
+
     /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
     /// code; `write` excludes programs and native code.
     #[must_use]
@@ -551,6 +557,16 @@ impl PermissionKind {
 
 /// Name that stands for the tool in a hint. JavaScript replaces it where it knows the name.
 pub const TOOL_PLACEHOLDER: &str = "NAME";
+
+/// Returns the hint with the name of the tool in place of [`TOOL_PLACEHOLDER`].
+pub fn with_tool_name(hint: &str, tool: &str) -> String {
+    let (command, sentence) = (
+        format!("haft permit {TOOL_PLACEHOLDER} "),
+        format!("grants it to the tool {TOOL_PLACEHOLDER}"),
+    );
+    let named = hint.replacen(&command, &format!("haft permit {tool} "), 1);
+    named.replacen(&sentence, &format!("grants it to the tool {tool}"), 1)
+}
 
 /// Returns the hint that names the command which grants a tool the access.
 pub fn permit_command(kind: PermissionKind, what: &str) -> String {

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::rights::{FileRights, rights_of};
+use super::rights::{FileRights, GrantingStore, rights_of};
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
 use haft_config::Config;
@@ -80,6 +80,8 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         programs: programs(world.tape.clone(), config.limits.keep_detached),
         workers: workers::workers(),
         keeps_detached: config.limits.keep_detached,
+        permits: Some(Arc::new(GrantingStore::new(config))),
+        granted: Arc::default(),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,

@@ -155,6 +155,11 @@ pub(super) enum Query {
         request: u32,
         owner: String,
     },
+    /// A question to the user about an access. The isolate's thread waits until it is answered.
+    Permission {
+        kind: PermissionKind,
+        what: String,
+    },
     AskUser {
         request: u32,
         owner: String,
@@ -403,6 +408,9 @@ impl BootSettings {
             session_id: self.session_id,
             grace: self.grace,
             load_timeout: self.load_timeout,
+            // haft's process asks the user, and stores the answer.
+            permits: None,
+            granted: Arc::default(),
             rights: ToolRights {
                 permissions: key.permissions.clone(),
                 isolation: Isolation::None,

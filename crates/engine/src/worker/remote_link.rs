@@ -122,6 +122,12 @@ impl CallerLink for RemoteLink {
         self.host.send(&FromWorker::HostConnected { target });
     }
 
+    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
+        let what = what.to_owned();
+        let granted = self.flag(Query::Permission { kind, what });
+        granted.unwrap_or_default()
+    }
+
     fn accessed(&self, kind: PermissionKind, what: &str) {
         let what = what.to_owned();
         self.host.send(&FromWorker::Accessed { kind, what });
