@@ -105,7 +105,7 @@ where
     P: Into<String>,
     N: Into<String>,
 {
-    where_the_original_looks(configured_paths, cwd.as_ref())
+    searching_like_omp(configured_paths, cwd.as_ref())
         .built_in_tool_names(built_in_tool_names)
         .load_custom_tools()
         .await
@@ -127,12 +127,12 @@ pub async fn discover_custom_tool_paths<P: Into<String>>(
     configured_paths: impl IntoIterator<Item = P>,
     cwd: impl AsRef<Path>,
 ) -> Result<Vec<ToolPath>, Error> {
-    where_the_original_looks(configured_paths, cwd.as_ref())
+    searching_like_omp(configured_paths, cwd.as_ref())
         .discover_custom_tool_paths()
         .await
 }
 
-fn where_the_original_looks<P: Into<String>>(
+fn searching_like_omp<P: Into<String>>(
     configured_paths: impl IntoIterator<Item = P>,
     cwd: &Path,
 ) -> HostBuilder {

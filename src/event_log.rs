@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// Ring of the newest events. Events are numbered from 0.
@@ -62,7 +62,7 @@ impl<T: Clone> EventLog<T> {
     /// Adds the event that `make` returns for its number, with its size in bytes, unless the log is
     /// closed.
     pub(crate) fn add(&self, make: impl FnOnce(u64) -> (T, usize)) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         if kept.is_closed {
             return;
         }
@@ -82,19 +82,19 @@ impl<T: Clone> EventLog<T> {
 
     /// Closes the log and wakes its readers.
     pub(crate) fn close(&self) {
-        self.kept().is_closed = true;
+        self.kept.lock().is_closed = true;
         self.count.send_modify(|_| ());
     }
 
     /// Returns the number of events so far.
     pub(crate) fn count(&self) -> u64 {
-        self.kept().count()
+        self.kept.lock().count()
     }
 
     /// Returns the numbers from which a reader misses nothing: from the first kept event to the
     /// next one.
     pub(crate) fn readable(&self) -> RangeInclusive<u64> {
-        let kept = self.kept();
+        let kept = self.kept.lock();
         kept.first..=kept.count()
     }
 
@@ -114,7 +114,7 @@ impl<T: Clone> EventLog<T> {
     }
 
     fn at(&self, number: u64) -> Option<Next<T>> {
-        let kept = self.kept();
+        let kept = self.kept.lock();
         if number < kept.first {
             return Some(Next::Gap(kept.first));
         }
@@ -123,10 +123,5 @@ impl<T: Clone> EventLog<T> {
             Some((event, _)) => Some(Next::Event(event.clone())),
             None => kept.is_closed.then_some(Next::End),
         }
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, OnceCell, watch};
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::audit;
 use crate::execute::Spill;
 use crate::family::js::{self, RESOLVE, World};
+use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
@@ -56,8 +57,10 @@ struct Inner {
     config: Config,
     /// Engine for the host's own modules. Tools are in other generations of it.
     engine: Engine,
+    /// Sandboxes of the tools' programs.
+    sandboxes: Arc<Sandboxes>,
     /// Generation into which new modules are loaded.
-    base: std::sync::Mutex<Engine>,
+    base: parking_lot::Mutex<Engine>,
     spill: Spill,
     /// User interface for handles without their own.
     default_user: Arc<DefaultUser>,
@@ -74,7 +77,7 @@ struct Inner {
     /// Number of times that the problems of the catalog have changed.
     problem_changes: watch::Sender<u64>,
     /// Problems that a watch noted: files that cannot be watched, a changed configuration.
-    watching: std::sync::Mutex<Vec<Problem>>,
+    watching: parking_lot::Mutex<Vec<Problem>>,
     /// Cancelled when the host shuts down.
     closing: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
@@ -85,7 +88,7 @@ struct Inner {
     /// Fields of the log that all calls share.
     place: Arc<audit::Place>,
     /// Hash of the grant that the last check of the project's tools used.
-    grant: std::sync::Mutex<Option<Arc<str>>>,
+    grant: parking_lot::Mutex<Option<Arc<str>>>,
 }
 
 /// The tools so far. Paths may be loaded by name before the whole catalog is needed.
@@ -136,11 +139,11 @@ const SHUT_DOWN: &str = "the host has been shut down";
 
 impl LoadedSoFar {
     /// Takes over the result of a search.
-    fn take(&mut self, found: Found, base: &std::sync::Mutex<Engine>) {
+    fn take(&mut self, found: Found, base: &parking_lot::Mutex<Engine>) {
         self.catalog = Arc::new(found.catalog);
         self.known = found.known;
         self.places = found.places;
-        *base.lock().unwrap_or_else(PoisonError::into_inner) = found.base;
+        *base.lock() = found.base;
     }
 }
 
@@ -206,15 +209,17 @@ impl Host {
             ..LoadedSoFar::default()
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
-        let engine = js::engine(&config, world);
+        let sandboxes = Arc::new(Sandboxes::new(&config));
+        let engine = js::engine(&config, world, &sandboxes);
         let inner = Inner {
             default_user,
             session,
-            base: std::sync::Mutex::new(engine.new_generation()),
+            base: parking_lot::Mutex::new(engine.new_generation()),
             engine,
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
-            grant: std::sync::Mutex::default(),
+            sandboxes,
+            grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
             loaded: Mutex::new(so_far),
@@ -222,7 +227,7 @@ impl Host {
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
             problem_changes: watch::Sender::default(),
-            watching: std::sync::Mutex::default(),
+            watching: parking_lot::Mutex::default(),
             closing: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
@@ -272,12 +277,14 @@ impl Host {
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
         self.inner.engine.shutdown().await;
+        self.inner.sandboxes.close();
     }
 
     /// Declares that the program ends after the host, so that memory need not be freed.
@@ -295,13 +302,13 @@ impl Host {
         LoadContext {
             config: &self.inner.config,
             engine,
+            sandboxes: &self.inner.sandboxes,
         }
     }
 
     /// Returns the generation into which new modules are loaded.
     fn base(&self) -> Engine {
-        let base = self.inner.base.lock();
-        base.unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.base.lock().clone()
     }
 
     fn assembly(&self, existing: Catalog) -> Builder<'_> {

@@ -116,6 +116,7 @@ pub mod config {
         PermissionKind, PermissionProfile, PermissionSource, Roots, Serve, ServeFlags, Sessions,
         Structured, Token, parse_duration,
     };
+    pub use haft_tool::Isolation;
 }
 
 /// Rendering of calls and results as lines for a terminal.

@@ -12,9 +12,10 @@ mod stream;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -170,12 +171,12 @@ impl Sessions {
 
     /// Returns the session with that id.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Session>> {
-        self.known().iter().find(|one| one.id == id).cloned()
+        self.0.known.lock().iter().find(|one| one.id == id).cloned()
     }
 
     /// Returns all known sessions, the newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
-        self.known().iter().rev().cloned().collect()
+        self.0.known.lock().iter().rev().cloned().collect()
     }
 
     /// Ends all sessions with everything that they started, and waits for their end.
@@ -187,7 +188,7 @@ impl Sessions {
     }
 
     fn remember(&self, session: Arc<Session>) {
-        let mut known = self.known();
+        let mut known = self.0.known.lock();
         known.push_back(session);
         let is_ended = |one: &Arc<Session>| one.state() != State::Running;
         while known.iter().filter(|one| is_ended(one)).count() > MAX_ENDED_RUNS {
@@ -196,10 +197,6 @@ impl Sessions {
             };
             known.remove(oldest);
         }
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Session>>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

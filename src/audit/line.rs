@@ -154,6 +154,9 @@ pub struct RecordedCall {
     pub run: String,
     /// Id that the caller gave to the call.
     pub call: String,
+    /// Id of the call that this call is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// The tool's name.
     pub tool: String,
     /// The caller.
@@ -175,6 +178,10 @@ pub struct RecordedCall {
     /// Permissions of the tool: `all`, or the kinds of access that are limited.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rights: String,
+    /// Separation of the tool from haft with its profile and the mechanisms that enforced it.
+    /// Missing without a separation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
     /// The arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Content>,

@@ -6,15 +6,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::chain::{self, Chain};
 use super::line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
 };
 use haft_config::{Config, LogSettings};
-use haft_tool::{CallTrace, Problem, Timestamp};
+use haft_tool::{CallTrace, Isolation, Problem, Timestamp};
 
 /// Time for which the thread collects events before it writes. A crash can lose those events.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
@@ -61,6 +63,8 @@ enum Item {
 pub(crate) struct Origin {
     /// Id that the caller gave to the call.
     pub(crate) call: String,
+    /// Id of the call that the call is a part of.
+    pub(crate) parent: Option<Arc<str>>,
     /// The name of the tool.
     pub(crate) tool: String,
     /// The caller.
@@ -148,14 +152,14 @@ pub(crate) fn flush_all(timeout: Duration) {
         if !writer.flush(until.saturating_duration_since(Instant::now())) {
             let error =
                 std::io::Error::other("another haft process holds the log, or the disk hangs");
-            let mut queue = writer.queue();
+            let mut queue = writer.queue.lock();
             writer.failed(&mut queue, &error);
         }
     }
 }
 
 fn writers() -> MutexGuard<'static, Vec<Arc<Writer>>> {
-    WRITERS.lock().unwrap_or_else(PoisonError::into_inner)
+    WRITERS.lock()
 }
 
 impl Writer {
@@ -204,12 +208,12 @@ impl Writer {
     }
 
     pub(super) fn problem(&self) -> Option<Problem> {
-        self.queue().problem.clone()
+        self.queue.lock().problem.clone()
     }
 
     pub(super) fn flush(&self, timeout: Duration) -> bool {
         let until = Instant::now() + timeout;
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         while !queue.items.is_empty() || queue.in_work > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -217,14 +221,13 @@ impl Writer {
             }
             queue.is_urgent = true;
             self.work.notify_all();
-            let waited = self.written.wait_timeout(queue, left);
-            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.written.wait_for(&mut queue, left);
         }
         queue.problem.is_none()
     }
 
     fn put(self: &Arc<Self>, item: Item) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         if queue.items.len() >= QUEUE_CAPACITY {
             // The line of its end also records the start.
             queue.lost += u64::from(!matches!(item, Item::Started(_)));
@@ -276,7 +279,7 @@ impl Writer {
                     }
                 }
             }
-            let is_urgent = self.queue().is_urgent;
+            let is_urgent = self.queue.lock().is_urgent;
             let is_due = |open: &Open| is_urgent || open.since.elapsed() >= BATCH_WINDOW;
             let mut due: Vec<_> = untold.extract_if(|_, open| is_due(open)).collect();
             due.sort_by_key(|(run, _)| *run);
@@ -286,7 +289,7 @@ impl Writer {
             } else {
                 chain.append(&events)
             };
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.in_work = 0;
             match written {
                 Ok(()) if !events.is_empty() => queue.problem = None,
@@ -311,13 +314,10 @@ impl Writer {
     /// Waits for items, and then for [`BATCH_WINDOW`], because calls often follow each other. With
     /// `has_untold` it may return without items.
     fn next_batch(&self, has_untold: bool) -> (Vec<Item>, u64) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         while queue.items.is_empty() && !has_untold {
             queue.is_idle = true;
-            queue = self
-                .work
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.work.wait(&mut queue);
         }
         queue.is_idle = false;
         let until = Instant::now() + BATCH_WINDOW;
@@ -326,8 +326,7 @@ impl Writer {
             if left.is_zero() {
                 break;
             }
-            let waited = self.work.wait_timeout(queue, left);
-            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.work.wait_for(&mut queue, left);
         }
         let items = std::mem::take(&mut queue.items);
         // At least one, because a line may be due without any items.
@@ -341,7 +340,7 @@ impl Writer {
     }
 
     fn why_lost(&self) -> String {
-        let queue = self.queue();
+        let queue = self.queue.lock();
         let problem = queue.problem.as_ref();
         problem.map_or_else(
             || "too many at once".to_owned(),
@@ -359,11 +358,6 @@ impl Writer {
             report(&problem);
         }
         queue.problem = Some(problem);
-    }
-
-    /// Locks the queue. Code that holds the lock cannot panic, so a poisoned queue is still valid.
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -388,6 +382,7 @@ fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
 fn call(open: &Open) -> RecordedCall {
     let Origin {
         call,
+        parent,
         tool: name,
         caller,
         place,
@@ -398,6 +393,7 @@ fn call(open: &Open) -> RecordedCall {
     RecordedCall {
         run: format!("{:08x}-{}", process_key(), open.run),
         call: cut(call),
+        parent: parent.as_deref().map(cut),
         tool: cut(name),
         caller: (**caller).clone(),
         cwd: place.cwd.clone(),
@@ -405,7 +401,14 @@ fn call(open: &Open) -> RecordedCall {
         level: source.map(|source| source.level.as_str().to_owned()),
         path: source.map(|source| source.path.to_string_lossy().into_owned()),
         grant: notes.grant.as_deref().map(str::to_owned),
-        rights: place.rights.clone(),
+        rights: match &notes.bounds {
+            Some(bounds) => rights(&bounds.rights.permissions),
+            None => place.rights.clone(),
+        },
+        isolation: notes
+            .bounds
+            .filter(|bounds| bounds.rights.isolation > Isolation::None)
+            .map(|bounds| bounds.summary()),
         arguments: arguments.clone(),
         approval: notes.approval.map(|(decision, rule)| DecisionRecord {
             decision: decision.to_owned(),

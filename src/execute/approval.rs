@@ -5,10 +5,11 @@
 //! [`Gatekeeper`], which applies the policy to them and asks the approver or the user if necessary.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +106,7 @@ impl Gatekeeper {
         self.updates.send(Progress::Asking);
         let decision = approver.ask(request).await;
         self.updates.send(Progress::Answered);
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += asked.elapsed();
+        *self.waited.lock() += asked.elapsed();
         decision
     }
 }
@@ -139,7 +140,7 @@ impl Gate for Gatekeeper {
     }
 
     fn waited(&self) -> Duration {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.waited.lock()
     }
 }
 

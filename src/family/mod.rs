@@ -6,52 +6,22 @@
 
 pub(crate) mod custom;
 pub(crate) mod exec;
+pub(crate) mod file_rights;
 pub(crate) mod js;
+mod loading;
 mod native;
 mod plugin;
 mod read_within;
 pub(crate) mod rights;
 pub(crate) mod shell;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use futures::join;
 
-use haft_config::Config;
 use haft_discover::Candidate;
-use haft_engine::{Engine, Module};
-use haft_tool::{Family, Problem, Runner, Tool};
-
-/// Result of loading one candidate: the tools that can be called, and the problems of the rest.
-#[derive(Clone, Default)]
-pub(crate) struct Loaded {
-    pub(crate) tools: Vec<(Arc<Tool>, Arc<dyn Runner>)>,
-    pub(crate) problems: Vec<Problem>,
-    /// The tools come from the cache; the candidate was not asked.
-    pub(crate) is_remembered: bool,
-    /// The module that runs the tools, if there is one.
-    pub(crate) module: Option<Module>,
-    /// The candidate did not answer in time; another try may succeed.
-    pub(crate) was_late: bool,
-}
-
-/// Returns the file of a trusted tool, relative to its project.
-fn shown_file(candidate: &Candidate) -> String {
-    let project = candidate.verified.as_ref().map(|files| {
-        let alias = files.alias.as_ref();
-        [Some(&files.project), alias].into_iter().flatten()
-    });
-    let mut projects = project.into_iter().flatten();
-    let inside = projects.find_map(|project| candidate.resolved.strip_prefix(project).ok());
-    let shown = inside.unwrap_or(&candidate.resolved);
-    shown.display().to_string()
-}
-
-/// Context for loading.
-pub(crate) struct LoadContext<'a> {
-    pub(crate) config: &'a Config,
-    pub(crate) engine: &'a Engine,
-}
+use haft_tool::{Family, Problem};
+pub(crate) use loading::{LoadContext, Loaded};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
 /// concurrently.
@@ -89,11 +59,33 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     for (candidate, loaded) in candidates.iter().zip(&mut all) {
         // The module loader reports its own, since it resolves the rights before it loads.
         if candidate.source.family != Family::Js {
-            let found = rights::rights_of(means.config, candidate).problems;
-            loaded.problems.extend(found);
+            let rights = file_rights::rights_of(means.config, candidate, &candidate.key);
+            loaded.problems.extend(rights.problems);
         }
     }
+    report_missing_layers(candidates, &mut all);
     all
+}
+
+/// Adds one problem for each restriction that the sandboxes of the tools lack on this machine.
+fn report_missing_layers(candidates: &[Candidate], all: &mut [Loaded]) {
+    let mut reported = BTreeSet::new();
+    for (candidate, loaded) in candidates.iter().zip(all) {
+        let runners = loaded.tools.iter().map(|(_, runner)| runner);
+        let bounds = runners.filter_map(|runner| runner.bounds());
+        let missing: Vec<String> = bounds.flat_map(|it| it.missing.clone()).collect();
+        for missing in missing {
+            let text = format!("this system does not enforce {missing}");
+            if reported.insert(missing) {
+                loaded
+                    .problems
+                    .push(Problem::warning(text).at(&candidate.path).hint(
+                    "`haft doctor` names every such restriction; `sandbox.required: true` refuses \
+                     tools that need one",
+                ));
+            }
+        }
+    }
 }
 
 /// The candidates of one family, with their indexes among all.

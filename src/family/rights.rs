@@ -1,186 +1,393 @@
-//! Rights of a tool, and their conversion to the rights of its programs.
+//! Rights of a tool in the form in which its family uses them: the permissions that haft checks
+//! itself, the programs that may be started with the variables that they see, and the sandbox in
+//! which they run.
+//!
+//! The sandbox follows from the permissions alone. What the kernel cannot enforce is listed, and a
+//! tool is not loaded without a complete sandbox if the user requires one.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::paths;
-use haft_config::permits::{Permit, Permits};
-use haft_config::{Config, Profile};
+use futures::FutureExt;
+use parking_lot::Mutex;
+
+use super::exec::{COPIES, interpreter};
+use super::file_rights::{FileRights, rights_of};
+use haft_config::Config;
 use haft_discover::Candidate;
-use haft_engine::PermitStore;
-use haft_engine::graph::requests_of_module;
-use haft_process::{Names, Rights};
-use haft_tool::{Error, ErrorKind, Family, PermissionRequest, Problem, ToolRights};
-use haft_tool::{Permission, PermissionKind, PermissionProfile};
+use haft_process::sandbox::proxy::{Grant, Proxy};
+use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
+use haft_process::{Captured, End, Finished, Names, Rights, Spawn, find_installed, inherited};
+use haft_tool::{
+    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    Problem, ProfileSource, ToolBounds, ToolRights,
+};
 
-/// Rights of the tools of one file, with everything that decided about them.
-#[derive(Clone, Debug)]
-pub(crate) struct FileRights {
-    /// The rights under which the tools run.
-    pub(crate) rights: ToolRights,
-    /// The profile that the configuration or the user chose for them.
-    pub(crate) profile: Profile,
-    /// What the user granted and refused this file.
-    pub(crate) permit: Option<Permit>,
-    /// What the file asks for.
-    pub(crate) requests: Vec<PermissionRequest>,
-    /// Permits and requests that do not count.
-    pub(crate) problems: Vec<Problem>,
+/// Parts of error messages of programs to which the kernel refused something.
+const REFUSALS: [&str; 12] = [
+    "permission denied",
+    "not permitted",
+    "eacces",
+    "eperm",
+    "network is unreachable",
+    "enetunreach",
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "eai_again",
+    "address family not supported",
+    "eafnosupport",
+];
+
+/// Files of git's configuration below the home directory. git ends with an error if one of them is
+/// there and cannot be read.
+const GIT_FILES: [&str; 4] = [
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+];
+
+/// Sandboxes of one host. Tools with the same policy share one, and its private folder.
+pub(crate) struct Sandboxes {
+    is_required: bool,
+    /// The home directory, which is never readable only because `PATH` names it.
+    home: PathBuf,
+    made: Mutex<HashMap<SandboxPolicy, Made>>,
+    /// Proxies by the `net` permission of the programs that use them, and its sources.
+    proxies: Mutex<HashMap<(Permission, Vec<PermissionSource>), Arc<Proxy>>>,
 }
 
-/// Returns the rights of the tools of a candidate: what the configuration and the user grant them,
-/// narrowed to what they ask for.
-pub(crate) fn rights_of(config: &Config, candidate: &Candidate) -> FileRights {
-    let place = candidate.place(&candidate.key);
-    let at_trust = candidate.verified.as_ref();
-    let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
-        Some(name) => config.profile_at_trust(&place, name),
-        None => config.profile_of(&place),
-    };
-    let store = Permits::at(&config.state_dir, &config.home, &config.cwd);
-    let mut problems = Vec::new();
-    let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
-        problems.push(store.problem(&candidate.resolved, &error));
-        None
-    });
-    if let Some(permit) = &permit
-        && !permit.allow.is_empty()
-        && !permit.is_current()
-    {
-        problems.push(changed(candidate));
-    }
-    let widest = Profile {
-        permissions: PermissionProfile::everything(),
-        ..profile.clone()
-    };
-    let widest = config.bounded(place.domain, widest);
-    let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
-    let mut rights = if is_recorded {
-        ToolRights {
-            permissions: Arc::new(recordable(&widest.permissions)),
-            ..widest.clone()
+/// A sandbox, or the reason why this machine cannot make it.
+type Made = Result<Sandbox, Arc<str>>;
+
+/// Rights of a tool, ready for its family.
+#[derive(Clone)]
+pub(crate) struct Confinement {
+    /// The permissions with the real path of the private folder, for the checks of haft itself.
+    pub(crate) permissions: Arc<PermissionProfile>,
+    /// The programs that may be started, and the variables that they see.
+    pub(crate) rights: Rights,
+    /// The sandbox of the programs.
+    pub(crate) sandbox: Option<Sandbox>,
+    /// The rights for people.
+    pub(crate) bounds: Arc<ToolBounds>,
+    /// Files that its programs can read and start besides the granted ones.
+    own: Vec<PathBuf>,
+    /// The proxy of its programs, if `net` is limited to some hosts.
+    proxy: Option<Arc<Proxy>>,
+}
+
+impl Sandboxes {
+    pub(crate) fn new(config: &Config) -> Sandboxes {
+        Sandboxes {
+            is_required: config.sandbox.required,
+            home: config.home.clone(),
+            made: Mutex::default(),
+            proxies: Mutex::default(),
         }
-    } else {
-        let mut granted = profile.clone();
-        if let Some(permit) = &permit {
-            granted.permissions = permit.widened(granted.permissions);
-        }
-        config.bounded(place.domain, granted)
-    };
-    let mut permissions = PermissionProfile::clone(&rights.permissions);
-    // Plain `permissions` are the user's last word; a profile is a proposal.
-    let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
-    if is_chosen && !is_recorded {
-        permissions.askable = Some(Box::new(PermissionProfile::clone(&widest.permissions)));
     }
-    if let Some(permit) = &permit {
-        permissions = permissions.narrowed(&permit.bounds());
-    }
-    let requests = requests_of(candidate);
-    for request in &requests {
-        if let Some(mut bounds) = request.bounds() {
-            bounds.anchor(|entry| anchored(config, entry));
-            permissions = permissions.narrowed(&bounds);
+
+    /// Returns the rights of the tool `name` of a candidate. Its programs can read and start the
+    /// candidate's own file.
+    ///
+    /// # Errors
+    /// With a problem of the file, if the user requires a sandbox and this machine lacks a part of
+    /// it.
+    pub(crate) fn of(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+    ) -> Result<Confinement, Box<Problem>> {
+        let FileRights {
+            rights, profile, ..
+        } = rights_of(config, candidate, name);
+        let source = profile.source;
+        let mut own = vec![candidate.resolved.clone()];
+        if candidate.verified.is_some() {
+            own.push(config.state_dir.join(COPIES));
         }
-        let place = |problem: Problem| Problem {
-            path: Some(candidate.path.clone()),
-            ..problem
+        self.confine(rights, source, own).map_err(|why| {
+            let problem = Problem::error(format!("not loaded, because {why}"));
+            let problem = problem.at(&candidate.path).about(name);
+            Box::new(problem.hint(
+                "`haft doctor` lists what this system enforces; `sandbox.required: false` runs \
+                 tools without the missing part",
+            ))
+        })
+    }
+
+    /// Returns the rights of the tool `used` in a call of the tool `caller`: those that both have.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::of`], as a fragment for people.
+    pub(crate) fn both(
+        &self,
+        caller: &Confinement,
+        used: &Confinement,
+    ) -> Result<Confinement, String> {
+        let (first, second) = (&caller.bounds.rights, &used.bounds.rights);
+        if first == second {
+            return Ok(used.clone());
+        }
+        let isolation = first.isolation.max(second.isolation);
+        let narrowed = if isolation == Isolation::Sandbox {
+            first.permissions.narrowed_in_sandbox(&second.permissions)
+        } else {
+            first.permissions.narrowed(&second.permissions)
         };
-        problems.extend(request.problem().map(place));
+        let rights = ToolRights {
+            permissions: Arc::new(narrowed),
+            isolation,
+        };
+        let own = [&caller.own[..], &used.own[..]].concat();
+        self.confine(rights, used.bounds.profile.clone(), own)
     }
-    rights.permissions = Arc::new(permissions);
-    FileRights {
-        rights,
-        profile,
-        permit,
-        requests,
-        problems,
-    }
-}
 
-/// Store of what users grant tools when they are asked.
-pub(super) struct GrantingStore(Permits);
-
-impl GrantingStore {
-    pub(super) fn new(config: &Config) -> GrantingStore {
-        GrantingStore(Permits::at(&config.state_dir, &config.home, &config.cwd))
-    }
-}
-
-impl PermitStore for GrantingStore {
-    fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
-        let before = self.0.read(file).ok().flatten();
-        let mut permit = Permit::new(file).map_err(|error| error.message().to_owned())?;
-        if let Some(before) = before {
-            if before.is_current() {
-                permit.allow = before.allow;
+    fn confine(
+        &self,
+        rights: ToolRights,
+        profile: ProfileSource,
+        own: Vec<PathBuf>,
+    ) -> Result<Confinement, String> {
+        let mut permissions = rights.permissions.clone();
+        let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
+        let mut proxy = None;
+        if rights.isolation == Isolation::Sandbox {
+            proxy = self.proxy(&permissions)?;
+            let policy = self.policy(&permissions, &own, proxy.as_deref());
+            match self.make(&policy) {
+                Ok(made) => {
+                    let found = made.layers().clone();
+                    // What every program may do needs no enforcement.
+                    if !policy.unix_sockets {
+                        missing = found.missing;
+                    }
+                    let missing = Vec::new();
+                    layers = Some(Layers { missing, ..found }.to_string());
+                    if let Some(tmp) = made.tmp() {
+                        permissions = Arc::new((*permissions).clone().with_tmpdir(tmp));
+                    }
+                    sandbox = Some(made);
+                }
+                Err(why) => missing.push(format!("any of its rights on programs ({why})")),
             }
-            permit.deny = before.deny;
+            if self.is_required && !missing.is_empty() {
+                let missing = missing.join(", ");
+                return Err(format!(
+                    "`sandbox.required` is true and this system does not enforce {missing}"
+                ));
+            }
         }
-        permit.allow(kind, Some(what));
-        let stored = self.0.write(&permit);
-        stored.map_err(|error| error.message().to_owned())
+        Ok(Confinement {
+            rights: program_rights(&permissions),
+            bounds: Arc::new(ToolBounds {
+                rights,
+                profile,
+                layers,
+                missing,
+            }),
+            permissions,
+            sandbox,
+            own,
+            proxy,
+        })
     }
-}
 
-/// Returns an entry of a list with an absolute path. Relative paths start at the project.
-pub(crate) fn anchored(config: &Config, entry: &str) -> String {
-    match paths::expand(entry, &config.home) {
-        Ok(path) => paths::resolve(&config.cwd, &path).display().to_string(),
-        Err(_) => entry.to_owned(),
+    /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
+    /// that may read the paths `code`; and the proxy of it, if `net` is limited to some hosts.
+    ///
+    /// # Errors
+    /// If this machine cannot make it, or the user requires a part that it lacks.
+    pub(super) fn of_worker(
+        &self,
+        permissions: &PermissionProfile,
+        program: &Path,
+        code: &[PathBuf],
+    ) -> Result<(Sandbox, Option<Arc<Proxy>>), String> {
+        let proxy = self.proxy(permissions)?;
+        let mut policy = self.policy(permissions, code, proxy.as_deref());
+        policy.execute.extend([program]);
+        policy.read.extend([program]);
+        let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
+        let missing = &sandbox.layers().missing;
+        if self.is_required && !policy.unix_sockets && !missing.is_empty() {
+            return Err(format!(
+                "`sandbox.required` is true and this system does not enforce {}",
+                missing.join(", ")
+            ));
+        }
+        Ok((sandbox, proxy))
     }
-}
 
-/// Returns what the file asks for: as it was trusted, or as it is if it is the user's own.
-fn requests_of(candidate: &Candidate) -> Vec<PermissionRequest> {
-    if let Some(verified) = &candidate.verified {
-        let entry = verified.entries.get(&candidate.resolved);
-        let by_alias = || {
-            let alias = verified.alias.as_deref()?;
-            let rest = candidate.resolved.strip_prefix(alias).ok()?;
-            verified.entries.get(&verified.project.join(rest))
+    /// Removes the private folders. Programs that still run keep their other rights.
+    pub(crate) fn close(&self) {
+        let made = self.made.lock();
+        made.values().flatten().for_each(Sandbox::remove_tmp);
+        self.proxies.lock().clear();
+    }
+
+    fn make(&self, policy: &SandboxPolicy) -> Made {
+        let mut made = self.made.lock();
+        let entry = made.entry(policy.clone());
+        let new = || Sandbox::new(policy).map_err(|error| error.to_string().into());
+        entry.or_insert_with(new).clone()
+    }
+
+    /// Returns the policy of programs with these permissions.
+    fn policy(
+        &self,
+        permissions: &PermissionProfile,
+        own: &[PathBuf],
+        proxy: Option<&Proxy>,
+    ) -> SandboxPolicy {
+        let is_open = [&permissions.read, &permissions.write, &permissions.net]
+            .into_iter()
+            .all(|permission| !permission.is_bounded());
+        let mut policy = SandboxPolicy {
+            read: paths_of(&permissions.read),
+            write: paths_of(&permissions.write),
+            execute: programs_of(&permissions.run, own),
+            net: match (&permissions.net, proxy) {
+                (Permission::All, _) => Net::All,
+                (_, Some(proxy)) => Net::Ports(vec![proxy.port()]),
+                (_, None) => Net::None,
+            },
+            // A socket of the user's (docker, an SSH agent) leads around every other limit.
+            unix_sockets: is_open,
+            private_tmp: permissions.names_tmpdir(),
+            unenforced: unenforced(permissions),
+        }
+        .with_system_files();
+        // Equal policies share a sandbox, so what is granted already is not added.
+        let further = own.iter().filter(|file| !covers(&policy.read, file));
+        let further: Vec<PathBuf> = further.cloned().collect();
+        policy.read.extend(further);
+        policy.read.extend(self.program_folders());
+        policy
+            .read
+            .extend(GIT_FILES.map(|file| self.home.join(file)));
+        policy.read.extend(["/etc/gitconfig"]);
+        policy
+    }
+
+    /// Returns the proxy for programs that may reach some hosts. The kernel knows only ports.
+    fn proxy(&self, permissions: &PermissionProfile) -> Result<Option<Arc<Proxy>>, String> {
+        let net = &permissions.net;
+        if matches!(net, Permission::All | Permission::None) {
+            return Ok(None);
+        }
+        let kind = PermissionKind::Net;
+        let sources = permissions.sources.get(&kind).cloned().unwrap_or_default();
+        let mut proxies = self.proxies.lock();
+        let key = (net.clone(), sources);
+        if let Some(proxy) = proxies.get(&key) {
+            return Ok(Some(proxy.clone()));
+        }
+        let permissions = permissions.clone();
+        let check = move |host: &str, port: u16| {
+            let net = &permissions.net;
+            if !net.allows_host(host, Some(port)) {
+                return Err(permissions.refusal(kind, &format!("{host}:{port}")));
+            }
+            Ok(if net.names_host(host) {
+                Grant::Named
+            } else {
+                Grant::General
+            })
         };
-        return entry
-            .or_else(by_alias)
-            .map(|entry| entry.requests.clone())
-            .unwrap_or_default();
+        // It only binds a port, so it is ready at once.
+        let started = Proxy::start(check).now_or_never();
+        let proxy = match started {
+            Some(Ok(proxy)) => Arc::new(proxy),
+            Some(Err(error)) => return Err(format!("its proxy cannot be started: {error}")),
+            None => return Err("its proxy does not start".to_owned()),
+        };
+        proxies.insert(key, proxy.clone());
+        Ok(Some(proxy))
     }
-    match candidate.source.family {
-        Family::Js => requests_of_module(&candidate.resolved),
-        // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
-        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
-            Vec::new()
-        }
+
+    /// Returns the folders of programs on our `PATH`, for scripts in them.
+    fn program_folders(&self) -> Vec<PathBuf> {
+        let path = inherited("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path);
+        let is_plain = |folder: &PathBuf| folder.is_absolute() && !self.home.starts_with(folder);
+        folders.filter(is_plain).collect()
     }
 }
 
-/// Returns the same permissions in a form in which the runtime reports reads and writes apart: it
-/// does not tell them apart where both are granted as a whole.
-fn recordable(ceiling: &PermissionProfile) -> PermissionProfile {
-    let mut permissions = ceiling.clone();
-    for (kind, granted) in [
-        (PermissionKind::Read, &ceiling.read),
-        (PermissionKind::Write, &ceiling.write),
-    ] {
-        if *granted == Permission::All {
-            let sources = permissions.sources.get(&kind).cloned();
-            let source = sources.into_iter().flatten().next();
-            let source = source.unwrap_or(haft_tool::PermissionSource::Permit);
-            permissions.set(kind, Permission::List(vec!["/".to_owned()]), source);
+impl Confinement {
+    /// Returns the program with these rights.
+    pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
+        let mut env = spawn.env;
+        for (name, value) in self.proxy.iter().flat_map(|proxy| proxy.environment()) {
+            env = env.with(name, value);
+        }
+        Spawn {
+            rights: self.rights.clone(),
+            sandbox: self.sandbox.clone(),
+            env,
+            ..spawn
         }
     }
-    permissions.is_recorded = true;
-    permissions
-}
 
-fn changed(candidate: &Candidate) -> Problem {
-    let text = "the permissions that you granted this tool do not count: its file has changed";
-    let hint = "`haft permit NAME --keep` grants them to the changed file";
-    Problem::warning(text).at(&candidate.path).hint(hint)
+    /// Returns the folder for temporary files of its programs, if it is their own.
+    pub(crate) fn tmp(&self) -> Option<&Path> {
+        self.sandbox.as_ref()?.tmp()
+    }
+
+    /// Returns a line about the sandbox for a program that failed, if the sandbox may be the reason.
+    /// The kernel refuses without giving one.
+    pub(crate) fn note_of(&self, finished: &Finished) -> Option<String> {
+        self.sandbox.as_ref()?;
+        if !matches!(finished.end, End::Exited(code) if code != 0) {
+            return None;
+        }
+        let outputs = [&finished.stderr, &finished.stdout];
+        let is_refusal = |output: &&Captured| {
+            let text = output.text().to_lowercase();
+            REFUSALS.iter().any(|part| text.contains(part))
+        };
+        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
+        let is_silent = outputs.iter().all(|output| output.bytes.is_empty());
+        let is_unexplained = is_silent && !matches!(finished.end, End::Exited(1));
+        let is_refused = is_unexplained || outputs.iter().any(is_refusal);
+        is_refused.then(|| self.description())
+    }
+
+    /// Returns a line that describes the sandbox of a program.
+    fn description(&self) -> String {
+        let permissions = &self.bounds.rights.permissions;
+        let kinds = [
+            PermissionKind::Read,
+            PermissionKind::Write,
+            PermissionKind::Net,
+            PermissionKind::Run,
+        ];
+        let bounded = kinds
+            .into_iter()
+            .filter(|kind| permissions.of(*kind).is_bounded());
+        let bounded: Vec<String> = bounded
+            .map(|kind| {
+                format!(
+                    "{kind} {}",
+                    permissions.of(kind).to_string().replace('`', "")
+                )
+            })
+            .collect();
+        format!(
+            "[haft: this program ran in the sandbox `{}`: {}; `haft permit NAME` shows what the \
+             tool NAME may do]",
+            self.bounds.profile.name,
+            bounded.join(", ")
+        )
+    }
 }
 
 /// Returns the rights of programs that are started under these permissions.
-pub(super) fn rights(profile: &PermissionProfile) -> Rights {
+pub(super) fn program_rights(profile: &PermissionProfile) -> Rights {
     let names = |permission: &Permission| Names {
         allow: match permission.granted() {
             None => Some(Vec::new()),
@@ -194,6 +401,72 @@ pub(super) fn rights(profile: &PermissionProfile) -> Rights {
         move |program: &str| profile.refusal(PermissionKind::Run, program)
     };
     Rights::new(&names(&profile.run), names(&profile.env), refusal)
+}
+
+/// Returns the granted paths. The private folder is granted by its own.
+fn paths_of(permission: &Permission) -> Access {
+    match permission.granted() {
+        Some(list) if list.is_empty() => Access::All,
+        list => {
+            let list = list.unwrap_or_default().into_iter().map(PathBuf::from);
+            Access::Paths(list.filter(|path| path.is_absolute()).collect())
+        }
+    }
+}
+
+/// Returns true if the real path of the file is granted.
+fn covers(access: &Access, file: &Path) -> bool {
+    let Access::Paths(granted) = access else {
+        return true;
+    };
+    let real = file.canonicalize();
+    real.is_ok_and(|real| {
+        let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
+        granted.any(|path| real.starts_with(path))
+    })
+}
+
+/// Returns the files of the granted programs, and those that their first lines name.
+fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
+    let list = match permission.granted() {
+        Some(list) if list.is_empty() => return Access::All,
+        list => list.unwrap_or_default(),
+    };
+    let found = list.iter().filter_map(|program| find_installed(program));
+    let mut files: Vec<PathBuf> = found.chain(own.iter().cloned()).collect();
+    let interpreters: Vec<PathBuf> = files.iter().flat_map(|file| interpreters(file)).collect();
+    files.extend(interpreters);
+    Access::Paths(files)
+}
+
+/// Returns the programs that the first line of a script names: its interpreter, and after `env` the
+/// program that this starts.
+fn interpreters(file: &Path) -> Vec<PathBuf> {
+    let Some(line) = interpreter(file) else {
+        return Vec::new();
+    };
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next().map(PathBuf::from) else {
+        return Vec::new();
+    };
+    let is_env = first.file_name().is_some_and(|name| name == "env");
+    let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let started = program.filter(|_| is_env).and_then(find_installed);
+    [Some(first), started].into_iter().flatten().collect()
+}
+
+/// Returns the denied entries that lie within granted ones. The kernel's rules only grant.
+fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
+    let kinds = [
+        PermissionKind::Read,
+        PermissionKind::Write,
+        PermissionKind::Run,
+    ];
+    let denied = kinds.into_iter().flat_map(|kind| {
+        let denied = permissions.of(kind).denied().iter();
+        denied.map(move |entry| format!("for programs: no `{kind}` access to `{entry}`"))
+    });
+    denied.collect()
 }
 
 /// Converts a refusal, whose second line is the hint, to an error of a call.

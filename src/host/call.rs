@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -157,7 +157,8 @@ impl Host {
         match tool {
             Ok(tool) => {
                 if let Some(trace) = &trace {
-                    trace.runs(&tool.tool, self.grant_of(&tool.tool));
+                    let bounds = tool.runner.bounds();
+                    trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
                 }
                 let terms = CallPolicy {
                     trace,
@@ -197,8 +198,7 @@ impl Host {
 
     /// Stores the hash of the grant by which the project's tools were checked.
     pub(super) fn judged_by(&self, grant: Option<String>) {
-        let stored = self.inner.grant.lock();
-        *stored.unwrap_or_else(PoisonError::into_inner) = grant.map(Arc::from);
+        *self.inner.grant.lock() = grant.map(Arc::from);
     }
 
     /// Returns the grant under which `tool` runs; `None` for a tool that needs none.
@@ -209,8 +209,7 @@ impl Host {
         if self.inner.config.trust_project {
             return Some("all tools of the project are trusted".into());
         }
-        let grant = self.inner.grant.lock();
-        grant.unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.grant.lock().clone()
     }
 
     /// Returns the tool of that name, if it is known without waiting.

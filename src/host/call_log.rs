@@ -9,10 +9,11 @@
 //! calls are limited by the callers that wait for them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use slab::Slab;
 use tokio::sync::Notify;
@@ -138,7 +139,7 @@ impl CallLog {
         owner: &str,
         may_see: impl Fn(&str) -> bool,
     ) -> Option<Arc<CallRecord>> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let running = calls.running.iter().map(|(_, call)| call);
         let running = running.filter(|call| call.id == id && may_see(call.owner()));
         let found = running.max_by_key(|call| call.owner() == owner).cloned();
@@ -155,7 +156,7 @@ impl CallLog {
     /// Returns the calls of owners that `may_see` accepts: the running ones, then the
     /// ended ones, each with the newest first.
     pub(crate) fn all(&self, may_see: impl Fn(&str) -> bool) -> Vec<Arc<CallRecord>> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         calls.drop_old();
         let running = calls.running.iter().map(|(_, call)| call);
         let ended = calls.ended.values().flat_map(|ended| &ended.calls);
@@ -172,7 +173,7 @@ impl CallLog {
 
     /// Removes an ended call.
     pub(crate) fn forget(&self, call: &Arc<CallRecord>) {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         if let Some(ended) = calls.ended.get_mut(&call.origin.owner) {
             ended.remove(call);
         }
@@ -180,7 +181,7 @@ impl CallLog {
 
     /// Cancels the running calls for which `is_meant` returns true. Returns their number.
     fn cancel(&self, why: Stopped, is_meant: impl Fn(&CallRecord) -> bool) -> usize {
-        let calls = self.calls();
+        let calls = self.calls.lock();
         let running = calls.running.iter().map(|(_, call)| call);
         let meant: Vec<_> = running.filter(|call| is_meant(call)).cloned().collect();
         drop(calls);
@@ -204,16 +205,11 @@ impl CallLog {
             tokio::pin!(notified);
             // Enabled before the check, so that an end between check and wait is noticed.
             notified.as_mut().enable();
-            if self.calls().running.is_empty() {
+            if self.calls.lock().running.is_empty() {
                 return;
             }
             notified.await;
         }
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -283,7 +279,7 @@ impl CallEntry {
     /// Logs the start of a call of `host`.
     pub(super) fn begin(host: &Host, call: &Call, cancellation: &Cancellation) -> CallEntry {
         let record = CallRecord::new(host, call, cancellation);
-        let slot = host.call_log().calls().running.insert(record.clone());
+        let slot = host.call_log().calls.lock().running.insert(record.clone());
         CallEntry::new(host, call, record, slot)
     }
 
@@ -297,7 +293,7 @@ impl CallEntry {
         cancellation: &Cancellation,
     ) -> Result<CallEntry, Error> {
         let record = CallRecord::new(host, call, cancellation);
-        let mut calls = host.call_log().calls();
+        let mut calls = host.call_log().calls.lock();
         let mut running = calls.running.iter().map(|(_, running)| running);
         if running.any(|other| other.id == call.id && other.owner() == record.owner()) {
             let text = format!("a call with the id `{}` is running", call.id);
@@ -345,7 +341,7 @@ impl CallEntry {
             let end = CallEnd::new(&self.call, &**listener, result);
             self.call.end_with(end)
         });
-        let mut calls = log.calls();
+        let mut calls = log.calls.lock();
         let _gone = calls.running.remove(self.slot);
         if let Some(kept) = kept {
             calls.keep(kept);
@@ -376,6 +372,7 @@ impl Recording {
         let trace = host.options.trace.clone().unwrap_or_default();
         let origin = Origin {
             call: call.id.clone(),
+            parent: host.options.origin.parent.clone(),
             tool: call.tool.clone(),
             caller: host.options.origin.caller.clone(),
             place: host.inner.place.clone(),
@@ -479,7 +476,7 @@ impl CallRecord {
 
     fn updates(&self) -> Option<MutexGuard<'_, Option<Box<RawValue>>>> {
         let update = self.update.as_ref()?;
-        Some(update.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(update.lock())
     }
 
     fn size(&self) -> usize {

@@ -6,10 +6,11 @@
 //! even if it is not polled.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker, ready};
 
 use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -107,7 +108,7 @@ impl RunningCall {
     /// When the tool could not be run, or [`Event::Finished`] was read before. A stopped call is an
     /// outcome that says so.
     pub async fn outcome(mut self) -> Ended {
-        let state = std::mem::replace(&mut *self.driver.state(), DriveState::Taken);
+        let state = std::mem::replace(&mut *self.driver.state.lock(), DriveState::Taken);
         let ended = match state {
             DriveState::Ended(ended) => ended,
             DriveState::Waiting(running) => {
@@ -207,18 +208,14 @@ impl Drop for InlineCall {
 }
 
 impl CallDriver {
-    fn state(&self) -> MutexGuard<'_, DriveState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn start(self: &Arc<Self>, mut running: CallFuture, wants_task: bool) {
         if wants_task {
-            *self.state() = DriveState::OnTask(self.runtime.spawn(running));
+            *self.state.lock() = DriveState::OnTask(self.runtime.spawn(running));
             return;
         }
         let waker = Waker::from(self.clone());
         let polled = running.as_mut().poll(&mut Context::from_waker(&waker));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         *state = match (polled, &*state) {
             (Poll::Ready(ended), _) => DriveState::Ended(ended),
             (Poll::Pending, DriveState::Starting { was_woken: true }) => {
@@ -229,7 +226,7 @@ impl CallDriver {
     }
 
     fn put_on_task(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match std::mem::replace(&mut *state, DriveState::Taken) {
             DriveState::Waiting(running) => {
                 *state = DriveState::OnTask(self.runtime.spawn(running))
@@ -241,7 +238,7 @@ impl CallDriver {
 
     /// Polls for the end of a call that has a task; `None` if it was taken before.
     fn poll_end(&self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let ended = match std::mem::replace(&mut *state, DriveState::Taken) {
             DriveState::OnTask(mut task) => match Pin::new(&mut task).poll(cx) {
                 Poll::Ready(ended) => Some(joined(ended)),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, watch};
@@ -111,8 +111,7 @@ impl Host {
 
     /// Returns the problems of the watch.
     pub(super) fn problems_of_watching(&self) -> Vec<Problem> {
-        let problems = self.inner.watching.lock();
-        problems.unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.watching.lock().clone()
     }
 
     /// Returns everything that the catalog came from.
@@ -325,12 +324,7 @@ impl Watch {
                 problems.push(Problem::warning(text).at(file).hint("start haft again"));
             }
         }
-        let mut known = host
-            .inner
-            .watching
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *known = problems;
+        *host.inner.watching.lock() = problems;
     }
 
     fn tell(&self, host: &Host, mut reload: Reload) {

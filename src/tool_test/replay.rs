@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -89,24 +89,20 @@ impl TestTape {
 
     /// Returns the recorded requests and answers.
     pub(super) fn recorded(&self) -> Vec<Recorded> {
-        self.state().recorded.clone()
+        self.state.lock().recorded.clone()
     }
 
     /// Returns descriptions of the requests that had no answer.
     pub(super) fn missed(&self) -> Vec<String> {
-        self.state().missed.clone()
+        self.state.lock().missed.clone()
     }
 
     /// Returns descriptions of the answers that no request used.
     pub(super) fn unused(&self) -> Vec<String> {
-        let state = self.state();
+        let state = self.state.lock();
         let all = state.recorded.iter().zip(&state.used);
         let unused = all.filter(|(_, is_used)| !**is_used);
         unused.map(|(recorded, _)| recorded.title()).collect()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the request in the form of recordings.
@@ -263,7 +259,7 @@ impl Replay for TestTape {
             return ReplayAnswer::World;
         }
         let asked = self.request(reach, request);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut all = state.recorded.iter().zip(&state.used);
         let found = all.position(|(recorded, used)| !*used && recorded.answers(&asked));
         let Some(index) = found else {
@@ -286,7 +282,7 @@ impl Replay for TestTape {
         without_private_headers(&mut answer);
         let mut recorded = self.request(reach, request);
         recorded.answer = self.portable(&answer);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.recorded.push(recorded);
         state.used.push(true);
     }

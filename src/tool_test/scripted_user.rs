@@ -1,9 +1,9 @@
 //! Scripted user of a test: replies to prompts with the answers of the test, in order.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use haft_tool::{Answer, Prompt, Question, UserInterface};
@@ -26,23 +26,19 @@ impl Person {
 
     /// Returns the titles of prompts that had no answer left.
     pub(super) fn missed(&self) -> Vec<String> {
-        self.state().missed.clone()
+        self.0.lock().missed.clone()
     }
 
     /// Returns the number of unused answers.
     pub(super) fn unused(&self) -> usize {
-        self.state().answers.len()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().answers.len()
     }
 }
 
 #[async_trait]
 impl UserInterface for Person {
     async fn ask(&self, question: Question) -> Answer {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if let Some(answer) = state.answers.pop_front() {
             return answer;
         }

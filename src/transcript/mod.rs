@@ -10,8 +10,9 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -72,7 +73,7 @@ impl SessionFile {
             cwd: cwd.to_owned(),
             state: Mutex::new(state),
         };
-        session.look_again(&mut session.state());
+        session.look_again(&mut session.state.lock());
         Ok(session)
     }
 
@@ -83,7 +84,7 @@ impl SessionFile {
             cwd: cwd.to_owned(),
             state: Mutex::new(State::new(cwd)),
         };
-        session.look_again(&mut session.state());
+        session.look_again(&mut session.state.lock());
         session
     }
 
@@ -94,7 +95,7 @@ impl SessionFile {
 
     /// Returns the number of lines that could not be parsed.
     pub fn unreadable(&self) -> usize {
-        self.state().unreadable
+        self.state.lock().unreadable
     }
 
     /// Continues from the entry `id`: the next appended entry becomes its child. The other entries
@@ -103,7 +104,7 @@ impl SessionFile {
     /// # Errors
     /// [`ErrorKind::Usage`] if the entry does not exist.
     pub fn branch(&self, id: &str) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let Some(entry) = state.entries.iter().find(|entry| entry.id == id) else {
             let text = format!("the session {} has no entry `{id}`", self.path.display());
             return Err(Error::new(ErrorKind::Usage, text).with_hint(
@@ -139,7 +140,7 @@ impl SessionFile {
             "isError": outcome.is_error,
             "timestamp": now,
         });
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let asked = Entry::message(state.leaf.as_deref(), &asked)?;
         let result = Entry::message(Some(&asked.id), &result)?;
         let mut lines = String::new();
@@ -158,10 +159,6 @@ impl SessionFile {
         state.leaf = Some(id.clone());
         self.look_again(&mut state);
         Ok(id)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Rebuilds the view from the current entries.
@@ -183,7 +180,7 @@ impl SessionFile {
 
 impl SessionProvider for SessionFile {
     fn view(&self) -> Arc<SessionView> {
-        self.state().view.clone()
+        self.state.lock().view.clone()
     }
 }
 

@@ -12,7 +12,7 @@ use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, PermissionRequest, Problem};
+use haft_tool::{Family, Isolation, PermissionRequest, Problem, ProfileSource};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -57,8 +57,18 @@ pub struct Reviewed {
     pub openings: BTreeSet<DynamicImport>,
     /// Permissions that it asks for.
     pub requests: Vec<PermissionRequest>,
+    /// The profile that it will have; `None` for a test.
+    pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
     pub state: State,
+}
+
+/// Profile of a tool.
+pub struct ReviewedProfile {
+    /// Its name, and the choice of it.
+    pub source: ProfileSource,
+    /// The separation of the tool.
+    pub isolation: Isolation,
 }
 
 /// A key of the project's configuration.
@@ -106,6 +116,12 @@ impl Review {
     /// Reviews the project that `config` works in. The configuration should have been made with
     /// `trust_project`, because otherwise the tools that the project's own file names are missing.
     pub fn of(config: &Config) -> Review {
+        Review::with_profile(config, None)
+    }
+
+    /// Reviews the project, whose tools get the profile `chosen` if it is trusted; `None` keeps the
+    /// one that was chosen before, or else the configured one.
+    pub fn with_profile(config: &Config, chosen: Option<&str>) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
         let read = store.read(names.project());
@@ -116,6 +132,8 @@ impl Review {
         let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
+        let chosen_before = before.as_ref().and_then(|before| before.profile.clone());
+        grant.profile = chosen.map(str::to_owned).or(chosen_before);
         let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
             let mut graph = super::graph(&grapher, &candidate);
@@ -125,12 +143,11 @@ impl Review {
             let was = before
                 .as_ref()
                 .and_then(|grant| grant.files_of(&entry, &candidate));
-            tools.push(reviewed(
-                (&names, &grapher),
-                &candidate,
-                &graph,
-                state(was, &files),
-            ));
+            let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
+            tools.push(Reviewed {
+                profile: Some(profile(config, &candidate, grant.profile.as_deref())),
+                ..tool
+            });
             let tool = TrustedTool {
                 family: candidate.source.family,
                 provider: candidate.source.provider.clone(),
@@ -324,7 +341,8 @@ fn empty(project: &Path) -> Grant {
 }
 
 fn is_same(before: &Grant, now: &Grant) -> bool {
-    (&before.config, &before.settings) == (&now.config, &now.settings)
+    (&before.config, &before.settings, &before.profile)
+        == (&now.config, &now.settings, &now.profile)
         && before.tools == now.tools
         && (&before.files, &before.learned) == (&now.files, &now.learned)
 }
@@ -411,7 +429,21 @@ fn reviewed_files(
         missing: missing_packages(graph, grapher),
         openings: openings.collect(),
         requests: graph.requests.clone(),
+        profile: None,
         state,
+    }
+}
+
+/// Returns the profile that a tool will have.
+fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> ReviewedProfile {
+    let place = candidate.place(&candidate.key);
+    let profile = match chosen {
+        Some(name) => config.profile_at_trust(&place, name),
+        None => config.profile_of(&place),
+    };
+    ReviewedProfile {
+        source: profile.source.clone(),
+        isolation: config.bounded(place.domain, profile).isolation,
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::map::Map;
@@ -24,7 +25,7 @@ impl Kernel {
         let map: Arc<Mutex<Arc<Map>>> = Arc::default();
         let seen = map.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            let map = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let map = seen.lock().clone();
             for path in relevant(event, &map) {
                 // Without a receiver the watcher is about to be dropped.
                 let _ = changes.send(path);
@@ -41,7 +42,7 @@ impl Kernel {
     /// Watches the folders of `map`, and only those.
     pub(super) fn set(&mut self, map: Arc<Map>) -> Result<(), String> {
         // The map comes first, so that events count as soon as a folder is watched.
-        *self.map.lock().unwrap_or_else(PoisonError::into_inner) = map.clone();
+        *self.map.lock() = map.clone();
         let gone = self.watched.extract_if(.., |folder| !map.has(folder));
         for folder in gone {
             // The kernel has already removed the watch of a deleted folder.

@@ -183,7 +183,7 @@ fn child_told(events: &mut Heard) -> String {
 
 /// aynd 75: the events of the agent under their names.
 #[test]
-fn an_agent_calls_our_tools_and_everything_is_told() {
+fn an_agent_calls_our_tools_and_its_events_are_published() {
     let site = Site::open();
     let events =
         site.whole("say Good morning\ncall greet {\"name\": \"Ada\"}\ncall refuse\ncall greet {}");
@@ -234,7 +234,7 @@ fn an_agent_calls_our_tools_and_everything_is_told() {
 
 /// aynd 74: the servers, the allowed tools, the folder and the permission mode.
 #[test]
-fn the_agent_is_told_what_aynd_tells_it() {
+fn the_agent_gets_the_same_options_as_from_aynd() {
     let site = Site::serving("  permission_mode: bypassPermissions\n", &[]);
     let body = json!({"prompt": "told\nconfig\ntools"});
     let head = "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -357,7 +357,7 @@ fn the_end_of_the_server_ends_its_sessions() {
 }
 
 #[test]
-fn what_an_agent_says_wrong_is_told_and_ends_nothing() {
+fn invalid_output_of_an_agent_is_reported_and_ends_nothing() {
     let site = Site::open();
     let events = site.whole("line {\"type\": \"assistant\"\nline [1]\nline\nsay still here");
     let errors: Vec<&Value> = events
@@ -478,7 +478,7 @@ fn readers_come_late_leave_and_come_back() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_holds_up_nobody() {
+fn a_reader_that_does_not_read_delays_no_other_reader() {
     let site = Site::open();
     let id = site.start(json!({"prompt": "flood 12000"}));
     let slow = site.events(&id);
@@ -514,7 +514,7 @@ fn as_many_sessions_as_may_run_side_by_side() {
 }
 
 #[test]
-fn a_wrong_wish_starts_nothing() {
+fn an_invalid_request_starts_no_agent() {
     let site = Site::open();
     let outside = tempfile::tempdir().expect("a temporary folder");
     for (body, status, words) in [

@@ -147,7 +147,7 @@ fn a_call_of_each_surface_is_recorded_once() {
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Accept: application/json, text/event-stream\r\n\
                 MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n";
-    let params = json!({"name": "echo", "arguments": {"text": "http"}, "_meta": crate::mcp_client::new_era(json!({}))});
+    let params = json!({"name": "echo", "arguments": {"text": "http"}, "_meta": crate::mcp_client::mcp_2026(json!({}))});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let reply = served.send(head, &body.to_string());
     assert_eq!(reply.status, 200, "{reply:?}");
@@ -205,6 +205,39 @@ async fn an_embedder_decides_by_the_handle() {
     assert!(log.flush(Duration::from_secs(60)));
     assert_eq!(call_of(&sandbox, "echo")["caller"]["surface"], "my-agent");
     host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_part_of_a_call_is_listed_with_its_parent() {
+    let sandbox = sandbox();
+    let host = sandbox.host(|config| config.configured_paths = vec!["tools.ts".into()]);
+    let log = AuditLog::of(host.config()).expect("it is on");
+    let whole = host.with_audit(&log, Caller::on("http"));
+    for (handle, id) in [(&whole, "whole"), (&whole.with_parent("whole"), "part")] {
+        let mut call = Call::new("echo", json!({}));
+        call.id = id.to_owned();
+        let outcome = handle.call(call, None).outcome().await;
+        outcome.expect("it runs");
+    }
+    assert!(log.flush(Duration::from_secs(60)));
+    host.shutdown().await;
+    let recorded: Vec<Value> = calls(&sandbox)
+        .iter()
+        .map(|it| it["parent"].clone())
+        .collect();
+    assert_eq!(recorded, [Value::Null, json!("whole")]);
+    let shown = sandbox.sh("haft log part").output;
+    assert!(shown.contains("part of      whole\n"), "{shown}");
+
+    // A server in the same directory reads the log.
+    let mut serve = sandbox.haft();
+    serve.args(["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"]);
+    let served = Served::start(&mut serve);
+    let call = served.get("/api/calls/part").json();
+    assert_eq!(call["parentId"], "whole", "{call}");
+    let call = served.get("/api/calls/whole").json();
+    assert_eq!(call.get("parentId"), None, "{call}");
+    stop(served);
 }
 
 #[test]

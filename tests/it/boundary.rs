@@ -145,7 +145,7 @@ fn canvas() -> WidgetSurface {
 }
 
 #[tokio::test]
-async fn a_user_interface_that_panics_is_nobody() {
+async fn a_user_interface_that_panics_counts_as_no_user() {
     let Fixture { _sandbox, host } = fixture(ApprovalMode::Yolo);
     let all = r#"[true,"draft","Ada",null]"#;
     for (function, expected) in [

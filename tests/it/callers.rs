@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::new_era;
+use crate::mcp_client::mcp_2026;
 use crate::sandbox::Sandbox;
 use crate::served::{Events, Reply, Served};
 
@@ -133,7 +133,7 @@ impl<'a> Bearer<'a> {
     /// A request of MCP 2026-07-28.
     pub fn mcp(&self, method: &str, params: Value) -> Reply {
         let mut params = params;
-        params["_meta"] = new_era(json!({
+        params["_meta"] = mcp_2026(json!({
             "elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}},
         }));
         let name = params["name"].as_str().or(params["taskId"].as_str());
@@ -366,7 +366,7 @@ fn another_user_of_the_machine_gets_nothing() {
 }
 
 #[test]
-fn no_token_is_said_in_words_and_only_on_this_machine() {
+fn no_token_is_only_allowed_explicitly_and_on_this_machine() {
     let sandbox = project();
     let open = serve(&sandbox, &["--no-token"]);
     assert_eq!(
@@ -498,7 +498,7 @@ fn open_finds_servers_by_their_files_and_believes_none_that_is_left_over() {
 }
 
 #[test]
-fn open_shows_the_page_in_a_browser_and_the_token_to_nobody() {
+fn open_shows_the_page_in_a_browser_and_does_not_reveal_the_token() {
     let sandbox = project();
     sandbox.write(
         "browser",
@@ -594,7 +594,7 @@ impl Drop for OnSocket {
 }
 
 #[test]
-fn a_socket_is_for_its_user_alone() {
+fn only_its_user_can_connect_to_a_socket() {
     let sandbox = project();
     let path = sandbox.path().join("haft.sock");
     let mut server = OnSocket::start(&sandbox, &format!("unix:{}", path.display()));

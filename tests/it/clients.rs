@@ -287,7 +287,7 @@ fn tasks_belong_to_the_client_that_made_the_call() {
 }
 
 #[test]
-fn a_question_is_answered_by_nobody_but_the_client_that_got_it() {
+fn a_question_is_answered_only_by_the_client_that_got_it() {
     let sandbox = project();
     let served = serve(&sandbox, &[]);
     let ada = Bearer::new(&served, &sandbox, "--name ada");
@@ -320,7 +320,7 @@ fn a_question_is_answered_by_nobody_but_the_client_that_got_it() {
 }
 
 #[test]
-fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
+fn a_client_above_its_limits_is_refused_and_others_are_served() {
     let sandbox = project();
     let env = [("HAFT_SERVE_BODY_MB", "4"), ("HAFT_SERVE_BODIES_MB", "16")];
     let served = serve_with(&sandbox, &[], &env);
@@ -408,7 +408,7 @@ fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
 // ---- Sessions of an agent.
 
 #[test]
-fn an_agent_is_started_for_whoever_may_and_not_above_the_ceiling() {
+fn an_agent_is_started_only_with_the_right_and_below_the_limit() {
     let sandbox = project();
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fake_agent.mjs");
     let command = json!([
@@ -504,7 +504,7 @@ fn an_agent_is_started_for_whoever_may_and_not_above_the_ceiling() {
 // ---- The configuration of coding agents.
 
 #[test]
-fn an_agent_gets_a_token_that_lasts_in_a_file_of_its_users_alone() {
+fn an_agent_gets_a_lasting_token_in_a_private_file() {
     let sandbox = project();
     let served = serve(&sandbox, &[]);
     let url = format!("http://{}/mcp", served.address);

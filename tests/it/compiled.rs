@@ -187,7 +187,7 @@ fn nothing_is_kept_where_nothing_shall_be() {
 }
 
 #[test]
-fn a_syntax_error_is_told_each_time() {
+fn a_syntax_error_is_reported_each_time() {
     let sandbox = sandbox("import { add7 } from \"./large.ts\";");
     sandbox.write("large.ts", &format!("{}const = 3;\n", module()));
     for _ in 0..2 {

@@ -107,7 +107,7 @@ pub fn config(root: &Path, trust_project: bool) -> Config {
         trust_project,
         ..Flags::default()
     };
-    Config::resolve_with(flags, &env).expect("a configuration")
+    crate::sandbox::resolve(flags, &env).expect("a configuration")
 }
 
 fn tool_line(tool: &Tool) -> String {
@@ -202,7 +202,7 @@ async fn home_as_the_project_is_the_users() {
         home: Some(home),
         ..Env::default()
     };
-    let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+    let config = crate::sandbox::resolve(Flags::default(), &env).expect("a configuration");
     let catalog = Host::new(config).catalog().await;
     let found = catalog.find("a").expect("it is there");
     assert_eq!(

@@ -276,7 +276,7 @@ async fn the_schema_is_the_specifications() {
 
 /// 139–142, 229–233: what `function-calling` changes.
 #[tokio::test]
-async fn the_schema_can_be_told() {
+async fn the_schema_can_be_printed() {
     let tool = |options: &str| {
         World::tool(&format!(
             "bash: echo\nparameters:\n  \

@@ -277,7 +277,7 @@ async fn both_of_kodelets_directories_of_a_project_are_read() {
 }
 
 #[tokio::test]
-async fn in_the_home_directory_the_users_tools_are_nobody_elses() {
+async fn in_the_home_directory_the_users_tools_are_not_the_projects() {
     let fixture = Fixture::with(|config| {
         config.custom_tools.dot_local_dir = Some(config.home.join(".kodelet/tools"));
     });
@@ -437,7 +437,8 @@ fn without_a_home_nothing_is_looked_for_at_home() {
         program: Some(sandbox.path().join("bin/haft")),
         ..Env::default()
     };
-    let resolve = |env: &Env| Config::resolve_with(Flags::default(), env).expect("a configuration");
+    let resolve =
+        |env: &Env| crate::sandbox::resolve(Flags::default(), env).expect("a configuration");
     let homeless = resolve(&env(None));
     assert_eq!(homeless.ikigai.user_dir, None);
     let global = &homeless.custom_tools.global_dir;
@@ -518,7 +519,7 @@ async fn what_is_no_object_starts_nothing() {
 }
 
 #[tokio::test]
-async fn arguments_that_nobody_reads_hold_nothing_up() {
+async fn arguments_that_are_not_read_delay_nothing() {
     // kodelet c1; ikigai c1: far more than a pipe holds.
     let fixture = Fixture::new();
     fixture.kodelet("deaf", "echo heard nothing");

@@ -5,7 +5,6 @@
 //! descriptor of the process. Anything that it manages to write shows in the output, which must
 //! hold the answers and nothing else.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -115,8 +114,7 @@ fn nothing_but_answers_is_in_the_output_of_a_user() {
         .status();
     assert!(chowned.expect("`chown` is on every machine").success());
     // Only root may be able to read the original program's folder.
-    let copy = sandbox.path().join("haft-copy");
-    fs::copy(env!("CARGO_BIN_EXE_haft"), &copy).expect("a file of ours");
+    let copy = sandbox.copy_program(env!("CARGO_BIN_EXE_haft"), "haft-copy");
     let mut command = sandbox.command(&copy.display().to_string());
     command.uid(65534).gid(65534);
     let answers = answers(

@@ -79,7 +79,7 @@ fn is_closed(mut stream: TcpStream) -> bool {
 }
 
 #[test]
-fn hanging_connections_keep_nobody_out() {
+fn hanging_connections_do_not_block_others() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -126,7 +126,7 @@ fn the_stream_that_was_opened_first_gives_way() {
 }
 
 #[test]
-fn a_call_that_runs_is_closed_for_nobody() {
+fn a_connection_with_a_running_call_is_not_closed_for_another() {
     let (_sandbox, served) = serve(&[("HAFT_SERVE_CONNECTIONS", "2")]);
     let (first, second) = (waiting(&served, "first"), waiting(&served, "second"));
     let refused = served.get("/api/tools");
@@ -167,7 +167,7 @@ fn a_body_has_its_time() {
 }
 
 #[test]
-fn who_reads_slowly_gets_all_of_it() {
+fn a_slow_reader_gets_all_of_it() {
     let (_sandbox, served) = serve(&[]);
     let head = "POST /api/tools/large/call HTTP/1.1\r\nHost: localhost\r\n\
                 Content-Type: application/json\r\n";

@@ -407,7 +407,7 @@ fn scripts_of_packages_do_not_run_and_the_hint_runs_them() {
 // ---- Questions.
 
 #[test]
-fn at_a_terminal_it_asks_and_elsewhere_it_wants_a_yes() {
+fn at_a_terminal_it_asks_and_elsewhere_it_requires_yes() {
     let fixture = Fixture::new();
     fixture.tool("draft.ts", "left");
     let ran = fixture.sh("haft install ./draft.ts");

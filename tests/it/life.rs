@@ -277,7 +277,7 @@ fn what_is_detached_and_released_goes_on_where_it_may() {
 // ---- Sessions.
 
 #[test]
-fn tools_of_an_mcp_server_hear_of_start_and_shutdown() {
+fn tools_of_an_mcp_server_are_notified_of_start_and_shutdown() {
     let mut client = Client::old(TOOLS, json!({}));
     client.ask("tools/list", json!({}));
     assert_eq!(events(&client.sandbox), "");
@@ -293,7 +293,7 @@ fn tools_of_an_mcp_server_hear_of_start_and_shutdown() {
 }
 
 #[test]
-fn tools_of_a_rest_server_hear_of_start_and_shutdown() {
+fn tools_of_a_rest_server_are_notified_of_start_and_shutdown() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let mut command = sandbox.haft();
@@ -307,7 +307,7 @@ fn tools_of_a_rest_server_hear_of_start_and_shutdown() {
 }
 
 #[test]
-fn tools_of_an_rpc_host_hear_what_the_peer_says_and_nothing_twice() {
+fn tools_of_an_rpc_host_get_the_peers_session_events_once() {
     let mut rpc = Rpc::start();
     let start = json!({"event": {"reason": "start"}});
     rpc.0.ask("session/event", start);

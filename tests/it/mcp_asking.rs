@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -60,7 +60,7 @@ fn accept(name: &str, value: impl Into<Value>) -> Value {
 
 fn call_new(client: &mut Client, params: Value, capabilities: Value) -> Value {
     let mut params = params;
-    params["_meta"] = new_era(capabilities);
+    params["_meta"] = mcp_2026(capabilities);
     client.ask("tools/call", params)
 }
 
@@ -119,7 +119,7 @@ fn an_older_client_is_asked_while_the_call_waits() {
 }
 
 #[test]
-fn a_client_without_forms_leaves_tools_nobody_to_ask() {
+fn a_client_without_forms_leaves_tools_no_user_to_ask() {
     let mut client = Client::old(TOOLS, json!({}));
     assert_eq!(text(&client.call("name", json!({}))), "false undefined {}");
     assert_eq!(text(&client.call("sure", json!({}))), "false");

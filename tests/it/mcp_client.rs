@@ -26,7 +26,7 @@ pub struct Client {
 }
 
 /// Returns the `_meta` of every request of MCP 2026-07.
-pub fn new_era(capabilities: Value) -> Value {
+pub fn mcp_2026(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

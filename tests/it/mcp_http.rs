@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -125,10 +125,10 @@ impl Server {
     }
 
     /// Sends a request of MCP 2026-07.
-    fn new_era(&self, method: &str, params: Value) -> Answer {
+    fn mcp_2026(&self, method: &str, params: Value) -> Answer {
         let mut params = params;
         let token = params["_meta"]["progressToken"].take();
-        params["_meta"] = new_era(json!({}));
+        params["_meta"] = mcp_2026(json!({}));
         if !token.is_null() {
             params["_meta"]["progressToken"] = token;
         }
@@ -238,27 +238,27 @@ impl Answer {
 }
 
 #[test]
-fn the_newer_era_needs_no_session() {
+fn mcp_2026_needs_no_session() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
-    let found = server.new_era("server/discover", json!({})).message();
+    let found = server.mcp_2026("server/discover", json!({})).message();
     assert!(found["result"]["supportedVersions"].is_array(), "{found}");
-    let list = server.new_era("tools/list", json!({})).message();
+    let list = server.mcp_2026("tools/list", json!({})).message();
     assert_eq!(
         list["result"]["tools"].as_array().map(Vec::len),
         Some(6),
         "{list}"
     );
     let params = json!({"name": "echo", "arguments": {"b": 1, "a": 2}});
-    let mut answer = server.new_era("tools/call", params);
+    let mut answer = server.mcp_2026("tools/call", params);
     assert_eq!(answer.header("mcp-session-id"), None);
     assert_eq!(text(&answer.message()["result"]), r#"{"b":1,"a":2}"#);
     let params = json!({"name": "odd", "arguments": {"ids_": [1]}});
-    let mut answer = server.new_era("tools/call", params);
+    let mut answer = server.mcp_2026("tools/call", params);
     assert_eq!(text(&answer.message()["result"]), r#"{"ids[]":[1]}"#);
     // Methods that exist only in earlier revisions are unknown, whatever their parameters are.
     for method in ["initialize", "logging/setLevel", "ping"] {
         for params in [json!({}), json!({"level": "info"})] {
-            let mut refused = server.new_era(method, params);
+            let mut refused = server.mcp_2026(method, params);
             assert_eq!(
                 (refused.status, &refused.message()["error"]["code"]),
                 (404, &json!(-32601)),
@@ -267,7 +267,7 @@ fn the_newer_era_needs_no_session() {
         }
     }
     // A request whose headers and body differ is refused.
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": new_era(json!({}))}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": mcp_2026(json!({}))}});
     let headers = [
         ("mcp-protocol-version", "2026-07-28"),
         ("mcp-method", "tools/call"),
@@ -280,7 +280,7 @@ fn the_newer_era_needs_no_session() {
 }
 
 #[test]
-fn the_older_era_has_sessions() {
+fn mcp_2025_has_sessions() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
     let (one, two) = (server.session(), server.session());
     assert_ne!(one, two);
@@ -297,12 +297,12 @@ fn the_older_era_has_sessions() {
 
 /// The same as over standard input and output: see `mcp_models`.
 #[test]
-fn models_see_texts_and_instructions_in_both_eras() {
+fn models_see_texts_and_instructions_in_both_protocol_versions() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
     let expected = "Tools for: aborted, echo, name, odd, read, wait.\n\
         6 tools of this project and its user; where one fits the task, prefer it to doing the same by hand.\n\n\
         - aborted: aborted\n- echo: echo\n- name: name\n- odd: odd\n- read: read\n- wait: wait";
-    let found = server.new_era("server/discover", json!({})).message();
+    let found = server.mcp_2026("server/discover", json!({})).message();
     assert_eq!(found["result"]["instructions"], expected);
     let params = json!({
         "protocolVersion": "2025-11-25",
@@ -319,7 +319,7 @@ fn models_see_texts_and_instructions_in_both_eras() {
 
     let arguments = json!({"a": 1});
     let params = json!({"name": "echo", "arguments": arguments});
-    let newer = server.new_era("tools/call", params.clone()).message();
+    let newer = server.mcp_2026("tools/call", params.clone()).message();
     let call = |id: u64, params: Value| {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         server.in_session(&session, &call).answer(id)["result"].take()
@@ -346,7 +346,7 @@ fn questions_are_answers_and_long_calls_are_tasks() {
     let capabilities =
         json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
     let send = |method: &str, name: &str, mut params: Value| {
-        params["_meta"] = new_era(capabilities.clone());
+        params["_meta"] = mcp_2026(capabilities.clone());
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
@@ -358,7 +358,7 @@ fn questions_are_answers_and_long_calls_are_tasks() {
     };
     // The tools are loaded first, so that the question comes in time.
     server
-        .new_era("tools/call", json!({"name": "aborted"}))
+        .mcp_2026("tools/call", json!({"name": "aborted"}))
         .message();
     let asked = send("tools/call", "name", json!({"name": "name"}));
     assert_eq!(asked["resultType"], "input_required", "{asked}");
@@ -400,13 +400,13 @@ fn a_session_is_asked_on_the_stream_of_its_call() {
 fn closing_the_answer_cancels_the_call() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
     let params = json!({"name": "wait", "_meta": {"progressToken": 1}});
-    let mut stream = server.new_era("tools/call", params);
+    let mut stream = server.mcp_2026("tools/call", params);
     assert_eq!(stream.message()["params"]["message"], "waiting");
     drop(stream);
     let start = Instant::now();
     loop {
         let answer = server
-            .new_era("tools/call", json!({"name": "aborted"}))
+            .mcp_2026("tools/call", json!({"name": "aborted"}))
             .message();
         if text(&answer["result"]) == "1" {
             return;
@@ -416,7 +416,7 @@ fn closing_the_answer_cancels_the_call() {
 }
 
 #[test]
-fn what_runs_at_a_signal_is_answered_in_both_eras() {
+fn running_calls_are_answered_at_a_signal_in_both_protocol_versions() {
     let mut server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
     let session = server.session();
     let pipe = |name: &str| server.sandbox.fifo(name);
@@ -430,13 +430,13 @@ fn what_runs_at_a_signal_is_answered_in_both_eras() {
         let new = json!({"name": "read", "arguments": arguments(1)});
         let session = &session;
         let old = scope.spawn(move || server.in_session(session, &old).answer(7));
-        let new = scope.spawn(move || server.new_era("tools/call", new).message());
+        let new = scope.spawn(move || server.mcp_2026("tools/call", new).message());
         for path in &started {
             assert_eq!(fs::read_to_string(path).expect("a pipe"), "it runs");
         }
         // This call ends only when it is cancelled.
         let wait = json!({"name": "wait", "_meta": {"progressToken": 1}});
-        let mut wait = server.new_era("tools/call", wait);
+        let mut wait = server.mcp_2026("tools/call", wait);
         assert_eq!(wait.message()["params"]["message"], "waiting");
 
         kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
@@ -456,7 +456,7 @@ fn what_runs_at_a_signal_is_answered_in_both_eras() {
 }
 
 #[test]
-fn strangers_are_refused() {
+fn foreign_hosts_and_origins_and_large_bodies_are_refused() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     for headers in [
@@ -483,7 +483,7 @@ fn many_clients_are_served_at_once() {
             let server = &server;
             scope.spawn(move || {
                 let params = json!({"name": "echo", "arguments": {"number": number}});
-                let answer = server.new_era("tools/call", params).message();
+                let answer = server.mcp_2026("tools/call", params).message();
                 assert_eq!(
                     text(&answer["result"]),
                     json!({"number": number}).to_string()
@@ -494,7 +494,7 @@ fn many_clients_are_served_at_once() {
 }
 
 #[test]
-fn one_port_serves_both_and_changes_are_told_in_both_eras() {
+fn one_port_serves_both_and_changes_are_notified_in_both_protocol_versions() {
     let mut server = Server::start(&["--listen", "127.0.0.1:0"]);
     let session = server.session();
     let headers = [
@@ -506,7 +506,7 @@ fn one_port_serves_both_and_changes_are_told_in_both_eras() {
     let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
     server.in_session(&session, &list).answer(3);
     let filter = json!({"notifications": {"toolsListChanged": true}});
-    let mut newer = server.new_era("subscriptions/listen", filter);
+    let mut newer = server.mcp_2026("subscriptions/listen", filter);
     assert_eq!(
         newer.message()["method"],
         "notifications/subscriptions/acknowledged"
@@ -526,7 +526,7 @@ fn one_port_serves_both_and_changes_are_told_in_both_eras() {
             "notifications/tools/list_changed"
         );
     }
-    let list = server.new_era("tools/list", json!({})).message();
+    let list = server.mcp_2026("tools/list", json!({})).message();
     assert!(list.to_string().contains("\"added\""), "{list}");
 
     // A signal ends endless streams.
@@ -581,7 +581,7 @@ fn sessions_are_bounded_in_number() {
 }
 
 #[test]
-fn where_a_call_runs_in_every_session_a_new_client_is_told_so() {
+fn a_new_client_is_refused_while_every_session_has_a_running_call() {
     let server = Server::start_with(
         &["mcp", "--http", "127.0.0.1:0"],
         &[("HAFT_SERVE_MCP_SESSIONS", "2")],
@@ -733,9 +733,9 @@ fn arguments_nest_as_deep_as_over_standard_input() {
 }
 
 #[test]
-fn notifications_of_the_newer_era_need_no_header_of_their_own() {
+fn notifications_of_mcp_2026_need_no_header_of_their_own() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
-    let params = json!({"requestId": 5, "_meta": new_era(json!({}))});
+    let params = json!({"requestId": 5, "_meta": mcp_2026(json!({}))});
     let body = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
     let version = ("mcp-protocol-version", "2026-07-28");
     for headers in [

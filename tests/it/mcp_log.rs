@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, mcp_2026, text};
 
 const TOOLS: &str = r#"
 const says = (text) => ({ content: [{ type: "text", text }] });
@@ -74,7 +74,7 @@ fn levels() -> [Value; 8] {
 }
 
 #[test]
-fn an_older_client_hears_as_much_as_it_wants() {
+fn a_client_of_mcp_2025_gets_the_log_level_that_it_sets() {
     let mut client = Client::silent(TOOLS, &[]);
     let introduced = client.initialize(json!({}));
     assert_eq!(
@@ -113,7 +113,7 @@ fn an_older_client_hears_as_much_as_it_wants() {
 fn a_newer_client_says_with_each_request_what_it_wants() {
     let mut client = Client::silent(TOOLS, &[]);
     let mut ask = |level: Option<&str>| {
-        let mut meta = new_era(json!({}));
+        let mut meta = mcp_2026(json!({}));
         if let Some(level) = level {
             meta["io.modelcontextprotocol/logLevel"] = level.into();
         }
@@ -128,7 +128,7 @@ fn a_newer_client_says_with_each_request_what_it_wants() {
 }
 
 #[test]
-fn what_belongs_to_no_call_is_told_to_nobody() {
+fn log_lines_outside_of_a_call_are_not_sent() {
     let mut client = Client::old(TOOLS, json!({}));
     // The module loads with the first call, and logs something after the last one has ended.
     let wait = client.start("wait", json!({}));
@@ -152,7 +152,7 @@ fn a_very_long_line_is_cut() {
 }
 
 #[test]
-fn what_the_user_is_told_goes_the_same_way_and_waits_for_no_answer() {
+fn notifications_go_the_same_way_and_wait_for_no_answer() {
     let mut client = Client::old(TOOLS, json!({"elicitation": {"form": {}}}));
     let id = client.start("asks", json!({}));
     let mut seen = Vec::new();
@@ -183,9 +183,9 @@ fn what_the_user_is_told_goes_the_same_way_and_waits_for_no_answer() {
 }
 
 #[test]
-fn a_call_that_waits_for_its_client_tells_the_rest_when_it_comes_again() {
+fn a_suspended_call_sends_its_log_lines_when_it_is_resumed() {
     let mut client = Client::silent(TOOLS, &[]);
-    let mut meta = new_era(json!({"elicitation": {"form": {}}}));
+    let mut meta = mcp_2026(json!({"elicitation": {"form": {}}}));
     meta["io.modelcontextprotocol/logLevel"] = "warning".into();
     let params = json!({"name": "asks", "arguments": {}, "_meta": meta});
     let id = client.request("tools/call", params.clone());

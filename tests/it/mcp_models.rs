@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -46,7 +46,7 @@ fn both(config: &str, flags: &[&str], name: &str, arguments: &Value) -> [Value; 
     );
     let mut new = within();
     let mut params = params;
-    params["_meta"] = new_era(json!({}));
+    params["_meta"] = mcp_2026(json!({}));
     [older, new.ask("tools/call", params)["result"].take()]
 }
 
@@ -108,10 +108,10 @@ fn the_user_decides_when_results_are_structured() {
         assert_eq!(result["_meta"]["haft/details"], json!({"n": 1}));
     }
     let mut client = Client::silent(TOOLS, &["--structured", "never"]);
-    let list = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let list = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
     assert_eq!(listed(&list, "declared").get("outputSchema"), None);
     let mut client = Client::silent(TOOLS, &[]);
-    let list = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let list = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
     assert_eq!(
         listed(&list, "declared")["outputSchema"]["required"],
         json!(["n"])
@@ -197,7 +197,7 @@ export default () => [
     let begun = client.initialize(json!({}));
     assert_eq!(begun["result"]["instructions"], expected);
     let mut client = Client::silent(module, &[]);
-    let found = client.ask("server/discover", json!({"_meta": new_era(json!({}))}));
+    let found = client.ask("server/discover", json!({"_meta": mcp_2026(json!({}))}));
     assert_eq!(found["result"]["instructions"], expected);
     // The instructions depend on the listed tools.
     let mut client = Client::silent(module, &["--include", "deploy"]);
@@ -278,7 +278,7 @@ export default () => [
         sandbox.write("tools.ts", &module(count - 3));
         sandbox.write("home/.config/haft/config.yaml", config);
         let mut client = Client::within(sandbox, &[]);
-        let new = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+        let new = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
         move |name: &str| listed(&new, name)["_meta"].clone()
     };
     let few = meta(10, "");
@@ -387,7 +387,7 @@ fn codex_gets_what_it_does_not_cut() {
         }
     }
     let mut client = Client::within(sandbox(""), &[]);
-    let mut meta = new_era(json!({}));
+    let mut meta = mcp_2026(json!({}));
     meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("codex-mcp-client");
     let params = json!({"name": "long", "arguments": arguments(), "_meta": meta});
     let result = client.ask("tools/call", params)["result"].take();

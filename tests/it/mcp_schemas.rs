@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 /// Properties with illegal names at several depths, two of which would get the same alias.
@@ -86,7 +86,7 @@ fn property_names(schema: &Value, names: &mut Vec<String>) {
 
 fn lists() -> [Value; 2] {
     let mut client = Client::silent(TOOLS, &[]);
-    let new = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let new = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
     let mut client = Client::old(TOOLS, json!({}));
     [new, client.ask("tools/list", json!({}))]
 }
@@ -118,7 +118,7 @@ fn properties_have_names_that_models_take() {
 }
 
 #[test]
-fn a_union_at_the_root_is_one_object_in_both_eras() {
+fn a_union_at_the_root_is_one_object_in_both_protocol_versions() {
     for list in lists() {
         let either = named(&list, "either");
         let schema = &either["inputSchema"];
@@ -149,7 +149,7 @@ fn the_tool_gets_its_own_names_back() {
     let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     for capabilities in [json!({}), tasks] {
         let params =
-            json!({"name": "echo", "arguments": arguments(), "_meta": new_era(capabilities)});
+            json!({"name": "echo", "arguments": arguments(), "_meta": mcp_2026(capabilities)});
         let answer = client.ask("tools/call", params);
         assert_eq!(text(&answer["result"]), REAL, "{answer}");
     }
@@ -158,7 +158,7 @@ fn the_tool_gets_its_own_names_back() {
 #[test]
 fn a_call_that_is_resumed_has_its_own_names() {
     let mut client = Client::silent(TOOLS, &[]);
-    let meta = new_era(json!({"elicitation": {}}));
+    let meta = mcp_2026(json!({"elicitation": {}}));
     let mut params = json!({"name": "asks", "arguments": arguments(), "_meta": meta});
     let first = client.ask("tools/call", params.clone());
     let result = &first["result"];
@@ -243,7 +243,7 @@ fn order_and_digits_survive_the_names() {
 
 /// One invalid schema would make a client reject its whole list.
 #[test]
-fn what_is_invalid_is_offered_in_no_era() {
+fn an_invalid_tool_is_listed_in_no_protocol_version() {
     let module = r##"
 const tool = (name, properties, rest) => ({
   name, description: name, parameters: { type: "object", properties, ...rest },
@@ -263,7 +263,7 @@ export default (pi) => [
 ];
 "##;
     let mut client = Client::silent(module, &[]);
-    let new = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let new = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
     let mut client = Client::old(module, json!({}));
     let old = client.ask("tools/list", json!({}));
     for list in [&new, &old] {

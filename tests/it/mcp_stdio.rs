@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, mcp_2026, text};
 
 /// Time limit for haft's exit.
 const END: Duration = Duration::from_secs(2);
@@ -252,7 +252,7 @@ fn a_client_that_does_not_read_loses_no_answer() {
     let mut client = Client::silent(TOOLS, &[]);
     // The client does not read yet; a pipe holds 64 KB.
     let meta = |token: Option<&str>| {
-        let mut meta = new_era(json!({}));
+        let mut meta = mcp_2026(json!({}));
         if let Some(token) = token {
             meta["progressToken"] = token.into();
         }
@@ -283,7 +283,7 @@ fn a_client_that_does_not_read_loses_no_answer() {
 #[test]
 fn what_was_asked_before_the_end_of_the_input_is_answered() {
     let mut client = Client::silent(TOOLS, &[]);
-    let meta = new_era(json!({}));
+    let meta = mcp_2026(json!({}));
     let params = json!({"name": "length", "arguments": {"text": "abc"}, "_meta": meta});
     client.request("tools/call", params);
     client.hang_up();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -53,7 +53,7 @@ fn tasks() -> Value {
 
 fn call(client: &mut Client, params: Value) -> Value {
     let mut params = params;
-    params["_meta"] = new_era(tasks());
+    params["_meta"] = mcp_2026(tasks());
     client.ask("tools/call", params)
 }
 
@@ -66,7 +66,7 @@ fn kind(answer: &Value) -> &str {
 /// Polls the task of the answer with `method` until `fits` accepts it.
 fn task_until(client: &mut Client, created: &Value, fits: impl Fn(&Value) -> bool) -> Value {
     assert_eq!(kind(created), "task", "{created}");
-    let params = json!({"taskId": created["result"]["taskId"], "_meta": new_era(tasks())});
+    let params = json!({"taskId": created["result"]["taskId"], "_meta": mcp_2026(tasks())});
     loop {
         let task = client.ask("tasks/get", params.clone())["result"].take();
         if fits(&task) {
@@ -79,14 +79,14 @@ fn update(client: &mut Client, created: &Value, responses: Value) {
     let params = json!({
         "taskId": created["result"]["taskId"],
         "inputResponses": responses,
-        "_meta": new_era(tasks()),
+        "_meta": mcp_2026(tasks()),
     });
     let told = client.ask("tasks/update", params);
     assert_eq!(told["result"], json!({"resultType": "complete"}), "{told}");
 }
 
 fn cancel(client: &mut Client, created: &Value) {
-    let params = json!({"taskId": created["result"]["taskId"], "_meta": new_era(tasks())});
+    let params = json!({"taskId": created["result"]["taskId"], "_meta": mcp_2026(tasks())});
     client.ask("tasks/cancel", params);
     task_until(client, created, |task| task["status"] == "cancelled");
 }
@@ -106,13 +106,13 @@ fn accept(value: &str) -> Value {
 #[test]
 fn a_call_waits_for_its_result_and_is_no_task_by_default() {
     let mut client = Client::silent(TOOLS, &[]);
-    let found = client.ask("server/discover", json!({"_meta": new_era(json!({}))}));
+    let found = client.ask("server/discover", json!({"_meta": mcp_2026(json!({}))}));
     let extensions = &found["result"]["capabilities"]["extensions"];
     assert!(
         extensions.get("io.modelcontextprotocol/tasks").is_some(),
         "{found}"
     );
-    let mut meta = new_era(tasks());
+    let mut meta = mcp_2026(tasks());
     meta["progressToken"] = json!("slow");
     let slow = client.request("tools/call", json!({"name": "slow", "_meta": meta}));
     let progress = client.next();
@@ -135,17 +135,17 @@ fn a_call_becomes_a_task_when_its_time_is_over() {
     while text(&call(&mut client, json!({"name": "heard"}))["result"]) != "abort" {}
 
     // Not for a client without support for tasks.
-    let params = json!({"name": "slow", "_meta": new_era(json!({}))});
+    let params = json!({"name": "slow", "_meta": mcp_2026(json!({}))});
     assert_eq!(kind(&client.ask("tools/call", params)), "complete");
 
     let refused = client.ask(
         "tasks/get",
-        json!({"taskId": "x", "_meta": new_era(json!({}))}),
+        json!({"taskId": "x", "_meta": mcp_2026(json!({}))}),
     );
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
     let refused = client.ask(
         "tasks/get",
-        json!({"taskId": "x", "_meta": new_era(tasks())}),
+        json!({"taskId": "x", "_meta": mcp_2026(tasks())}),
     );
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
@@ -220,7 +220,7 @@ fn author_and_user_say_when_a_tool_becomes_a_task() {
     let mut client = Client::silent(TOOLS, &["--task-after", "always"]);
     let quick = call(&mut client, json!({"name": "quick"}));
     task_until(&mut client, &quick, |task| task["status"] == "completed");
-    let mut meta = new_era(tasks());
+    let mut meta = mcp_2026(tasks());
     meta["progressToken"] = json!("never");
     let never = client.request(
         "tools/call",
@@ -241,7 +241,7 @@ fn author_and_user_say_when_a_tool_becomes_a_task() {
 fn a_cancelled_request_that_was_answered_with_a_task_ends_the_task() {
     let mut client = Client::silent(TOOLS, &["--task-after", "always"]);
     let cancelled = |looks: bool, client: &mut Client| {
-        let params = json!({"name": "endless", "_meta": new_era(tasks())});
+        let params = json!({"name": "endless", "_meta": mcp_2026(tasks())});
         let id = client.request("tools/call", params);
         let begun = client.answer(id);
         if looks {
@@ -263,7 +263,7 @@ fn a_cancelled_request_that_was_answered_with_a_task_ends_the_task() {
 }
 
 #[test]
-fn wishes_that_cannot_be_read_are_problems_and_no_more() {
+fn unreadable_settings_of_a_tool_are_problems_and_nothing_else() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let ran = sandbox.sh("haft --tool tools.ts doctor");

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, TEST_TIMEOUT, new_era, text};
+use crate::mcp_client::{Client, TEST_TIMEOUT, mcp_2026, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -117,7 +117,7 @@ fn a_listed_tool_has_title_schema_and_hints() {
 
 /// Nothing enforces the tier of a shell tool, so what a project declares is no hint for clients.
 #[test]
-fn a_shell_tool_of_a_project_is_not_read_only_by_its_own_word() {
+fn a_shell_tool_of_a_project_cannot_declare_itself_read_only() {
     let sandbox = Sandbox::with_home();
     sandbox.write("p/tools.ts", TOOLS);
     let tool = |name: &str| format!("name: {name}\ndescription: d\nbash: echo hi\ntags: [read]\n");
@@ -157,7 +157,7 @@ export default () => [
 ];
 "##;
     let mut client = Client::silent(module, &[]);
-    let new = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let new = client.ask("tools/list", json!({"_meta": mcp_2026(json!({}))}));
     let mut client = Client::old(module, json!({}));
     let old = client.ask("tools/list", json!({}));
     assert_eq!(new["result"]["tools"], old["result"]["tools"]);
@@ -222,7 +222,7 @@ fn what_is_left_out_is_named_in_the_log() {
 }
 
 #[test]
-fn doctor_tells_of_aliases_and_of_what_is_left_out() {
+fn doctor_reports_aliases_and_tools_that_are_left_out() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let ran = sandbox.sh("haft --tool tools.ts doctor");
@@ -407,9 +407,9 @@ fn a_cancelled_call_is_aborted_and_not_answered() {
 }
 
 #[test]
-fn both_eras_are_served_without_a_switch() {
+fn both_protocol_versions_are_served_without_a_switch() {
     let mut client = Client::silent(TOOLS, &[]);
-    let meta = new_era(json!({}));
+    let meta = mcp_2026(json!({}));
     let found = client.ask("server/discover", json!({"_meta": meta}));
     let versions = found["result"]["supportedVersions"]
         .as_array()

@@ -111,7 +111,7 @@ fn where_nothing_can_watch_the_files_are_looked_at() {
 
 /// The limit is reached in the middle: the folders that are already watched are polled, too.
 #[test]
-fn a_limit_that_is_reached_later_is_told_like_one_from_the_start() {
+fn a_limit_that_is_reached_later_is_reported_like_one_from_the_start() {
     let (sandbox, mut watch, ready) = watch_where("max_inotify_watches", 2);
     assert_eq!(warnings(&ready).len(), 1, "{ready}");
     a_change_is_found(&sandbox, &mut watch);

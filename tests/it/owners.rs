@@ -70,7 +70,7 @@ fn no_program_below_a_folder_that_others_may_write_to_is_started() {
 }
 
 #[test]
-fn the_sticky_bit_protects_what_is_ours_in_a_folder_of_everybody() {
+fn the_sticky_bit_protects_our_files_in_a_world_writable_folder() {
     let sandbox = Sandbox::with_home();
     let prefix = installed(&sandbox);
     set_mode(&prefix, 0o1777);

@@ -65,7 +65,7 @@ fn updates_are_seen_and_a_call_is_cancelled() {
 }
 
 #[test]
-fn a_bad_argument_is_told_where_it_stands() {
+fn a_bad_argument_is_reported_with_its_place() {
     case("bad");
 }
 

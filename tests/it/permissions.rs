@@ -406,7 +406,7 @@ fn a_call_of_the_tier_read_neither_writes_nor_runs() {
 }
 
 #[test]
-fn nothing_runs_with_more_rights_than_an_unasked_call_before_somebody_was_asked() {
+fn nothing_gets_more_rights_than_an_unasked_call_before_the_approval() {
     let sandbox = Sandbox::with_home();
     let body = |at: &str| {
         format!(

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use haft::call::Stopped;
 use haft::compat::aynd::{ToolRegistrationError, ToolRegistry, ToolSource};
 use haft::config::Env;
-use haft::{Call, Config, Flags, Host, Outcome, RunningCall};
+use haft::{Call, Flags, Host, Outcome, RunningCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ impl Fixture {
             home: Some(sandbox.path().join("home")),
             ..Env::default()
         };
-        let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+        let config = crate::sandbox::resolve(Flags::default(), &env).expect("a configuration");
         let registry = ToolRegistry::with_config(config);
         let fixture = Fixture { sandbox, registry };
         fixture.plugin("p", tools);
@@ -467,7 +467,7 @@ async fn a_hostile_repository_runs_nothing() {
 // ---- The registry.
 
 #[tokio::test]
-async fn the_registry_says_what_there_is() {
+async fn the_registry_lists_its_tools() {
     // aynd 17, 20-24
     let fixture = Fixture::new(json!([
         tool("zeta", shell("true")),

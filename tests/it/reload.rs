@@ -86,7 +86,7 @@ fn names(change: &CatalogChange) -> (u64, Vec<&str>, Vec<&str>, Vec<&str>) {
 // ---- Notifications.
 
 #[tokio::test]
-async fn what_callers_see_is_told_once() {
+async fn a_visible_change_is_notified_once() {
     let fixture = Fixture::new();
     fixture.tool("stays", "1");
     let goes = fixture.tool("goes", "1");
@@ -172,7 +172,7 @@ impl Watched {
     }
 
     /// Returns true if callers were notified since the last call of this function.
-    fn was_told(&mut self) -> bool {
+    fn was_notified(&mut self) -> bool {
         let told = self.seen.has_changed().expect("the host is there");
         self.seen.mark_unchanged();
         told
@@ -188,7 +188,7 @@ fn nothing() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_saved_file_is_loaded_again_and_its_neighbour_is_not() {
+async fn a_saved_file_is_loaded_again_and_the_other_files_are_not() {
     let fixture = Fixture::new();
     fixture.tool("edited", "old");
     fixture.tool("other", "as it was");
@@ -202,7 +202,7 @@ async fn a_saved_file_is_loaded_again_and_its_neighbour_is_not() {
     );
     assert_eq!(watched.text("edited").await, "new 1");
     assert_eq!(watched.text("other").await, "as it was 2");
-    assert!(!watched.was_told(), "callers see no difference");
+    assert!(!watched.was_notified(), "callers see no difference");
     let described = module("edited", "new").replace("'d'", "'another text'");
     watched
         .fixture
@@ -212,7 +212,7 @@ async fn a_saved_file_is_loaded_again_and_its_neighbour_is_not() {
         watched.change().await,
         [nothing(), nothing(), just(&["edited"]), just(&["edited"])]
     );
-    assert!(watched.was_told());
+    assert!(watched.was_notified());
     assert_eq!(watched.text("other").await, "as it was 3");
 }
 
@@ -374,7 +374,7 @@ async fn a_broken_save_keeps_the_last_good_version() {
         assert!(hint.contains("last good version"), "{hint}");
     }
     assert_eq!(watched.text("edited").await, "good 2");
-    assert!(!watched.was_told());
+    assert!(!watched.was_notified());
     watched.fixture.tool("edited", "better");
     let reload = watched.next().await;
     assert_eq!(reload.reloaded, just(&["edited"]));
@@ -535,7 +535,7 @@ async fn a_trusted_projects_file_that_changes_is_not_run() {
 }
 
 #[tokio::test]
-async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
+async fn without_notifications_of_the_kernel_files_are_polled() {
     let fixture = Fixture::new();
     fixture.tool("edited", "old");
     let watching = fixture.host.watch_polling(Duration::from_millis(40));
@@ -571,7 +571,7 @@ async fn reload_a_thousand_times(arena: &Arena) {
         home: Some(root.join("home")),
         ..Env::default()
     };
-    let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+    let config = crate::sandbox::resolve(Flags::default(), &env).expect("a configuration");
     let host = Host::new(config);
     fs::write(tools.join("stays.ts"), module("stays", "stays")).expect("ours");
     // A megabyte of code and data each time, so that a leak shows at once.

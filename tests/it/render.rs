@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use haft::config::Env;
 use haft::render::{Colors, Drawing, ImageProtocol, RenderOptions, Screen};
-use haft::{Call, Config, ErrorKind, Flags, Host};
+use haft::{Call, ErrorKind, Flags, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;
@@ -81,7 +81,7 @@ impl Fixture {
             tools: vec!["tools.ts".to_owned()],
             ..Flags::default()
         };
-        let config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
+        let config = crate::sandbox::resolve(flags, &env).expect("this is a fine configuration");
         Fixture {
             host: Host::new(config),
             _sandbox: sandbox,
@@ -322,7 +322,7 @@ async fn javascript_counts_columns_as_rust_does() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_loops_takes_nobody_with_it() {
+async fn a_renderer_that_loops_ends_no_call() {
     let fixture = Fixture::new();
     let running = fixture.host.call(call("loops", json!({})), None);
     let outcome = tokio::spawn(running.outcome());

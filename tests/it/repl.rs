@@ -181,7 +181,7 @@ fn a_line_calls_a_tool_however_its_arguments_are_written() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_a_hint_and_the_prompt_comes_back() {
+fn errors_are_shown_with_a_hint_and_the_prompt_returns() {
     let fixture = Fixture::new();
     fixture.0.write("broken.ts", "throw new Error('boom');");
     let mut command = fixture.0.haft();
@@ -714,7 +714,7 @@ fn a_signal_ends_it_at_the_prompt_and_in_a_call() {
 // ---- Without a terminal.
 
 #[test]
-fn a_script_runs_all_its_lines_and_its_exit_code_tells() {
+fn a_script_runs_all_its_lines_and_its_exit_code_reports_failures() {
     let fixture = Fixture::with_todo();
     let (output, code) = fixture.script(
         "# A remark.\n\ngreet name=Ada\ngreet {\n  \"name\": \"Bob\"\n}\ntodo action=add text=one\n/tools todo\n",

@@ -157,7 +157,7 @@ fn one_tool_is_not_wrapped() {
 }
 
 #[test]
-fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
+fn a_reload_finds_new_files_and_reports_problems() {
     // aynd 18, 19, 70, 71, c15, c20
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
@@ -278,7 +278,7 @@ fn numbers_and_the_order_of_keys_survive() {
 }
 
 #[test]
-fn what_cannot_be_called_is_a_problem_that_says_why() {
+fn a_file_that_cannot_be_called_is_a_problem_with_the_reason() {
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     let say = "/api/tools/say/call";
@@ -379,7 +379,7 @@ fn a_body_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_the_answer_is_the_documented_refusal() {
+fn without_a_user_the_answer_is_the_documented_refusal() {
     let sandbox = sandbox();
     let served = serve(&sandbox, &["--approval-mode", "always-ask"]);
     let reply = served.post("/api/tools/raw/call", "{}");
@@ -532,7 +532,7 @@ fn a_signal_ends_the_server_and_what_runs() {
 // ---- Events.
 
 #[test]
-fn whoever_listens_hears_of_tools_and_problems() {
+fn listeners_are_notified_of_tools_and_problems() {
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     served.get("/api/tools");
@@ -629,7 +629,7 @@ export default () => [
 }
 
 #[test]
-fn the_server_says_how_it_is() {
+fn the_server_reports_its_health() {
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     served.get("/api/tools");

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::new_era;
+use crate::mcp_client::mcp_2026;
 use crate::rest::{resident_kb, sandbox};
 use crate::sandbox::Sandbox;
 use crate::served::{Events, Reply, Served};
@@ -42,7 +42,7 @@ fn serve_both() -> (Sandbox, Served) {
 
 /// The head and the body of a call over MCP.
 fn mcp_call(name: &str) -> (String, String) {
-    let params = json!({"name": name, "arguments": {}, "_meta": new_era(json!({}))});
+    let params = json!({"name": name, "arguments": {}, "_meta": mcp_2026(json!({}))});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -53,7 +53,7 @@ fn mcp_call(name: &str) -> (String, String) {
 }
 
 #[test]
-fn calls_over_mcp_are_told_and_listed_like_all_others() {
+fn calls_over_mcp_are_published_and_listed_like_all_others() {
     let (_sandbox, served) = serve_both();
     let mut events = served.listen(None);
     for (name, is_error) in [("steps", false), ("fails", true)] {
@@ -80,7 +80,7 @@ fn calls_over_mcp_are_told_and_listed_like_all_others() {
 }
 
 #[test]
-fn a_call_over_mcp_can_be_stopped_by_whoever_sees_it() {
+fn a_call_over_mcp_can_be_cancelled_over_rest() {
     let (sandbox, served) = serve_both();
     let runs = sandbox.fifo("started");
     let mut events = served.listen(None);
@@ -96,7 +96,7 @@ fn a_call_over_mcp_can_be_stopped_by_whoever_sees_it() {
 }
 
 #[test]
-fn a_call_over_mcp_whose_client_goes_away_ends_in_the_book() {
+fn a_call_over_mcp_whose_client_disconnects_ends_in_the_call_log() {
     let (_sandbox, served) = serve_both();
     let mut events = served.listen(None);
     let (head, body) = mcp_call("wait");
@@ -122,7 +122,7 @@ fn deaf(served: &Served) -> TcpStream {
 }
 
 #[test]
-fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
+fn listeners_that_do_not_read_use_bounded_memory_and_delay_no_other() {
     let (_sandbox, served) = serve_both();
     let mut kept = served.begin_keeping();
     let path = format!("/api/tools/{}/call", long_name());
@@ -179,7 +179,7 @@ fn problems(events: &mut Events) -> Vec<String> {
 }
 
 #[test]
-fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
+fn problems_are_notified_when_a_file_breaks_and_when_it_is_mended() {
     let sandbox = Sandbox::with_home();
     let tool = |name: &str| {
         format!(

@@ -175,7 +175,7 @@ impl Peer {
     }
 
     /// Starts a call that reports when it runs, and waits for that.
-    fn call_and_hear(&mut self, id: u64, name: &str, arguments: Value, text: &str) {
+    fn call_and_listen(&mut self, id: u64, name: &str, arguments: Value, text: &str) {
         self.call(id, name, arguments);
         self.hears(text);
     }
@@ -394,7 +394,7 @@ fn a_call_id_is_taken_until_its_call_has_ended() {
 #[test]
 fn a_running_call_holds_up_nothing() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.request(2, "tools/list", json!({}));
     let listed = peer.next();
     assert_eq!(listed["id"], 2);
@@ -436,7 +436,7 @@ fn a_cancel_on_the_next_line_finds_the_call() {
 #[test]
 fn a_cancelled_call_gives_what_the_tool_returns() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.notify("tools/cancel", json!({"callId": "1"}));
     let answer = peer.next();
     assert_eq!(text(&answer), "asked to stop");
@@ -448,7 +448,7 @@ fn a_cancelled_call_gives_what_the_tool_returns() {
 #[test]
 fn a_deadline_is_for_one_call() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.request(2, "tools/call", json!({"name": "wait", "timeoutMs": 50}));
     peer.hears("waiting");
     let answer = peer.next();
@@ -521,7 +521,7 @@ fn updates_come_in_order_and_before_the_answer() {
 #[test]
 fn shutdown_answers_what_runs_and_then_itself() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.request(2, "shutdown", Value::Null);
     let told = Instant::now();
     let (rest, code) = peer.end();
@@ -541,7 +541,7 @@ fn shutdown_answers_what_runs_and_then_itself() {
 fn a_call_may_finish_after_the_end_of_the_input() {
     let mut peer = Peer::start();
     let path = peer.sandbox.fifo("answer");
-    peer.call_and_hear(1, "read", json!({"path": path}), "reading");
+    peer.call_and_listen(1, "read", json!({"path": path}), "reading");
     peer.hang_up();
     std::fs::write(&path, "late but read").expect("the tool reads");
     let (rest, code) = peer.end();
@@ -552,7 +552,7 @@ fn a_call_may_finish_after_the_end_of_the_input() {
 #[test]
 fn five_seconds_after_the_end_of_the_input_calls_are_cancelled() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.hang_up();
     let hung_up = Instant::now();
     let (rest, code) = peer.end();
@@ -578,7 +578,7 @@ fn an_input_that_ends_at_once_is_no_error() {
 #[test]
 fn a_signal_cancels_and_ends_it() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "wait", json!({}), "waiting");
+    peer.call_and_listen(1, "wait", json!({}), "waiting");
     peer.signal();
     let (rest, code) = peer.end();
     assert_eq!(code, Some(0));
@@ -588,7 +588,7 @@ fn a_signal_cancels_and_ends_it() {
 #[test]
 fn a_second_signal_waits_for_nothing() {
     let mut peer = Peer::start();
-    peer.call_and_hear(1, "deaf", json!({}), "waiting");
+    peer.call_and_listen(1, "deaf", json!({}), "waiting");
     peer.signal();
     peer.hears("heard it");
     peer.signal();
@@ -664,7 +664,7 @@ fn peak_memory(pid: Pid) -> usize {
 // ---- Files that change.
 
 #[test]
-fn the_peer_is_told_of_files_that_change() {
+fn the_peer_is_notified_of_changed_files() {
     let mut peer = Peer::start();
     peer.request(1, "tools/list", json!({}));
     let listed = peer.next();

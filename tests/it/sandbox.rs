@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use haft::config::Env;
+use haft::config::Isolation;
 use haft::{Config, Flags, Host};
 use tempfile::TempDir;
 
@@ -17,6 +18,22 @@ const LIMIT: &str = "120";
 pub struct Sandbox {
     dir: TempDir,
     env: BTreeMap<&'static str, String>,
+}
+
+/// Returns the isolation of tools in this run of the tests, by the variable `HAFT_TEST_ISOLATION`.
+fn isolation() -> Option<Isolation> {
+    let name = std::env::var("HAFT_TEST_ISOLATION").ok()?;
+    Some(Isolation::from_name(&name).expect("`none`, `process` or `sandbox`"))
+}
+
+/// Resolves the configuration of a host in the process of the tests, with the isolation of this run.
+pub fn resolve(flags: Flags, env: &Env) -> Result<Config, haft::Error> {
+    let mut config = Config::resolve_with(flags, env)?;
+    if let Some(isolation) = isolation() {
+        haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+        config.isolation = isolation;
+    }
+    Ok(config)
 }
 
 /// Output of a command on both streams, in order, and its exit code.
@@ -52,7 +69,13 @@ impl Sandbox {
             ("GIT_COMMITTER_EMAIL", "ada@example.org".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
         ]);
-        Sandbox { dir, env }
+        let mut sandbox = Sandbox { dir, env };
+        if let Some(isolation) = isolation() {
+            sandbox
+                .env
+                .insert("HAFT_ISOLATION", isolation.as_str().into());
+        }
+        sandbox
     }
 
     /// Makes an empty sandbox with a home directory.
@@ -79,7 +102,7 @@ impl Sandbox {
             home: Some(self.path().join("home")),
             ..Env::default()
         };
-        let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+        let mut config = resolve(Flags::default(), &env).expect("a configuration");
         change(&mut config);
         Host::new(config)
     }
@@ -96,6 +119,15 @@ impl Sandbox {
         fs::create_dir_all(folder).expect("a directory of ours");
         fs::write(&path, text).expect("a directory of ours");
         path
+    }
+
+    /// Copies a program into the sandbox. `cp` copies it: if this process did, a child that another
+    /// test starts meanwhile could inherit the writable descriptor, and the copy would be busy.
+    pub fn copy_program(&self, program: &str, name: &str) -> PathBuf {
+        let copy = self.path().join(name);
+        let copied = Command::new("cp").arg(program).arg(&copy).status();
+        assert!(copied.expect("`cp` is on every machine").success());
+        copy
     }
 
     /// Makes a named pipe: opening one end blocks until the other end is open too.

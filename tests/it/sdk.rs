@@ -13,9 +13,9 @@ use haft::config::Env;
 use haft::{Call, Config, Error, ErrorKind, Event, Flags, Host, Outcome, RunningCall, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::sandbox::Sandbox;
-use tokio::sync::oneshot;
 
 const TOOLS: &str = r#"
 import { readFile, writeFile } from "node:fs/promises";
@@ -86,7 +86,7 @@ fn config(root: &Path, configured: &[&str]) -> Config {
         tools: configured.iter().map(|path| (*path).to_owned()).collect(),
         ..Flags::default()
     };
-    Config::resolve_with(flags, &env).expect("a configuration")
+    crate::sandbox::resolve(flags, &env).expect("a configuration")
 }
 
 fn call(tool: &str, arguments: Value) -> Call {
@@ -438,7 +438,7 @@ async fn a_query_loads_the_same_file_afresh() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_who_asks_at_once_gets_the_same_catalog() {
+async fn concurrent_callers_get_the_same_catalog() {
     let fixture = Fixture::new();
     let asked = (0..8).map(|_| fixture.host.catalog());
     let catalogs = futures::future::join_all(asked).await;

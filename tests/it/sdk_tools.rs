@@ -15,8 +15,8 @@ use haft::compat::omp::HostExt;
 use haft::config::{Env, Limits};
 use haft::ui::{Answer, Prompt, Question, UserInterface};
 use haft::{
-    Call, Config, CustomTool, ErrorKind, Event, Flags, Host, HostBuilder, Invocation, Outcome,
-    Tier, ToolOutput, TrustPolicy,
+    Call, CustomTool, ErrorKind, Event, Flags, Host, HostBuilder, Invocation, Outcome, Tier,
+    ToolOutput, TrustPolicy,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -473,7 +473,7 @@ async fn a_deadline_before_the_end_of_the_host_stays_the_reason() {
 }
 
 #[tokio::test]
-async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
+async fn a_closure_is_dropped_at_once_after_a_kill() {
     let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
         invocation.update("waiting");
         pending::<Result<(), String>>().await
@@ -599,7 +599,7 @@ async fn they_can_be_called_before_anything_is_looked_for() {
 }
 
 #[test]
-fn what_cannot_be_a_host_says_why() {
+fn an_invalid_host_is_refused_with_the_reason() {
     let sandbox = Sandbox::with_home();
     let error = |builder: HostBuilder| {
         let error = builder.build().err().expect("it cannot be");
@@ -627,7 +627,7 @@ fn what_cannot_be_a_host_says_why() {
         error(new().tool(odd)).starts_with("the schema of the custom tool `greet` cannot be used")
     );
     assert!(error(new().cwd("/nowhere/at/all")).contains("/nowhere/at/all"));
-    let config = Config::resolve_with(Flags::default(), &env(&sandbox.path())).expect("one");
+    let config = crate::sandbox::resolve(Flags::default(), &env(&sandbox.path())).expect("one");
     assert!(error(new().config(config)).contains("leaves no room"));
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use haft::approval::{ApprovalMode, ApprovalPolicy};
 use haft::config::Env;
 use haft::session::{SessionEvent, SessionFile, SessionProvider, SessionView};
-use haft::{Call, Config, Flags, Host};
+use haft::{Call, Flags, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ fn host(sandbox: &Sandbox, tool: &str, mode: Option<ApprovalMode>) -> Host {
         approval_mode: mode,
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    Host::new(crate::sandbox::resolve(flags, &env).expect("a configuration"))
 }
 
 fn sandbox() -> Sandbox {

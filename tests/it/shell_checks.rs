@@ -251,7 +251,7 @@ async fn every_place_is_filled() {
 
 /// 79: the set of converted separators can be configured.
 #[tokio::test]
-async fn separators_can_be_told() {
+async fn separators_are_distinguished() {
     let yaml = |more: &str| format!("bash: pwd\nfile-paths: {{working-directory: 'a|b', {more}}}");
     let project = Project::new(&[
         (

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use haft::approval::ApprovalMode;
 use haft::config::Env;
-use haft::{Call, Config, ErrorKind, Flags, Host, Outcome};
+use haft::{Call, ErrorKind, Flags, Host, Outcome};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -58,7 +58,7 @@ impl Project {
             config,
             ..Flags::default()
         };
-        let config = Config::resolve_with(flags, &env).expect("a configuration");
+        let config = crate::sandbox::resolve(flags, &env).expect("a configuration");
         let host = Host::new(config);
         Project { sandbox, host }
     }

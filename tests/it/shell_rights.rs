@@ -68,12 +68,25 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
     let slow = "bash: sleep 30\nresources: {cleanup: [{final-command: touch cleaned}]}";
     let empty = "bash: 'true'\nresources: {cleanup: [{final-command: 'touch emptied; : {X}/'}]}";
     let empty = format!("{empty}\n{PLAIN_X}");
-    let project = Project::new(&[("t", failing), ("slow", slow), ("empty", &empty)]);
+    // The command runs before the folder is removed, whatever the order of the two keys is.
+    let both = "bash: echo text > {TEMP_DIR}/file\nfile-paths: {temp-directory: made}\n\
+                resources:\n  cleanup:\n    - delete-temp-files: true\n      \
+                final-command: cp {TEMP_DIR}/file copied";
+    let tools = [
+        ("t", failing),
+        ("slow", slow),
+        ("empty", &empty),
+        ("both", both),
+    ];
+    let project = Project::new(&tools);
     assert_eq!(project.text("t", json!({})).await, "id7\n");
     assert_eq!(project.read("second"), "id7\n");
     // c23: an empty cleanup command cleans nothing up.
     let empty = project.outcome("empty", json!({})).await;
     assert!(!empty.is_error && !project.path("emptied").exists());
+    project.outcome("both", json!({})).await;
+    assert_eq!(project.read("copied"), "text\n");
+    assert!(!project.path("made").exists());
     let mut call = project.call("slow", &json!({}));
     let event = call.next_event().await;
     assert!(matches!(event, Event::Started), "{event:?}");
@@ -84,7 +97,7 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
 }
 
 #[tokio::test]
-async fn whoever_is_in_a_hurry_gets_no_cleanup() {
+async fn a_killed_call_gets_no_cleanup() {
     let slow = "steps: [{name: a, bash: \"trap '' TERM; echo up; sleep 1000\", output: {mode: stream}}]\n\
                 resources: {cleanup: [{final-command: touch cleaned}]}";
     let project = Project::configured(&[("slow", slow)], "limits: {grace: 1h}\n");

@@ -121,7 +121,7 @@ fn a_tool_that_is_told_to_end_takes_its_command_along() {
 }
 
 #[test]
-fn whoever_kills_the_group_of_the_tool_kills_its_command() {
+fn killing_the_group_of_the_tool_kills_its_command() {
     leaves_nothing(|tool| kill_process_group(tool, Signal::KILL).expect("it runs"));
 }
 
@@ -199,11 +199,10 @@ fn a_reader_sees_the_old_file_or_the_new_one() {
 
 /// Runs the tool as a user that is bound by file permissions; root would bypass them.
 fn as_user(sandbox: &Sandbox, user: Option<u32>, name: &str) -> Command {
-    let program = sandbox.path().join("haft-system-tools");
-    fs::copy(PROGRAM, &program).expect("a directory of ours");
     let Some(user) = user else {
         return tool(sandbox, name);
     };
+    let program = sandbox.copy_program(PROGRAM, "haft-system-tools");
     let mut command = sandbox.command(program.to_str().expect("a temporary path is text"));
     command.arg(name).uid(user).gid(user);
     command

@@ -164,7 +164,7 @@ fn keys_arrive_one_by_one_as_the_terminal_sends_them() {
 }
 
 #[test]
-fn what_is_too_wide_is_cut_and_another_size_is_told() {
+fn lines_that_are_too_wide_are_cut_and_a_new_size_is_sent() {
     let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["size"]);
     terminal.shows("59 of 59 x 22\r\n");
@@ -201,7 +201,7 @@ fn an_overlay_lies_on_top_and_has_the_keyboard_until_it_is_hidden() {
 }
 
 #[test]
-fn it_draws_itself_again_when_it_wants_to() {
+fn it_is_drawn_again_when_it_requests_it() {
     Tools::new(TOOLS).call(&["ticks"]).answers("3");
 }
 
@@ -270,7 +270,7 @@ fn the_terminal_is_left_as_it_was() {
 }
 
 #[test]
-fn where_nobody_sits_no_component_is_made() {
+fn without_a_terminal_no_component_is_created() {
     let fixture = Tools::new(TOOLS);
     let ran = fixture
         .0

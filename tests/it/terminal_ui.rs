@@ -95,7 +95,7 @@ fn options_cannot_draw_and_are_given_back_as_they_were() {
 }
 
 #[test]
-fn yes_has_to_be_said() {
+fn yes_is_required() {
     let fixture = Tools::new(TOOLS);
     for (key, expected) in [
         ("y", "true"),
@@ -190,7 +190,7 @@ fn questions_come_one_at_a_time_and_go_by_themselves() {
 }
 
 #[test]
-fn what_is_said_waits_while_a_question_is_on_the_screen() {
+fn messages_wait_while_a_question_is_on_the_screen() {
     let fixture = Tools::new(TOOLS);
     for pipe in ["asked", "said"] {
         fixture.0.fifo(pipe);
@@ -253,7 +253,7 @@ fn the_terminal_is_left_as_it_was() {
 }
 
 #[test]
-fn nobody_is_asked_where_nobody_sits() {
+fn without_a_terminal_no_question_is_asked() {
     let fixture = Tools::new(TOOLS);
     fixture.call(&["there"]).answers("true");
     let ran = fixture.0.sh("haft --tool tools.ts call there </dev/null");

@@ -61,7 +61,7 @@ fn passes(ran: &Ran) {
 }
 
 #[test]
-fn what_is_recorded_is_replayed_without_the_world() {
+fn a_recording_is_replayed_without_external_access() {
     let server =
         Server::start(|_| Answer::ok("{\"access_token\": \"geheim-123\", \"city\": \"Oslo\"}"));
     let sandbox = sandbox(&server.url(""));
@@ -203,7 +203,7 @@ fn a_test_that_hangs_ends() {
 }
 
 #[test]
-fn the_network_and_programs_are_closed_for_those_who_go_around() {
+fn the_network_and_programs_are_closed_in_tests_of_tools() {
     let sandbox = Sandbox::with_home();
     sandbox.write(
         "around.ts",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft::config::Env;
-use haft::{Call, Config, Flags, Host, Outcome};
+use haft::{Call, Flags, Host, Outcome};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -54,7 +54,7 @@ async fn inside(arena: &Arena) {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
         // Checked before the shutdown, so that not the isolate's end has removed the processes.
-        arena.assert_nobody_is_left();
+        arena.assert_no_process_is_left();
         host.shutdown().await;
         drop(host);
         let now = Holding::now();
@@ -77,7 +77,7 @@ fn host(arena: &Arena) -> Host {
         tools: vec!["worst.ts".to_owned()],
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    Host::new(crate::sandbox::resolve(flags, &env).expect("a configuration"))
 }
 
 async fn torture(host: &Host, program: &Path, dice: &mut Dice, calls: usize) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use haft::call::Stopped;
 use haft::config::Env;
-use haft::{Call, Config, Flags, Host, Outcome};
+use haft::{Call, Flags, Host, Outcome};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -62,10 +62,10 @@ async fn inside(arena: &Arena) {
         hasty: host(arena.folder(), HASTY),
     });
     torture(&hosts, &mut dice, CONCURRENT_CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     let before = Holding::now();
     torture(&hosts, &mut dice, CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     Holding::now().assert_back_to(&before, 16);
     hosts.patient.shutdown().await;
     hosts.hasty.shutdown().await;
@@ -98,7 +98,7 @@ fn host(folder: &Path, limit: Duration) -> Host {
         home: Some(folder.join("home")),
         ..Env::default()
     };
-    let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+    let mut config = crate::sandbox::resolve(Flags::default(), &env).expect("a configuration");
     config.custom_tools.timeout = limit;
     config.ikigai.timeout = limit;
     config.limits.grace = Duration::from_millis(30);

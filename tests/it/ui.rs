@@ -187,7 +187,7 @@ fn config(root: &Path, change: impl FnOnce(&mut Flags)) -> Config {
         ..Flags::default()
     };
     change(&mut flags);
-    Config::resolve_with(flags, &env).expect("a configuration")
+    crate::sandbox::resolve(flags, &env).expect("a configuration")
 }
 
 fn call(host: &Host, id: &str, tool: &str, arguments: Value) -> RunningCall {
@@ -393,7 +393,7 @@ async fn a_call_cannot_flood_its_user() {
 }
 
 #[tokio::test]
-async fn a_host_can_have_a_user_for_everybody_who_comes_and_goes() {
+async fn a_host_has_a_default_user_that_can_be_replaced() {
     let fixture = fixture(|_| {});
     let host = &fixture.host;
     let way = json!({ "way": "direct" });
@@ -418,7 +418,7 @@ async fn a_host_can_have_a_user_for_everybody_who_comes_and_goes() {
 }
 
 #[tokio::test]
-async fn approval_asks_the_user_where_nobody_else_is_there_for_it() {
+async fn approval_asks_the_user_if_there_is_no_approver() {
     let fixture = fixture(|flags| flags.approval_mode = Some(ApprovalMode::AlwaysAsk));
     let (ada, _) = person(|_| Some(Answer::Text("Approve".into())));
     let host = fixture.host.with_ui(ada.clone());

@@ -678,7 +678,7 @@ async fn a_module_that_is_loaded_again_is_checked_again() {
 }
 
 #[tokio::test]
-async fn what_a_module_said_of_itself_does_not_let_it_load() {
+async fn a_cached_description_does_not_let_a_changed_module_load() {
     let shapes = &SHAPES[..1];
     let sandbox = project(shapes);
     host(&sandbox).catalog().await;

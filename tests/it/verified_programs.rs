@@ -256,7 +256,7 @@ fn a_new_process_refuses_a_changed_executable_with_its_name() {
 
 /// Scripts find files beside them by their own path, in every way that authors use.
 #[test]
-fn scripts_find_their_neighbours() {
+fn scripts_find_files_beside_them() {
     let describe = "if [ \"$1\" = description ]; then echo '{\"name\":\"t\",\"description\":\"d\",\
                     \"input_schema\":{\"type\":\"object\"}}'; exit; fi\ncat > /dev/null\n";
     let shell: &[(&str, &str, &str)] = &[

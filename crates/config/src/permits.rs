@@ -15,9 +15,7 @@ use crate::paths::is_missing;
 use haft_process::private_files::{self, Durability};
 use haft_process::regular_files;
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{
-    Permission, PermissionKind, PermissionProfile, PermissionSource, Problem,
-};
+use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -214,7 +212,10 @@ impl Permits {
     pub fn write(&self, permit: &Permit) -> Result<(), Error> {
         let path = self.file_of(&crate::grants::path_of(&permit.file));
         let failed = |error: io::Error| {
-            let text = format!("cannot store the permissions in {}: {error}", path.display());
+            let text = format!(
+                "cannot store the permissions in {}: {error}",
+                path.display()
+            );
             let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place";
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
@@ -236,7 +237,9 @@ impl Permits {
     pub fn problem(&self, file: &Path, error: &StoreError) -> Problem {
         let text = format!("the permissions that you granted this tool are not used: {error}");
         let hint = "remove the file, and grant them again with `haft permit`";
-        Problem::warning(text).at(self.file_of(&real(file))).hint(hint)
+        Problem::warning(text)
+            .at(self.file_of(&real(file)))
+            .hint(hint)
     }
 
     fn file_of(&self, file: &Path) -> PathBuf {
@@ -282,7 +285,11 @@ mod tests {
         assert_eq!(rights.net, Permission::None, "another file was granted it");
         assert_eq!(rights.read.denied(), ["/work/data/secret"]);
 
-        let store = Permits::at(&folder.join("state"), Path::new("/nonexistent"), &folder.join("x"));
+        let store = Permits::at(
+            &folder.join("state"),
+            Path::new("/nonexistent"),
+            &folder.join("x"),
+        );
         store.write(&permit).expect("a folder");
         assert_eq!(store.read(&tool).ok().flatten(), Some(permit.clone()));
         assert!(permit.remove(PermissionKind::Net, None));

@@ -4,6 +4,9 @@
 //! from `full`. The profile of a tool is the one that `sandbox.tools` names for it, else
 //! `sandbox.families`, else `sandbox.project`, `sandbox.user` or `sandbox.plugins`, else `full`.
 //! The key `permissions` and a project's own file narrow it.
+//!
+//! The author of a tool chooses its name. So a name never gives a tool of somebody else more than
+//! it has without the name: there `sandbox.tools` only narrows.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -40,7 +43,8 @@ settings! {
         /// Profiles by family of tools. They precede those above.
         pub families: FamilyProfiles = "" => block, user "--config";
         /// Profiles by tool name or pattern; for JavaScript by the name of the module's file. They
-        /// precede all others, the most specific pattern first.
+        /// precede all others, the most specific pattern first. The tools of projects and plugins
+        /// never get more by their names.
         pub tools: BTreeMap<String, String> = "" => checked_map(mcp::check_pattern),
             user "--config";
     }
@@ -223,18 +227,38 @@ impl Config {
 
     /// Returns the profile of a tool, before anything narrows it.
     pub fn profile_of(&self, place: &ToolPlace<'_>) -> Profile {
-        let (key, name) = self.choice(place);
-        self.profile(name, &key, false)
+        self.profile_with(place, None)
     }
 
     /// Returns the profile of a trusted project's tool. `at_trust` is the profile that the user
-    /// chose when the project was trusted; a choice for the tool or its family precedes it.
+    /// chose when the project was trusted, in place of `sandbox.project`.
     pub fn profile_at_trust(&self, place: &ToolPlace<'_>, at_trust: &str) -> Profile {
-        let (key, name) = self.choice(place);
-        if key != PROJECT_KEY {
-            return self.profile(name, &key, false);
+        self.profile_with(place, Some(at_trust))
+    }
+
+    fn profile_with(&self, place: &ToolPlace<'_>, at_trust: Option<&str>) -> Profile {
+        let (key, name) = self.choice_by_place(place);
+        let by_place = match at_trust {
+            Some(chosen) if key == PROJECT_KEY => self.profile_by_trust(chosen),
+            _ => self.profile(name, &key, false),
+        };
+        let Some((key, name)) = self.choice_by_name(place) else {
+            return by_place;
+        };
+        let by_name = self.profile(name, &key, false);
+        if place.domain == TrustDomain::User {
+            return by_name;
         }
-        let mut profile = self.profile(at_trust, TRUST_KEY, false);
+        Profile {
+            permissions: by_place.permissions.narrowed(&by_name.permissions),
+            isolation: by_place.isolation.max(by_name.isolation),
+            source: by_name.source,
+        }
+    }
+
+    /// Returns the profile of that name, which the user chose with `haft trust`.
+    fn profile_by_trust(&self, name: &str) -> Profile {
+        let mut profile = self.profile(name, TRUST_KEY, false);
         profile.source.chosen_by = Some((TRUST_KEY.to_owned(), "`haft trust`".to_owned()));
         let chosen = PermissionSource::Profile(profile.source.clone());
         for sources in profile.permissions.sources.values_mut() {
@@ -269,14 +293,7 @@ impl Config {
             bounds.ffi = Permission::All;
         }
         let permissions = if isolation == Isolation::Sandbox {
-            let mut narrowed = bounds.narrowed(&wanted);
-            // The folder is the tool's own, so granting it takes nothing from anybody.
-            for kind in [PermissionKind::Read, PermissionKind::Write] {
-                let granted = wanted.of(kind).granted().unwrap_or_default();
-                let own = granted.iter().filter(|entry| is_tmpdir(entry));
-                own.for_each(|entry| narrowed.grant(kind, entry));
-            }
-            narrowed
+            bounds.narrowed_in_sandbox(&wanted)
         } else {
             bounds.narrowed(&wanted.with_tmpdir(&self.temp_dir))
         };
@@ -292,16 +309,20 @@ impl Config {
         BUILT_IN.into_iter().chain(own).collect()
     }
 
-    /// Returns the key that decides the profile of a tool, and the name of the profile.
-    fn choice(&self, place: &ToolPlace<'_>) -> (String, &str) {
-        let sandbox = &self.sandbox;
-        let by_name = sandbox.tools.iter().filter(|(pattern, _)| {
+    /// Returns the key that names a profile for the tool's name, and the name of the profile.
+    fn choice_by_name(&self, place: &ToolPlace<'_>) -> Option<(String, &str)> {
+        let by_name = self.sandbox.tools.iter().filter(|(pattern, _)| {
             let matcher = mcp::matcher(pattern);
             matcher.is_ok_and(|matcher| matcher.is_match(place.name))
         });
-        if let Some((pattern, name)) = by_name.max_by_key(|(pattern, _)| mcp::strength(pattern)) {
-            return (format!("sandbox.tools.{pattern}"), name);
-        }
+        let (pattern, name) = by_name.max_by_key(|(pattern, _)| mcp::strength(pattern))?;
+        Some((format!("sandbox.tools.{pattern}"), name))
+    }
+
+    /// Returns the key that names a profile for the tool's family or domain, and the name of the
+    /// profile.
+    fn choice_by_place(&self, place: &ToolPlace<'_>) -> (String, &str) {
+        let sandbox = &self.sandbox;
         let families = &sandbox.families;
         let (key, by_family) = match place.family {
             Family::Js => ("js", &families.js),

@@ -10,47 +10,41 @@ use serde_json::Value;
 use super::collector::Collector;
 use super::context::ScanContext;
 use super::folder::{manifest_index, not_regular};
-use super::plugins::{Plugin, texts};
+use super::plugins::{self, Plugin, texts};
 use super::{Provider, Verdict};
-use haft_config::{Config, paths};
+use haft_config::paths;
 use haft_tool::{Family, Problem};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "plugin",
     name: "Plugin",
     family: Family::Js,
-    places,
+    places: plugins::places,
     find,
 };
-
-fn places(config: &Config) -> Vec<PathBuf> {
-    vec![config.roots.omp_plugins.clone()]
-}
 
 fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
     for plugin in &context.plugins {
         let named = entries(plugin, collector);
-        let manifest = plugin.root.join("package.json");
-        for entry in collector.bounded(named, "tools", &manifest) {
+        for entry in collector.bounded(named, "tools", &manifest(plugin)) {
             take(plugin, &entry, collector);
         }
     }
+}
+
+/// Returns the path of the plugin's manifest.
+fn manifest(plugin: &Plugin) -> PathBuf {
+    plugin.root.join("package.json")
 }
 
 fn take(plugin: &Plugin, entry: &str, collector: &mut Collector<'_>) {
     // `..` may lead out of the plugin: monorepos do that.
     let path = paths::join(&plugin.root, entry);
     let complain = |collector: &mut Collector<'_>, what: &str, verdict: Verdict| {
-        let message = format!(
-            "plugin `{}` names the tool `{entry}`, but {what}",
-            plugin.name
-        );
+        let name = &plugin.name;
+        let message = format!("plugin `{name}` names the tool `{entry}`, but {what}");
         let hint = "correct `tools` in this file, or install the plugin again";
-        collector.problem(
-            Problem::warning(message)
-                .at(plugin.root.join("package.json"))
-                .hint(hint),
-        );
+        collector.problem(Problem::warning(message).at(manifest(plugin)).hint(hint));
         collector.note(&path, verdict);
     };
     let kind = match std::fs::metadata(&path) {
@@ -128,16 +122,10 @@ fn tools(
         .and_then(Value::as_array)
         .is_some_and(|list| list.len() == entries.len());
     if !is_sound {
-        let message = format!(
-            "`{place}` of plugin `{}` is neither a path nor a list of paths",
-            plugin.name
-        );
+        let name = &plugin.name;
+        let message = format!("`{place}` of plugin `{name}` is neither a path nor a list of paths");
         let hint = "write it like `\"tools\": [\"tools/x.ts\"]`; what is not text is left out";
-        collector.problem(
-            Problem::warning(message)
-                .at(plugin.root.join("package.json"))
-                .hint(hint),
-        );
+        collector.problem(Problem::warning(message).at(manifest(plugin)).hint(hint));
     }
     entries
 }

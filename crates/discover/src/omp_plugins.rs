@@ -11,21 +11,16 @@ use std::path::{Path, PathBuf};
 use super::collector::Collector;
 use super::context::ScanContext;
 use super::folder::{Folder, SubFolders};
-use super::{Provider, Verdict, package};
-use haft_config::Config;
+use super::{Provider, Verdict, package, plugins};
 use haft_tool::{Family, Level};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "omp-plugins",
     name: "OMP Extension Packages",
     family: Family::Js,
-    places,
+    places: plugins::places,
     find,
 };
-
-fn places(config: &Config) -> Vec<PathBuf> {
-    vec![config.roots.omp_plugins.clone()]
-}
 
 fn find(context: &ScanContext<'_>, collector: &mut Collector<'_>) {
     let mut seen = HashSet::new();

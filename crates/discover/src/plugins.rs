@@ -26,6 +26,11 @@ pub(super) struct Plugin {
     pub features: Option<Vec<String>>,
 }
 
+/// Returns the folder of the user's plugins, for providers that search them.
+pub(super) fn places(config: &Config) -> Vec<PathBuf> {
+    vec![config.roots.omp_plugins.clone()]
+}
+
 /// Returns the nearest folder above that is a project: it has `.omp`, else `.git`. The home
 /// directory is never a project.
 pub(super) fn project_anchor(config: &Config) -> Option<PathBuf> {

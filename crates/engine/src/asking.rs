@@ -210,18 +210,18 @@ pub(super) fn ask(
         };
         let always = if is_late { FROM_THE_NEXT } else { ALWAYS };
         let can_store = file.is_some() && store.is_some();
-        let mut options = Vec::new();
+        // The first option is the one that a hasty Enter chooses.
+        let mut options = vec![NO];
         options.extend((!is_late).then_some(ONCE));
         options.extend(can_store.then_some(always));
-        options.push(NO);
         if options.len() == 1 {
             return false;
         }
         let question = Prompt::Select {
             title: format!(
-                "`{}` needs `{kind}` access to `{what}`, but {}. Grant it?",
+                "`{}` needs `{kind}` access to `{what}`, which its permissions do not grant. Allow \
+                 it?",
                 first.tool(),
-                key.permissions.reason(kind)
             ),
             options: options.into_iter().map(str::to_owned).collect(),
         };

@@ -21,8 +21,8 @@ use super::memory::HeapLimit;
 use super::op_host::OpHost;
 use super::transpile_cache::Compiled;
 use super::{
-    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal, snapshot,
-    sqlite,
+    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
+    snapshot, sqlite,
 };
 use haft_tool::{Permission, PermissionProfile};
 

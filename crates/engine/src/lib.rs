@@ -55,7 +55,7 @@ mod widgets;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -63,6 +63,7 @@ use url::Url;
 
 use haft_tool::{Tier, TrustDomain, VerifiedFiles};
 
+pub use asking::{GrantedNow, PermitStore};
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
 pub use domain::IsolateKey;
@@ -75,7 +76,6 @@ pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub use loader::is_provided;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
-pub use asking::{GrantedNow, PermitStore};
 pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
 use pending::PendingActions;
 pub use render::Drawn;
@@ -132,7 +132,7 @@ impl Engine {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         // Its own code accesses nothing, so it runs in the isolates with all rights of the user.
         let rights = &self.inner.options.rights;
-        let key = IsolateKey::of_tier(TrustDomain::User, rights, Tier::Exec);
+        let key = IsolateKey::of_tier(TrustDomain::User, rights, Path::new("/"), Tier::Exec);
         self.load_url(url, key, rights.clone()).await.0
     }
 

@@ -33,6 +33,8 @@ pub struct LoadRequest<'a> {
     pub domain: TrustDomain,
     /// The rights of its tools.
     pub rights: ToolRights,
+    /// The folder of its code, which a sandbox lets it read.
+    pub code: PathBuf,
 }
 
 /// A module and its description.
@@ -72,7 +74,12 @@ impl Engine {
     pub async fn round(&self, wanted: &[LoadRequest<'_>]) -> LoadBatch {
         let place = |wanted: &LoadRequest<'_>| Place {
             url: url_of(wanted),
-            key: IsolateKey::of_tier(wanted.domain, &wanted.rights, self.inner.options.unasked),
+            key: IsolateKey::of_tier(
+                wanted.domain,
+                &wanted.rights,
+                &wanted.code,
+                self.inner.options.unasked,
+            ),
             rights: wanted.rights.clone(),
             path: wanted.path.to_owned(),
             known: None,

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use nix::sys::signal::{Signal, kill};
 use deno_runtime::deno_permissions::PermissionsContainer;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;

@@ -104,8 +104,9 @@ impl Accesses {
             let missing = accesses.iter().filter(|what| !is_granted(*kind, what));
             let entries = match kind {
                 PermissionKind::Read | PermissionKind::Write => {
-                    let (wide, paths): (Vec<&Path>, Vec<&Path>) =
-                        missing.map(Path::new).partition(|path| roots.are_below(path));
+                    let (wide, paths): (Vec<&Path>, Vec<&Path>) = missing
+                        .map(Path::new)
+                        .partition(|path| roots.are_below(path));
                     let wide = wide.into_iter().map(|path| (*kind, shown(path)));
                     proposal.too_wide.extend(wide);
                     roots.folded(&paths, &is_folder)
@@ -133,7 +134,9 @@ impl<'a> Roots<'a> {
     fn are_below(&self, path: &Path) -> bool {
         let roots = [self.project, self.temp];
         self.home.starts_with(path)
-            || roots.iter().any(|root| root.starts_with(path) && *root != path)
+            || roots
+                .iter()
+                .any(|root| root.starts_with(path) && *root != path)
             || path.parent().is_none()
     }
 
@@ -224,11 +227,16 @@ mod tests {
             home: Path::new("/home/ada"),
             temp: Path::new("/tmp"),
         };
-        recorded.proposal(roots, is_folder, |_, what| what == "/home/ada/work/known.txt")
+        recorded.proposal(roots, is_folder, |_, what| {
+            what == "/home/ada/work/known.txt"
+        })
     }
 
     fn entries(kind: PermissionKind, accesses: &[&str]) -> Vec<String> {
-        proposal(kind, accesses).entries.remove(&kind).unwrap_or_default()
+        proposal(kind, accesses)
+            .entries
+            .remove(&kind)
+            .unwrap_or_default()
     }
 
     #[test]
@@ -265,7 +273,10 @@ mod tests {
             .map(|n| format!("/home/ada/work/src/{n}/a.ts"))
             .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(entries(PermissionKind::Write, &many), ["/home/ada/work/src"]);
+        assert_eq!(
+            entries(PermissionKind::Write, &many),
+            ["/home/ada/work/src"]
+        );
         let wide: Vec<String> = (0..9).map(|n| format!("/tmp/{n}/a.ts")).collect();
         let wide: Vec<&str> = wide.iter().map(String::as_str).collect();
         assert_eq!(entries(PermissionKind::Write, &wide), ["/tmp"]);
@@ -280,8 +291,15 @@ mod tests {
 
     #[test]
     fn what_would_grant_too_much_is_not_proposed() {
-        let found = proposal(PermissionKind::Read, &["/", "/home", "/home/ada", "/home/ada/work"]);
-        let too_wide: Vec<&str> = found.too_wide.iter().map(|(_, path)| path.as_str()).collect();
+        let found = proposal(
+            PermissionKind::Read,
+            &["/", "/home", "/home/ada", "/home/ada/work"],
+        );
+        let too_wide: Vec<&str> = found
+            .too_wide
+            .iter()
+            .map(|(_, path)| path.as_str())
+            .collect();
         assert_eq!(too_wide, ["/", "/home", "/home/ada"]);
         let read = &found.entries[&PermissionKind::Read];
         assert_eq!(read, &["/home/ada/work"]);
@@ -292,7 +310,11 @@ mod tests {
         assert_eq!(
             entries(
                 PermissionKind::Net,
-                &["https://example.com/secret?q=1", "127.0.0.1:80", "example.com:443"]
+                &[
+                    "https://example.com/secret?q=1",
+                    "127.0.0.1:80",
+                    "example.com:443"
+                ]
             ),
             ["127.0.0.1:80", "example.com:443"]
         );

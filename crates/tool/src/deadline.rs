@@ -1,8 +1,8 @@
 //! Deadline of a call. It is paused while the user is asked.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -41,7 +41,7 @@ impl CallDeadline {
         loop {
             // Created before the state is read, so that no change is missed between the two.
             let changed = self.changed.notified();
-            let until = self.state().until;
+            let until = self.state.lock().until;
             tokio::select! {
                 () = sleep_until(until) => return,
                 () = changed => {}
@@ -51,7 +51,7 @@ impl CallDeadline {
 
     /// Pauses the deadline because a question was asked.
     pub(super) fn pause(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.questions += 1;
         if state.questions == 1 {
             let until = state.until.take();
@@ -62,7 +62,7 @@ impl CallDeadline {
 
     /// Resumes the deadline once every question is answered.
     pub(super) fn resume(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.questions = state.questions.saturating_sub(1);
         if state.questions == 0
             && let Some(left) = state.left.take()
@@ -70,10 +70,6 @@ impl CallDeadline {
             state.until = Some(Instant::now() + left);
             self.changed.notify_waiters();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::PermissionProfile;
+use super::{PermissionProfile, ProfileSource};
 
 /// Separation of a tool from haft's own process. A later level is stricter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,34 @@ impl Isolation {
 impl fmt::Display for Isolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// Rights of a tool with their origin and their enforcement, for people and for the log of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolBounds {
+    /// The rights.
+    pub rights: ToolRights,
+    /// The profile that they come from.
+    pub profile: ProfileSource,
+    /// The mechanisms of the kernel that enforce them: `landlock abi 7, seccomp`. `None` without a
+    /// sandbox.
+    pub layers: Option<String>,
+    /// Restrictions that nothing enforces here, as fragments for people.
+    pub missing: Vec<String>,
+}
+
+impl ToolBounds {
+    /// Returns the isolation with the name of the profile and the mechanisms, in one line.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{}, profile `{}`", self.rights.isolation, self.profile.name);
+        if let Some(layers) = &self.layers {
+            text.push_str(&format!(", {layers}"));
+        }
+        for missing in &self.missing {
+            text.push_str(&format!(", not enforced: {missing}"));
+        }
+        text
     }
 }
 

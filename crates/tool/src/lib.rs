@@ -54,7 +54,7 @@ pub use definition::{ArgumentOrder, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;
 pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
-pub use isolation::{Isolation, ToolRights};
+pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,

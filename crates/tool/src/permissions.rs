@@ -192,7 +192,11 @@ impl PermissionProfile {
                 if !self.of(kind).is_bounded() {
                     sources.clear();
                 }
-                sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
+                for source in other.sources.get(&kind).into_iter().flatten() {
+                    if !sources.contains(source) {
+                        sources.push(source.clone());
+                    }
+                }
             }
             *narrowed.of_mut(kind) = both;
         }
@@ -209,7 +213,11 @@ impl PermissionProfile {
             let either = self.of(kind).either(other.of(kind), kind);
             if either != *self.of(kind) {
                 let sources = widened.sources.entry(kind).or_default();
-                sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
+                for source in other.sources.get(&kind).into_iter().flatten() {
+                    if !sources.contains(source) {
+                        sources.push(source.clone());
+                    }
+                }
             }
             *widened.of_mut(kind) = either;
         }
@@ -226,6 +234,22 @@ impl PermissionProfile {
     pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
         let askable = self.askable.as_ref();
         askable.is_some_and(|askable| askable.grants(kind, what))
+    }
+
+    /// Returns the permissions that both profiles grant in a sandbox. There
+    /// [`PermissionProfile::TMPDIR`] is a folder of the tool's own, so it stays if one of them names
+    /// it.
+    #[must_use]
+    pub fn narrowed_in_sandbox(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut narrowed = self.narrowed(other);
+        for kind in [PermissionKind::Read, PermissionKind::Write] {
+            let lists = [self, other].map(|profile| profile.of(kind).allowed());
+            let entries = lists.into_iter().flatten().flatten();
+            for entry in entries.filter(|entry| is_below_tmpdir(entry)) {
+                narrowed.grant(kind, entry);
+            }
+        }
+        narrowed
     }
 
     /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
@@ -755,6 +779,14 @@ impl Permission {
     pub fn allows_path(&self, path: &Path) -> bool {
         let holds = |entry: &String| path.starts_with(entry);
         self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
+    }
+
+    /// Returns true if an entry names this host, and not only a domain or a range that it is in.
+    pub fn names_host(&self, host: &str) -> bool {
+        let entries = self.allowed().unwrap_or_default().iter();
+        let mut hosts = entries.map(|entry| split_port(entry).0);
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
+        hosts.any(|own| bare(own) == bare(host))
     }
 
     /// Returns true if connections to the host are granted, on `port` or, without one, on any port.

@@ -127,7 +127,10 @@ mod tests {
         let rights = granted.narrowed(&asked.bounds().expect("it can be read"));
         let askable = rights.askable.as_ref().expect("it stays");
         assert!(askable.grants(PermissionKind::Net, "example.org"));
-        assert!(!askable.grants(PermissionKind::Run, "git"), "it is not requested");
+        assert!(
+            !askable.grants(PermissionKind::Run, "git"),
+            "it is not requested"
+        );
         assert_eq!(rights.read, Permission::List(vec!["/work".to_owned()]));
         assert_eq!(rights.net, granted.net, "a request grants nothing");
         assert_eq!(rights.env, Permission::All);

@@ -13,7 +13,7 @@ use url::Url;
 use super::deadline::CallDeadline;
 use super::{
     Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, Outcome,
-    Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, User, queue,
+    Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds, User, queue,
 };
 use crate::error::Error;
 
@@ -74,6 +74,11 @@ pub trait Runner: Send + Sync {
     /// Returns the tests that the tool's author wrote for it.
     fn tests(&self) -> Vec<Test> {
         Vec::new()
+    }
+
+    /// Returns the rights of the tool and their enforcement; `None` if it runs as a part of haft.
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        None
     }
 
     /// Returns the source of the tool's own stance on approval.
@@ -151,12 +156,6 @@ impl CallCtx {
     /// Returns the same context with a gate before the start.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
-        self
-    }
-
-    /// Returns the same context with a user for the tool's questions.
-    pub fn with_user(mut self, user: User) -> Self {
-        self.user = Some(user);
         self
     }
 

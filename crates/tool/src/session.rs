@@ -4,8 +4,9 @@
 //! write it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::RwLock;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -197,10 +198,7 @@ impl SessionView {
 impl CurrentSession {
     /// Sets the provider of the session. `None` switches to the session that a peer reported.
     pub fn set(&self, provider: Option<Arc<dyn SessionProvider>>) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .provider = provider;
+        self.0.write().provider = provider;
     }
 
     /// Stores the branch and the entries that a peer reported. They are used without a provider.
@@ -208,7 +206,7 @@ impl CurrentSession {
         if branch.is_none() && entries.is_none() {
             return;
         }
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.write();
         let before = &state.told;
         state.told = Arc::new(SessionView {
             branch: branch.unwrap_or_else(|| before.branch.clone()),
@@ -223,7 +221,7 @@ impl CurrentSession {
     /// Returns a sentence if the provider panics.
     pub fn view(&self) -> Result<Arc<SessionView>, String> {
         let provided = self.ask(|provider| provider.view())?;
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read();
         let view = provided.unwrap_or_else(|| state.told.clone());
         let lacks_model = view.model.is_none() && state.models.current.is_some();
         let lacks_models = view.models.is_empty() && !state.models.available.is_empty();
@@ -236,7 +234,7 @@ impl CurrentSession {
             return Ok(filled.clone());
         }
         drop(state);
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.write();
         let filled = Arc::new(view.with(&state.models));
         state.filled = Some((view, filled.clone()));
         Ok(filled)
@@ -244,7 +242,7 @@ impl CurrentSession {
 
     /// Sets the models for sessions that contain none.
     pub fn set_models(&self, models: Models) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.write();
         (state.models, state.filled) = (models, None);
     }
 
@@ -256,7 +254,7 @@ impl CurrentSession {
         &self,
         what: impl FnOnce(&dyn SessionProvider) -> T,
     ) -> Result<Option<T>, String> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read();
         let Some(provider) = state.provider.clone() else {
             return Ok(None);
         };

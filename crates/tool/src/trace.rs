@@ -1,11 +1,12 @@
 //! Record of a call's actions while it runs, for the log of calls.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use url::Url;
 
-use super::Tool;
+use super::{Tool, ToolBounds};
 
 /// Limit for the programs, and for the hosts, that are recorded of one call.
 const MAX_NAMES: usize = 100;
@@ -22,6 +23,8 @@ pub struct Traced {
     pub tool: Option<Arc<Tool>>,
     /// The hash of the grant under which the tool runs.
     pub grant: Option<Arc<str>>,
+    /// The rights of the tool and their enforcement, where they are its own.
+    pub bounds: Option<Arc<ToolBounds>>,
     /// The decision about the call's start, and the rule that decided.
     pub approval: Option<(&'static str, String)>,
     /// The programs that the call started, under the names that it used.
@@ -33,21 +36,22 @@ pub struct Traced {
 }
 
 impl CallTrace {
-    /// Records the called tool, and the grant under which it runs.
-    pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>) {
-        let mut traced = self.traced();
+    /// Records the called tool, the grant under which it runs, and its rights.
+    pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>, bounds: Option<Arc<ToolBounds>>) {
+        let mut traced = self.0.lock();
         traced.tool = Some(tool.clone());
         traced.grant = grant;
+        traced.bounds = bounds;
     }
 
     /// Records the decision about the call's start, and the rule that decided.
     pub fn decided(&self, decision: &'static str, rule: String) {
-        self.traced().approval = Some((decision, rule));
+        self.0.lock().approval = Some((decision, rule));
     }
 
     /// Records the start of a program.
     pub fn starts(&self, program: &str) {
-        let mut traced = self.traced();
+        let mut traced = self.0.lock();
         if traced.programs.len() < MAX_NAMES {
             traced.programs.insert(program.to_owned());
         } else {
@@ -63,7 +67,7 @@ impl CallTrace {
             // `localhost:80` parses as a URL without a host, and `127.0.0.1:80` is not a URL.
             _ => target.to_owned(),
         };
-        let mut traced = self.traced();
+        let mut traced = self.0.lock();
         if traced.hosts.len() < MAX_NAMES {
             traced.hosts.insert(host);
         } else {
@@ -73,13 +77,7 @@ impl CallTrace {
 
     /// Returns a copy of the record so far.
     pub fn notes(&self) -> Traced {
-        self.traced().clone()
-    }
-
-    /// Locks the record. Code that holds the lock cannot panic, so a poisoned lock still guards
-    /// valid data.
-    fn traced(&self) -> MutexGuard<'_, Traced> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 

@@ -5,10 +5,11 @@
 //! Otherwise another tool that computes on that thread would delay the question.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,7 @@ use super::{Progress, Updates, Widget, WidgetSurface};
 /// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
 pub const MAX_QUESTIONS: usize = 16;
 
-/// Time in which an interface withdraws a question, when the call has ended.
+/// Time in which an interface withdraws a question or a component, when the call has ended.
 const WITHDRAWAL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Handle through which one call asks the user. Cheap to clone.
@@ -133,20 +134,10 @@ impl User {
         };
         let _withdraw = withdrawn.clone().drop_guard();
         let ui = self.0.listener.ui.clone();
-        let ended = withdrawn.clone();
-        // The end of the call is awaited in the task of the interface, so that the interface has
-        // withdrawn the question before the tool goes on and the call's result is sent.
-        let asking = async move {
-            tokio::select! {
-                biased;
-                answer = ui.ask(question) => answer,
-                () = ended.cancelled() => Answer::Dismissed,
-            }
-        };
+        let asking = async move { ui.ask(question).await };
         let answer = tokio::select! {
             biased;
-            answer = self.0.listener.put(asking) => answer.unwrap_or(Answer::Dismissed),
-            () = overdue(&withdrawn) => Answer::Dismissed,
+            answer = self.0.listener.put(asking, &withdrawn) => answer.unwrap_or(Answer::Dismissed),
             () = time_out(timeout) => Answer::Dismissed,
         };
         Ok(what.fitting(answer))
@@ -191,11 +182,7 @@ impl User {
         let _withdraw = withdrawn.clone().drop_guard();
         let ui = self.0.listener.ui.clone();
         let showing = async move { ui.show(widget).await };
-        tokio::select! {
-            biased;
-            shown = self.0.listener.put(showing) => shown.unwrap_or_default(),
-            () = withdrawn.cancelled() => {}
-        }
+        self.0.listener.put(showing, &withdrawn).await;
         Ok(())
     }
 }
@@ -203,7 +190,7 @@ impl User {
 impl DefaultUser {
     /// Sets the user interface; `None` removes it.
     pub fn set(&self, ui: Option<Arc<dyn UserInterface>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = ui.map(Listener::here);
+        *self.0.write() = ui.map(Listener::here);
     }
 
     /// Returns the user interface, if there is one.
@@ -222,7 +209,7 @@ impl DefaultUser {
     }
 
     fn listener(&self) -> Option<Listener> {
-        let listener = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let listener = self.0.read();
         listener.clone()
     }
 }
@@ -233,22 +220,42 @@ impl Listener {
         Listener { ui, runtime }
     }
 
-    /// Runs a function of the interface; `None` if it panicked.
+    /// Runs a function of the interface until it ends or `withdrawn` is cancelled. `None` if it
+    /// was withdrawn or panicked.
+    ///
+    /// The cancellation is awaited in the task of the interface, which then drops the function. So
+    /// the interface has withdrawn its question or component before the tool goes on and the
+    /// call's result is sent. An interface that takes too long is not waited for.
     async fn put<T: Send + 'static>(
         &self,
         doing: impl Future<Output = T> + Send + 'static,
+        withdrawn: &CancellationToken,
     ) -> Option<T> {
-        let doing = Caught::new(Box::pin(doing));
-        let done = match &self.runtime {
-            None => doing.await,
-            Some(runtime) => {
-                let task = runtime.spawn(doing);
-                let _abort = AbortOnDrop(task.abort_handle());
-                task.await.ok()?
+        let ended = withdrawn.clone();
+        let doing = Caught::new(Box::pin(async move {
+            tokio::select! {
+                biased;
+                done = doing => Some(done),
+                () = ended.cancelled() => None,
+            }
+        }));
+        let running = async {
+            match &self.runtime {
+                None => doing.await,
+                Some(runtime) => {
+                    let task = runtime.spawn(doing);
+                    let _abort = AbortOnDrop(task.abort_handle());
+                    task.await.unwrap_or(Ok(None))
+                }
             }
         };
-        done.inspect_err(|panicked| tell_of("ask or show", panicked))
-            .ok()
+        tokio::select! {
+            biased;
+            done = running => done
+                .inspect_err(|panicked| tell_of("ask or show", panicked))
+                .unwrap_or_default(),
+            () = overdue(withdrawn) => None,
+        }
     }
 }
 
@@ -344,3 +351,76 @@ impl fmt::Display for TooManyQuestions {
 }
 
 impl std::error::Error for TooManyQuestions {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// Interface without a user who answers. It notes when a question or component is withdrawn.
+    #[derive(Default)]
+    struct Silent {
+        has_withdrawn: Arc<AtomicBool>,
+    }
+
+    /// Sets the flag when it is dropped.
+    struct Shown(Arc<AtomicBool>);
+
+    impl Drop for Shown {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    #[async_trait]
+    impl UserInterface for Silent {
+        async fn ask(&self, _question: Question) -> Answer {
+            let _shown = Shown(self.has_withdrawn.clone());
+            std::future::pending().await
+        }
+
+        async fn show(&self, _widget: Widget) {
+            let _shown = Shown(self.has_withdrawn.clone());
+            std::future::pending().await
+        }
+    }
+
+    /// Ends the call after `ask` was polled once. Returns true if the interface had withdrawn its
+    /// question or component when `ask` returned.
+    async fn is_withdrawn_first<T>(ask: impl AsyncFnOnce(User) -> T) -> bool {
+        let ui = Silent::default();
+        let has_withdrawn = ui.has_withdrawn.clone();
+        let ended = CancellationToken::new();
+        let from = PromptOrigin {
+            call_id: None,
+            tool: "tool".to_owned(),
+        };
+        let user = User::new(Listener::here(Arc::new(ui)), from, ended.clone(), None);
+        let end = async {
+            // The task of the interface runs before this goes on.
+            tokio::task::yield_now().await;
+            assert!(!has_withdrawn.load(Ordering::SeqCst));
+            ended.cancel();
+        };
+        let ask = async { (ask(user).await, has_withdrawn.load(Ordering::SeqCst)).1 };
+        tokio::join!(ask, end).0
+    }
+
+    #[test]
+    fn the_interface_withdraws_before_the_tool_goes_on() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_time().build().expect("a runtime");
+        let question = Prompt::Confirm {
+            title: "Go on?".to_owned(),
+            message: String::new(),
+        };
+        runtime.block_on(async {
+            assert!(is_withdrawn_first(async |user| user.ask(question, None).await).await);
+            let (widget, _tool) = Widget::pair();
+            assert!(is_withdrawn_first(async |user| user.show(widget).await).await);
+        });
+    }
+}

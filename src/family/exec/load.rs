@@ -2,7 +2,7 @@
 //! conflicts.
 
 use super::precedence::{self, Lost};
-use super::{Loaded, describe};
+use super::{Confinement, LoadContext, Loaded, describe};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{End, Finished, Spawn, SpawnError};
@@ -14,7 +14,7 @@ pub(super) trait Protocol {
     type Described;
 
     /// Returns the process that asks a file for its description.
-    fn question(candidate: &Candidate, config: &Config) -> Spawn;
+    fn question(candidate: &Candidate, config: &Config, confinement: &Confinement) -> Spawn;
 
     /// Parses the answer, or returns the problem that keeps it from being a tool.
     fn understand(
@@ -32,20 +32,48 @@ pub(super) trait Protocol {
     fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem;
 
     /// Builds the tool and its runner.
-    fn take(candidate: &Candidate, described: Self::Described, config: &Config) -> Loaded;
+    fn take(candidate: &Candidate, described: Self::Described, means: &LoadContext<'_>) -> Loaded;
 }
 
 /// Loads the candidates; one result for each of them, in their order.
-pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let questions = candidates.iter().map(|file| P::question(file, config));
-    let answers = describe::ask_all(questions.collect()).await;
+pub(super) async fn load<P: Protocol>(
+    means: &LoadContext<'_>,
+    candidates: &[&Candidate],
+) -> Vec<Loaded> {
+    let config = means.config;
+    // A description is needed for the tool's own name, so it has the rights of the likely one.
+    let confine = |file: &&Candidate| means.sandboxes.of(config, file, &file.likely_name());
+    let confined: Vec<_> = candidates.iter().map(confine).collect();
+    let questions = candidates.iter().zip(&confined);
+    let questions = questions.filter_map(|(file, confinement)| {
+        let confinement = confinement.as_ref().ok()?;
+        Some(P::question(file, config, confinement))
+    });
+    let mut answers = describe::ask_all(questions.collect()).await.into_iter();
+    let answers: Vec<Option<Result<Finished, SpawnError>>> = confined
+        .iter()
+        .map(|confinement| confinement.as_ref().ok().and_then(|_| answers.next()))
+        .collect();
     let is_late = |answer: &Result<Finished, SpawnError>| matches!(answer, Ok(finished) if matches!(finished.end, End::TimedOut(_)));
-    let late: Vec<bool> = answers.iter().map(is_late).collect();
+    let late = answers
+        .iter()
+        .map(|answer| answer.as_ref().is_some_and(is_late));
+    let late: Vec<bool> = late.collect();
     let files = candidates.iter().copied();
     let mut understood: Vec<Result<P::Described, Problem>> = files
         .clone()
+        .zip(confined)
         .zip(answers)
-        .map(|(file, answer)| P::understand(file, answer))
+        .map(
+            |((file, confinement), answer)| match (confinement, answer) {
+                (Err(problem), _) => Err(*problem),
+                (Ok(confinement), Some(answer)) => {
+                    let note = answer.as_ref().ok().and_then(|it| confinement.note_of(it));
+                    P::understand(file, answer).map_err(|problem| noted(problem, note))
+                }
+                (Ok(_), None) => Err(Problem::error("it was not asked").at(&file.path)),
+            },
+        )
         .collect();
 
     let mut lost = Vec::new();
@@ -64,7 +92,7 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
     }
     let known = understood.into_iter().zip(late);
     let tools = files.zip(known).map(|(file, known)| match known {
-        (Ok(described), _) => P::take(file, described, config),
+        (Ok(described), _) => P::take(file, described, means),
         (Err(problem), was_late) => Loaded {
             problems: vec![problem],
             was_late,
@@ -72,4 +100,12 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
         },
     });
     tools.collect()
+}
+
+/// Adds the line about its sandbox to the problem of a file that was not described.
+fn noted(mut problem: Problem, note: Option<String>) -> Problem {
+    if let Some(note) = note {
+        problem.message.push_str(&format!(" {note}"));
+    }
+    problem
 }

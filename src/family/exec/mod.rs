@@ -16,8 +16,11 @@ pub(crate) mod kodelet;
 
 use std::time::Duration;
 
-use super::rights::{rights, rights_of};
+use super::rights::Confinement;
 use super::{LoadContext, Loaded};
+
+pub(super) use spawn_error::interpreter;
+pub(super) use verified::COPIES;
 
 /// Limit of the time between TERM and KILL when a run's own timeout expired: enough to remove a
 /// temporary file.

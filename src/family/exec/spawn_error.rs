@@ -21,6 +21,10 @@ pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, Cow<'static, 
         let (why, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
         return (why.to_owned(), hint.to_owned().into());
     }
+    if let SpawnError::Sandboxed { .. } | SpawnError::Sandbox { .. } = error {
+        let hint = "`haft permit NAME` shows what the tool NAME may do";
+        return (error.to_string(), hint.into());
+    }
     let (why, hint) = explain_system(error, path);
     (why, hint.into())
 }
@@ -34,8 +38,8 @@ fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
         | SpawnError::Nul { .. }
         | SpawnError::NotPermitted { .. }
         | SpawnError::NotVerified { .. }
-        | SpawnError::Sandbox { .. }
         | SpawnError::Sandboxed { .. }
+        | SpawnError::Sandbox { .. }
         | SpawnError::Exposed { .. } => None,
     };
     match errno {
@@ -87,7 +91,7 @@ pub(super) fn said(finished: &Finished) -> String {
 }
 
 /// Returns the interpreter line after `#!`, if the file begins with it.
-fn interpreter(path: &Path) -> Option<String> {
+pub(in crate::family) fn interpreter(path: &Path) -> Option<String> {
     let mut start = Vec::new();
     File::open(path)
         .ok()?

@@ -7,9 +7,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
@@ -113,7 +113,7 @@ impl ToolLog for LogFile {
     fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str) {
         let level = level_name(level);
         tracing::debug!(tool, level, "{message}");
-        let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.file.lock();
         if matches!(*state, State::Unopened) {
             *state = self.open();
         }

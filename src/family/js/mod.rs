@@ -21,7 +21,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::rights::{FileRights, GrantingStore, rights_of};
+use super::file_rights::{FileRights, GrantingStore, rights_of};
+use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
 use haft_config::Config;
@@ -58,7 +59,7 @@ pub(crate) struct World {
 }
 
 /// Creates the engine for the modules of one host.
-pub(crate) fn engine(config: &Config, world: World) -> Engine {
+pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) -> Engine {
     let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
@@ -78,7 +79,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(),
+        workers: workers::workers(sandboxes),
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),
@@ -112,7 +113,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let rights: Vec<_> = candidates
         .iter()
-        .map(|one| rights_of(means.config, one))
+        .map(|one| rights_of(means.config, one, &one.key))
         .collect();
     let asked = candidates.iter().zip(&refusals).zip(&rights);
     let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
@@ -122,6 +123,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
             rights: rights.rights.clone(),
+            code: workers::code_folder(candidate, means.config),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::family::rights::rights;
+use crate::family::rights::program_rights;
 use haft_engine::Programs;
 use haft_process::{Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin};
 use haft_tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
@@ -78,7 +78,7 @@ impl Programs for ChildPrograms {
         permissions: &PermissionProfile,
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>> {
-        let rights = rights(permissions);
+        let rights = program_rights(permissions);
         Box::pin(async move {
             let answer = run(&request, rights, &cancel).await;
             serde_json::to_string(&answer).expect("an answer of strings and numbers is JSON")

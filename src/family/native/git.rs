@@ -6,11 +6,9 @@
 //! configurations of their own and are not entered.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
+use super::tools::Ask;
 use haft_process::{End, Environment, Keep, Spawn};
 
 /// Timeout of one git: a status of a huge tree on a cold disk.
@@ -65,23 +63,15 @@ impl Failed {
     }
 }
 
-/// Returns the output of git in `folder`, as text.
-pub(super) async fn git(
-    folder: &Path,
-    args: &[&str],
-    cancel: &CancellationToken,
-) -> Result<String, Failed> {
-    run(folder, &[ALWAYS, args].concat(), cancel).await
+/// Returns the output of git in the project, as text.
+pub(super) async fn git(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
+    run(ask, &[ALWAYS, args].concat()).await
 }
 
 /// Does the same for commands that read files: without the filters of the repository.
-pub(super) async fn git_on_files(
-    folder: &Path,
-    args: &[&str],
-    cancel: &CancellationToken,
-) -> Result<String, Failed> {
+pub(super) async fn git_on_files(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
     let mut settings = Vec::new();
-    for driver in filters(folder, cancel).await? {
+    for driver in filters(ask).await? {
         for key in ["clean", "smudge", "process"] {
             settings.push(format!("filter.{driver}.{key}="));
         }
@@ -92,11 +82,11 @@ pub(super) async fn git_on_files(
         all.extend(["-c", setting]);
     }
     all.extend(args);
-    run(folder, &all, cancel).await
+    run(ask, &all).await
 }
 
 /// Returns the filters in the repository's own configuration. Reading a configuration runs nothing.
-async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<String>, Failed> {
+async fn filters(ask: &Ask<'_>) -> Result<BTreeSet<String>, Failed> {
     let mut names = BTreeSet::new();
     let args = [
         "config",
@@ -106,7 +96,7 @@ async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<S
         "--null",
         "--name-only",
     ];
-    let listed = match git(folder, &args, cancel).await {
+    let listed = match git(ask, &args).await {
         Ok(listed) => listed,
         Err(Failed::Cancelled) => return Err(Failed::Cancelled),
         // No repository, or no configuration that git can read: the command itself will report
@@ -127,9 +117,9 @@ async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<S
     Ok(names)
 }
 
-async fn run(folder: &Path, args: &[&str], cancel: &CancellationToken) -> Result<String, Failed> {
-    let spawn = Spawn {
-        cwd: Some(folder.to_owned()),
+async fn run(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
+    let spawn = ask.confinement.confined(Spawn {
+        cwd: Some(ask.project.to_owned()),
         env: Environment::allow(VARIABLES.iter().copied())
             .with("LC_ALL", "C.UTF-8")
             .with("GIT_OPTIONAL_LOCKS", "0")
@@ -142,9 +132,9 @@ async fn run(folder: &Path, args: &[&str], cancel: &CancellationToken) -> Result
         deadline: Some(TIMEOUT),
         chosen_by_haft: true,
         ..Spawn::new("git", args.iter().copied())
-    };
+    });
     let finished = spawn
-        .run(cancel)
+        .run(ask.cancel)
         .await
         .map_err(|error| Failed::Other(error.to_string()))?;
     match finished.end {

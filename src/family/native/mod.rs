@@ -14,16 +14,14 @@ use serde_json::{Map, Value, json};
 
 use self::git::Failed;
 use self::tools::Ask;
-use super::rights::{denied, rights};
+use super::rights::{Confinement, denied};
 use super::{LoadContext, Loaded, read_within};
-use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{Spawn, SpawnError};
 use haft_tool::Error;
 use haft_tool::schema::{Schema, object_of};
 use haft_tool::{
-    ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Problem, Runner, Source, Tier,
-    Tool,
+    ApprovalRequirement, Call, CallCtx, Outcome, Problem, Runner, Tier, Tool, ToolBounds,
 };
 
 /// Names of the tools, in the order of the list.
@@ -60,13 +58,21 @@ impl Failure {
 
 /// Creates the tools, for each candidate that represents them.
 pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let load = |candidate: &&Candidate| load(means.config, &candidate.source);
+    let load = |candidate: &&Candidate| load(means, candidate);
     candidates.iter().map(load).collect()
 }
 
-fn load(config: &Config, source: &Source) -> Loaded {
+fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Loaded {
+    let (config, source) = (means.config, &candidate.source);
     let mut loaded = Loaded::default();
     for kind in Kind::ALL {
+        let confinement = match means.sandboxes.of(config, candidate, kind.name()) {
+            Ok(confinement) => confinement,
+            Err(problem) => {
+                loaded.problems.push(*problem);
+                continue;
+            }
+        };
         let input_schema = kind.input_schema();
         let schema = match Schema::compile(&input_schema) {
             Ok(schema) => schema,
@@ -91,7 +97,7 @@ fn load(config: &Config, source: &Source) -> Loaded {
             kind,
             schema,
             project: config.cwd.clone(),
-            permissions: config.permissions_of(source.level),
+            confinement,
         };
         loaded.tools.push((Arc::new(tool), Arc::new(runner)));
     }
@@ -169,7 +175,7 @@ struct NativeRunner {
     kind: Kind,
     schema: Schema,
     project: PathBuf,
-    permissions: PermissionProfile,
+    confinement: Confinement,
 }
 
 impl NativeRunner {
@@ -189,12 +195,9 @@ impl NativeRunner {
     fn refusal(&self, arguments: &Map<String, Value>) -> Option<String> {
         if matches!(self.kind, Kind::FileReader) {
             let path = arguments.get("path").and_then(Value::as_str)?;
-            return read_within::refusal(&self.project, path, &self.permissions);
+            return read_within::refusal(&self.project, path, &self.confinement.permissions);
         }
-        let git = Spawn {
-            rights: rights(&self.permissions),
-            ..Spawn::new("git", [""; 0])
-        };
+        let git = self.confinement.confined(Spawn::new("git", [""; 0]));
         match git.check_rights() {
             Err(SpawnError::NotPermitted { text, .. }) => Some(text),
             _ => None,
@@ -204,6 +207,10 @@ impl NativeRunner {
 
 #[async_trait]
 impl Runner for NativeRunner {
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.confinement.bounds.clone())
+    }
+
     async fn check(&self, call: &Call) -> Result<(), Error> {
         self.arguments(call).map(drop)
     }
@@ -216,6 +223,7 @@ impl Runner for NativeRunner {
         let started = Instant::now();
         let ask = Ask {
             project: &self.project,
+            confinement: &self.confinement,
             args: &args,
             cancel: ctx.cancel(),
         };

@@ -9,6 +9,7 @@ use url::Url;
 use super::Failure;
 use super::git::{Failed, git, git_on_files};
 use crate::family::read_within;
+use crate::family::rights::Confinement;
 
 /// Limit of the file size for `file-reader`, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -20,6 +21,7 @@ const MASK: &str = "***";
 pub(super) struct Ask<'a> {
     /// The project's directory.
     pub(super) project: &'a Path,
+    pub(super) confinement: &'a Confinement,
     pub(super) args: &'a Map<String, Value>,
     pub(super) cancel: &'a CancellationToken,
 }
@@ -32,14 +34,14 @@ pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {
         // After `--` no argument is an option.
         args.extend(["--", path]);
     }
-    let status = git_on_files(ask.project, &args, ask.cancel).await;
+    let status = git_on_files(&ask, &args).await;
     status.map_err(|failed| Failure::of_git("status", &failed))
 }
 
 /// Runs `git diff --stat`, optionally for the staged changes.
 pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     // Outside of a repository `git diff` compares any two files, and explains that at length.
-    git(ask.project, &["rev-parse", "--git-dir"], ask.cancel)
+    git(&ask, &["rev-parse", "--git-dir"])
         .await
         .map_err(|failed| Failure::of_git("diff", &failed))?;
     let mut args = vec![
@@ -53,7 +55,7 @@ pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     if ask.args.get("staged") == Some(&Value::Bool(true)) {
         args.push("--staged");
     }
-    let diff = git_on_files(ask.project, &args, ask.cancel).await;
+    let diff = git_on_files(&ask, &args).await;
     diff.map_err(|failed| Failure::of_git("diff", &failed))
 }
 
@@ -62,12 +64,7 @@ pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
     let mut info = Map::new();
     info.insert("projectPath".into(), ask.project.to_string_lossy().into());
     put(&mut info, "branch", branch(&ask).await)?;
-    let remote = git(
-        ask.project,
-        &["remote", "get-url", "--", "origin"],
-        ask.cancel,
-    )
-    .await;
+    let remote = git(&ask, &["remote", "get-url", "--", "origin"]).await;
     let remote = remote.map(|url| without_password(url.trim_end()));
     put(
         &mut info,
@@ -80,10 +77,10 @@ pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
 /// Returns the current branch, which may have no commits yet; `HEAD` if it is detached.
 async fn branch(ask: &Ask<'_>) -> Result<String, (&'static str, Failed)> {
     let symbolic = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-    let name = match git(ask.project, &symbolic, ask.cancel).await {
+    let name = match git(ask, &symbolic).await {
         Err(Failed::Code(..)) => {
             let named = ["rev-parse", "--abbrev-ref", "HEAD"];
-            git(ask.project, &named, ask.cancel).await
+            git(ask, &named).await
         }
         other => other,
     };

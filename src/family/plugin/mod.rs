@@ -20,21 +20,19 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::rights::rights_of;
 use super::{LoadContext, Loaded, read_within};
 use definition::{Definition, Entry};
 use file::PluginFile;
 use haft_config::paths;
 use haft_discover::Candidate;
-use haft_tool::{PermissionProfile, Problem, Severity, Source, Tool};
+use haft_tool::{Problem, Severity, Source, Tool};
 use json::Fault;
 use runner::PluginRunner;
 
-/// Folders that relative paths start from, and the permissions of the calls.
+/// Folders that relative paths start from.
 struct Ground {
     project: PathBuf,
     home: PathBuf,
-    permissions: Arc<PermissionProfile>,
 }
 
 /// Outcome of a handler.
@@ -57,21 +55,24 @@ pub(super) async fn load_all(
     candidates: &[&Candidate],
     built_in: &[&str],
 ) -> Vec<Loaded> {
-    let ground = |candidate: &Candidate| Ground {
+    let ground = Ground {
         project: means.config.cwd.clone(),
         home: means.config.home.clone(),
-        permissions: rights_of(means.config, candidate).rights.permissions,
     };
     let mut names = Names {
         built_in,
         taken: HashMap::new(),
     };
-    let load =
-        |candidate: &&Candidate| load(candidate, &ground(candidate), &mut names);
+    let load = |candidate: &&Candidate| load(means, candidate, &ground, &mut names);
     candidates.iter().map(load).collect()
 }
 
-fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded {
+fn load(
+    means: &LoadContext<'_>,
+    candidate: &Candidate,
+    ground: &Ground,
+    names: &mut Names<'_>,
+) -> Loaded {
     let mut loaded = Loaded::default();
     let path = &candidate.path;
     let text = match paths::read_text(&candidate.resolved) {
@@ -102,16 +103,16 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
     let warnings = warnings.into_iter().map(|fault| warning(fault, path, None));
     loaded.problems.extend(warnings);
     for entry in entries {
-        take(entry, &name, candidate, ground, names, &mut loaded);
+        take(means, entry, &name, candidate, names, &mut loaded);
     }
     loaded
 }
 
 fn take(
+    means: &LoadContext<'_>,
     entry: Entry,
     plugin: &str,
     candidate: &Candidate,
-    ground: &Ground,
     names: &mut Names<'_>,
     loaded: &mut Loaded,
 ) {
@@ -128,12 +129,19 @@ fn take(
     };
     match names.claim(&definition.name, path) {
         Ok(()) => {
+            let confinement = means
+                .sandboxes
+                .of(means.config, candidate, &definition.name);
+            let confinement = match confinement {
+                Ok(confinement) => confinement,
+                Err(problem) => return loaded.problems.push(*problem),
+            };
             let source = Source {
                 plugin: Some(plugin.to_owned()),
                 ..candidate.source.clone()
             };
             let tool = tool(&definition, source);
-            let runner = PluginRunner::new(definition, &ground.permissions);
+            let runner = PluginRunner::new(definition, confinement);
             loaded.tools.push((Arc::new(tool), Arc::new(runner)));
         }
         Err((message, hint)) => {

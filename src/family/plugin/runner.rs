@@ -15,16 +15,14 @@ use super::definition::{Definition, Handler};
 use super::file_read::FileReadPlan;
 use super::http::HttpPlan;
 use super::shell::ShellPlan;
-use crate::family::rights::{denied, rights};
-use haft_process::Rights;
-use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Runner};
+use crate::family::rights::{Confinement, denied};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, ToolBounds};
 use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool of one definition.
 pub(super) struct PluginRunner {
     definition: Definition,
-    permissions: Arc<PermissionProfile>,
-    rights: Rights,
+    confinement: Confinement,
 }
 
 /// A call that has passed all checks.
@@ -35,11 +33,10 @@ enum Plan {
 }
 
 impl PluginRunner {
-    pub(super) fn new(definition: Definition, permissions: &Arc<PermissionProfile>) -> Self {
+    pub(super) fn new(definition: Definition, confinement: Confinement) -> Self {
         PluginRunner {
             definition,
-            permissions: permissions.clone(),
-            rights: rights(permissions),
+            confinement,
         }
     }
 
@@ -54,9 +51,9 @@ impl PluginRunner {
         };
         let plan = plan.map_err(|text| Error::new(ErrorKind::BadArguments, text))?;
         let refusal = match &plan {
-            Plan::Shell(_) => self.rights.refuse_all(name),
-            Plan::Http(http) => http.refusal(&self.permissions),
-            Plan::FileRead(file) => file.refusal(&self.permissions),
+            Plan::Shell(_) => self.confinement.rights.refuse_all(name),
+            Plan::Http(http) => http.refusal(&self.confinement.permissions),
+            Plan::FileRead(file) => file.refusal(&self.confinement.permissions),
         };
         match refusal {
             Some(refusal) => Err(denied(&refusal)),
@@ -67,6 +64,10 @@ impl PluginRunner {
 
 #[async_trait]
 impl Runner for PluginRunner {
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.confinement.bounds.clone())
+    }
+
     async fn check(&self, call: &Call) -> Result<(), Error> {
         self.plan(call).map(drop)
     }
@@ -81,8 +82,8 @@ impl Runner for PluginRunner {
         }
         let started = Instant::now();
         let ended = match plan {
-            Plan::Shell(plan) => plan.run(&self.rights, &ctx).await,
-            Plan::Http(plan) => plan.run(&self.permissions, &ctx).await,
+            Plan::Shell(plan) => plan.run(&self.confinement, &ctx).await,
+            Plan::Http(plan) => plan.run(&self.confinement.permissions, &ctx).await,
             Plan::FileRead(plan) => plan.run(&ctx).await,
         };
         let duration = started.elapsed();

@@ -1,6 +1,7 @@
 //! Loading of the files: reads each one, resolves their names together, returns the result of each
 //! candidate.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,6 +13,7 @@ use super::read::read;
 use super::resolve::{LoadedFile, ToolSet, winners};
 use super::run;
 use super::version::{self, Wanted};
+use crate::family::rights::Confinement;
 use crate::family::{LoadContext, Loaded};
 use haft_config::{Config, paths};
 use haft_discover::Candidate;
@@ -42,6 +44,18 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     let (tool_set, problems) = ToolSet::fill(&brought);
     let tool_set = Arc::new(tool_set);
     let winners = winners(&brought);
+    let confine = |(brought, place): (&LoadedFile, &usize)| {
+        let name = &brought.definition.name;
+        means.sandboxes.of(means.config, candidates[*place], name)
+    };
+    let confined: Vec<_> = brought.iter().zip(&places).map(confine).collect();
+    let named = brought.iter().zip(&confined).enumerate();
+    let named = named.filter(|(nth, _)| winners[*nth]);
+    let confinements = named.filter_map(|(_, (brought, confinement))| {
+        let name = brought.definition.name.clone();
+        Some((name, confinement.as_ref().ok()?.clone()))
+    });
+    let confinements: Arc<BTreeMap<String, Confinement>> = Arc::new(confinements.collect());
     for (nth, (brought, problems)) in brought.iter().zip(problems).enumerate() {
         let loaded = &mut all[places[nth]];
         loaded.problems.extend(problems);
@@ -49,14 +63,24 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         let Some(shelved) = shelved.flatten() else {
             continue;
         };
+        let confinement = match &confined[nth] {
+            Ok(confinement) => confinement.clone(),
+            Err(problem) => {
+                loaded.problems.push((**problem).clone());
+                continue;
+            }
+        };
         loaded.problems.extend(version_problem(brought));
-        let candidate = candidates[places[nth]];
-        let source = candidate.source.clone();
+        let source = candidates[places[nth]].source.clone();
+        let level = candidates[places[nth]].bounds_level();
         let unavailable = Unavailable::of(&shelved.definition);
         let tool = offer::tool(shelved, source, unavailable.as_ref());
         let runner = match unavailable {
             Some(unavailable) => Arc::new(unavailable),
-            None => run::runner(shelved.clone(), tool_set.clone(), means, candidate),
+            None => {
+                let host_env = run::host_env(means, level, confinement, Arc::clone(&confinements));
+                run::runner(shelved.clone(), tool_set.clone(), host_env)
+            }
         };
         loaded.tools.push((Arc::new(tool), runner));
     }

@@ -10,10 +10,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
+use parking_lot::Mutex;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -106,7 +107,7 @@ impl PartialEq for Pattern {
 
 /// Returns the matcher of this text from the cache, or a new one.
 fn matcher(text: &str) -> Result<Arc<Validator>, String> {
-    let matchers = || MATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let matchers = || MATCHERS.lock();
     let known = matchers().get(text).and_then(Weak::upgrade);
     if let Some(matcher) = known {
         return Ok(matcher);

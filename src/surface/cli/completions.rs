@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use super::Cli;
 use super::exit::{Failure, SUCCESS};
 use crate::surface::stdout::Out;
 
@@ -22,10 +21,11 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(&self, out: &mut Out) -> Result<u8, Failure> {
+    /// Prints the script for `program`.
+    pub(super) fn run(&self, mut program: Command, out: &mut Out) -> Result<u8, Failure> {
         // Written to memory first, since the generator panics if a write fails.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "haft", &mut script);
+        clap_complete::generate(self.shell, &mut program, "haft", &mut script);
         out.write_all(&script)?;
         Ok(SUCCESS)
     }

@@ -56,17 +56,18 @@ pub(super) struct CommandContext<'a> {
     surface: &'static str,
 }
 
-impl<'a> CommandContext<'a> {
-    /// Opens a session, runs `work` in it and always shuts the host down.
-    pub(super) async fn run(
-        globals: &Globals,
-        out: &'a mut Out,
-        work: impl AsyncFnOnce(&mut CommandContext<'a>) -> Result<u8, Failure>,
-    ) -> Result<u8, Failure> {
-        CommandContext::with(globals.flags(), out, work).await
-    }
+/// Runs `work` in the context of a command without flags of its own.
+pub(super) async fn on_host<'a>(
+    globals: &Globals,
+    out: &'a mut Out,
+    work: impl AsyncFnOnce(&mut CommandContext<'a>) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    CommandContext::with(globals.flags(), out, work).await
+}
 
-    /// Same as [`CommandContext::run`], for a command with its own configuration flags.
+impl<'a> CommandContext<'a> {
+    /// Makes the context of a command with its own configuration flags, runs `work` in it, and
+    /// always shuts the host down.
     pub(super) async fn with(
         flags: Flags,
         out: &'a mut Out,

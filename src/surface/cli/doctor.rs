@@ -3,6 +3,7 @@
 //! Unlike `haft list` it also explains why a file is not a tool.
 
 mod clients;
+mod sandbox;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -58,6 +59,7 @@ struct Report<'a> {
     config_file: String,
     state_dir: Cow<'a, str>,
     cache_dir: Cow<'a, str>,
+    sandbox: sandbox::View,
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<&'a [clients::Finding]>,
 }
@@ -156,6 +158,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         config_file: wire::path(&config_file(config)).into_owned(),
         state_dir: wire::path(&config.state_dir),
         cache_dir: wire::path(&config.cache_dir),
+        sandbox: sandbox::view(catalog, config),
         clients: None,
     }
 }
@@ -198,6 +201,8 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
     for (name, place) in places {
         page.push_str(&format!("  {}  {place}\n", ink.dim(format!("{name:<8}"))));
     }
+    page.push('\n');
+    page.push_str(&sandbox::page(&sandbox::view(catalog, config), ink));
     page.push('\n');
     page.push_str(&summary(catalog, ink));
     page

@@ -3,6 +3,7 @@
 //! Nothing is decided here. A flag that was not typed stays unset, and `Config::resolve` has the
 //! defaults.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,9 +11,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use haft_config::{Config, Flags, paths};
 use haft_tool::Error;
-use haft_tool::{ApprovalMode, ToolPattern};
+use haft_tool::{ApprovalMode, Isolation, ToolPattern};
 
 const HEADING: &str = "Global options";
+
+/// Options that may take several patterns, which [`with_patterns`] attaches to them.
+const PATTERN_OPTIONS: [&str; 2] = ["--auto-approve", "--auto-deny"];
 
 /// The flags that every command has, as typed.
 #[derive(Args, Clone, Debug)]
@@ -58,6 +62,11 @@ pub(super) struct Globals {
         help_heading = HEADING)]
     auto_deny: Vec<ToolPattern>,
 
+    /// How tools are separated from haft whose profile does not say it: none, process, sandbox
+    #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::as_str),
+        hide_possible_values = true, help_heading = HEADING)]
+    isolation: Option<Isolation>,
+
     /// Ask every module anew what it offers, and remember nothing
     #[arg(long, help_heading = HEADING)]
     no_cache: bool,
@@ -68,6 +77,18 @@ pub(super) struct Globals {
 
     #[arg(long, env = "HAFT_LOG", hide = true)]
     log: Option<String>,
+}
+
+// A command's own arguments, and the global ones after its name. clap's own global
+// arguments would forget a `--tool` before the name when another one follows it.
+// (Not a doc comment: that would become the help text of every command.)
+#[derive(clap::Args)]
+pub(super) struct With<A: clap::Args> {
+    #[command(flatten)]
+    pub(super) globals: Globals,
+    // The last one gives the command its help text.
+    #[command(flatten)]
+    pub(super) args: A,
 }
 
 impl Globals {
@@ -85,6 +106,7 @@ impl Globals {
             builtin_tools: self.builtin_tools || later.builtin_tools,
             auto_approve: [self.auto_approve, later.auto_approve].concat(),
             auto_deny: [self.auto_deny, later.auto_deny].concat(),
+            isolation: later.isolation.or(self.isolation),
             no_cache: self.no_cache || later.no_cache,
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
@@ -109,6 +131,7 @@ impl Globals {
             builtin_tools: self.builtin_tools.then_some(true),
             auto_approve: self.auto_approve.clone(),
             auto_deny: self.auto_deny.clone(),
+            isolation: self.isolation,
             no_cache: self.no_cache,
             ..Flags::default()
         }
@@ -149,6 +172,7 @@ impl Globals {
         }
         option("--config", self.config.as_deref().map(path));
         option("--aynd-tools", self.aynd_tools.as_deref().map(path));
+        option("--isolation", self.isolation.map(|level| level.to_string()));
         let switches = [
             ("--trust-project", self.trust_project),
             ("--system-tools", self.system_tools),
@@ -245,4 +269,60 @@ where
             .find(|value| name(*value) == typed)
             .ok_or("unknown name")
     })
+}
+
+/// Attaches each pattern to its own option: `--auto-approve tool:read tool:weather` becomes
+/// `--auto-approve=tool:read --auto-approve=tool:weather` (spec cycod 119, 372, 373).
+///
+/// The option alone means every tool, and the command itself may follow it. So a word becomes its
+/// value only if it must be a pattern.
+pub(super) fn with_patterns(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut open = None;
+    let mut args = args.into_iter();
+    for arg in args.by_ref() {
+        if arg == "--" {
+            joined.push(arg);
+            break;
+        }
+        let option = PATTERN_OPTIONS.into_iter().find(|option| arg == *option);
+        match (option, open) {
+            (Some(option), _) => {
+                open = Some(Open {
+                    option,
+                    has_value: false,
+                })
+            }
+            (None, Some(Open { option, has_value })) if is_pattern(&arg) => {
+                if !has_value {
+                    joined.pop();
+                }
+                open = Some(Open {
+                    option,
+                    has_value: true,
+                });
+                let mut own = OsString::from(option);
+                own.push("=");
+                own.push(arg);
+                joined.push(own);
+                continue;
+            }
+            (None, _) => open = None,
+        }
+        joined.push(arg);
+    }
+    joined.extend(args);
+    joined
+}
+
+/// An option that may take further values.
+#[derive(Clone, Copy)]
+struct Open {
+    option: &'static str,
+    has_value: bool,
+}
+
+fn is_pattern(arg: &OsStr) -> bool {
+    let text = arg.to_string_lossy();
+    text.starts_with("tool:") || text == "*" || text == "all"
 }

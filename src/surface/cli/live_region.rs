@@ -6,7 +6,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::surface::stdout::Size;
 use haft_render::draw;
@@ -38,19 +40,19 @@ impl Region {
 
     /// Releases the terminal for other output.
     pub(super) fn rest(&self) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.is_resting = true;
         state.drawn.clear();
     }
 
     /// Takes the terminal back.
     pub(super) fn resume(&self) {
-        self.state().is_resting = false;
+        self.0.lock().is_resting = false;
     }
 
     /// Draws lines that may still change.
     pub(super) fn draw(&self, lines: &[String], size: Size) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let most = match size.rows {
             0 => lines.len(),
             rows => rows.saturating_sub(1).max(1),
@@ -66,7 +68,7 @@ impl Region {
 
     /// Draws the final lines.
     pub(super) fn finish(&self, lines: &[String], size: Option<Size>) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         match size {
             Some(size) => state.write(lines, size.columns)?,
             // Without a terminal only the lines are written.
@@ -74,10 +76,6 @@ impl Region {
         }
         state.drawn.clear();
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -391,6 +391,7 @@ fn call_fields(call: &RecordedCall, fields: &mut Vec<(&'static str, String)>) {
         "call",
         Some(format!("{} (id of the caller: {})", call.run, call.call)),
     );
+    add("part of", call.parent.clone());
     add("tool", Some(call.tool.clone()));
     add("family", call.family.clone());
     add("level", call.level.clone());

@@ -6,9 +6,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::Command;
 
-use super::Cli;
 use super::exit::{Failure, SUCCESS};
 use crate::surface::stdout::Out;
 use haft_config::paths;
@@ -25,8 +24,9 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(&self, out: &mut Out) -> Result<u8, Failure> {
-        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(|error| {
+    /// Writes the pages of `program`.
+    pub(super) fn run(&self, program: Command, out: &mut Out) -> Result<u8, Failure> {
+        clap_mangen::generate_to(program, &self.directory).map_err(|error| {
             let directory = self.directory.display();
             let text = format!("{directory}: no manual pages: {}", paths::plain(&error));
             Error::new(ErrorKind::Usage, text)

@@ -3,14 +3,12 @@
 //! clap parses the arguments into plain data, and `flags` turns it into a `Config`. A command then
 //! calls the host and prints. Data goes to standard output, everything else to standard error.
 
-mod argv;
 mod flags;
 mod usage;
 
 mod agents;
 mod call;
 mod call_input;
-mod call_pairs;
 mod call_session;
 mod completions;
 mod config;
@@ -40,7 +38,6 @@ mod context;
 mod exit;
 mod install_page;
 mod live_region;
-mod pending_actions;
 mod progress;
 mod schema_kind;
 mod terminal;
@@ -57,9 +54,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::audit;
 use crate::surface::stdout::Out;
 use crate::telemetry;
-use context::CommandContext;
+use context::{CommandContext, on_host};
 use exit::{Answer, Failure};
-use flags::Globals;
+use flags::{Globals, With};
 use haft_config::Env;
 use haft_render::style::Ink;
 
@@ -117,18 +114,6 @@ enum Command {
     Manual(manual::Args),
 }
 
-// A command's own arguments, and the global ones after its name. clap's own global
-// arguments would forget a `--tool` before the name when another one follows it.
-// (Not a doc comment: that would become the help text of every command.)
-#[derive(clap::Args)]
-struct With<A: clap::Args> {
-    #[command(flatten)]
-    globals: Globals,
-    // The last one gives the command its help text.
-    #[command(flatten)]
-    args: A,
-}
-
 /// Runs the program with these arguments (the first is its own name) and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     haft_process::harden();
@@ -144,7 +129,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
         exit::say(&text);
     });
-    let code = match Cli::try_parse_from(argv::plain(args, Cli::command)) {
+    let code = match Cli::try_parse_from(command_line(args)) {
         Ok(cli) => {
             let answer = cli.command.answer();
             let ended = start(cli, &mut out);
@@ -153,6 +138,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => usage::report(&error, &mut out, err),
     };
     ExitCode::from(code)
+}
+
+/// Returns the arguments in the form that clap parses.
+fn command_line(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    tool::with_parameters(flags::with_patterns(args), Cli::command)
 }
 
 fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
@@ -181,27 +171,13 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
 impl Command {
     async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         match self {
-            Command::List(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Show(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Schema(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Doctor(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Refresh(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Watch(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
-            Command::Install(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
+            Command::List(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Show(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Schema(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Doctor(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Refresh(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Watch(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Install(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Parsed before the session, so that a wrong argument starts nothing.
                 let input = c.args.input()?;
@@ -216,9 +192,7 @@ impl Command {
                 .await
             }
             Command::Trust(c) => c.args.run(globals, out).await,
-            Command::Permit(c) => {
-                CommandContext::run(globals, out, async |s| c.args.run(s).await).await
-            }
+            Command::Permit(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Log(args) => args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
@@ -229,8 +203,8 @@ impl Command {
             Command::Serve(args) => args.run(globals, out).await,
             Command::Open(c) => c.args.run(globals, out).await,
             Command::Token(args) => args.run(globals, out),
-            Command::Completions(args) => args.run(out),
-            Command::Manual(args) => args.run(out),
+            Command::Completions(args) => args.run(Cli::command(), out),
+            Command::Manual(args) => args.run(Cli::command(), out),
         }
     }
 

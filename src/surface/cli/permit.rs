@@ -18,7 +18,7 @@ use super::trust_page::RequestView;
 use crate::registry::Entry;
 use crate::trust::{FileRights, anchored, rights_of};
 use haft_config::permits::{Entries, Permit, Permits};
-use haft_config::{Config, Permission, PermissionKind, PermissionProfile, paths};
+use haft_config::{Config, Permission, PermissionKind, PermissionProfile, PermissionSource, paths};
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
@@ -108,12 +108,8 @@ impl Wish {
     fn entry(&self, config: &Config) -> Option<String> {
         let entry = self.entry.as_deref()?;
         let mut anchor = PermissionProfile::everything();
-        let source = haft_config::PermissionSource::Permit;
-        anchor.set(
-            self.kind,
-            Permission::List(vec![entry.to_owned()]),
-            source,
-        );
+        let source = PermissionSource::Permit;
+        anchor.set(self.kind, Permission::List(vec![entry.to_owned()]), source);
         anchor.anchor(|entry| anchored(config, entry));
         anchor.of(self.kind).granted()?.pop()
     }
@@ -177,7 +173,9 @@ impl Args {
             say(&problem::problem(found, &config.home, session.err));
         }
         if self.record {
-            return self.record(entry, &config, &rights, is_trusted, session).await;
+            return self
+                .record(entry, &config, &rights, is_trusted, session)
+                .await;
         }
         let is_change = !(self.allow.is_empty() && self.deny.is_empty() && self.remove.is_empty());
         let rights = if is_change || self.keep {
@@ -197,7 +195,7 @@ impl Args {
     }
 
     fn rights(&self, config: &Config, entry: &Entry) -> Result<(FileRights, bool), Error> {
-        rights_of(config, &entry.resolved_path).ok_or_else(|| {
+        rights_of(config, &entry.resolved_path, &entry.tool.name).ok_or_else(|| {
             let text = format!("`{}` has no file of its own", self.name);
             let hint = "`permissions` of the configuration apply to it";
             Error::new(ErrorKind::Usage, text).with_hint(hint)
@@ -295,7 +293,9 @@ impl Args {
         if !is_trusted {
             let text = format!("`{}` is not trusted, so it does not run", self.name);
             let hint = "`haft trust` shows what would run, and asks";
-            return Err(Error::new(ErrorKind::Untrusted, text).with_hint(hint).into());
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
         }
         let input = match self.args.as_slice() {
             [one] if one.starts_with('{') => Input::read(Some(one), &[])?,
@@ -329,7 +329,8 @@ impl Args {
             used.add(PermissionKind::Run, program);
         }
         let proposal = proposal(&used, config, rights);
-        self.offer(&entry, config, rights, &proposal, code, session).await
+        self.offer(&entry, config, rights, &proposal, code, session)
+            .await
     }
 
     async fn offer(
@@ -405,7 +406,9 @@ fn proposal(used: &Accesses, config: &Config, rights: &FileRights) -> Proposal {
 fn summary(name: &str, proposal: &Proposal, home: &Path) -> String {
     let mut lines = String::new();
     if proposal.entries.is_empty() {
-        lines.push_str(&format!("nothing to grant: `{name}` used what it may use\n"));
+        lines.push_str(&format!(
+            "nothing to grant: `{name}` used what it may use\n"
+        ));
     } else {
         lines.push_str("used, and not granted yet:\n");
         for (kind, entries) in &proposal.entries {
@@ -453,14 +456,23 @@ fn page(
     let mut page = format!("{}  {shown}\n", ink.bold(text::name(&entry.tool.name)));
     let isolation = rights.rights.isolation;
     let profile = rights.profile.source.to_string();
-    page.push_str(&format!("{}; isolation: {isolation}\n\n", text::name(&profile)));
+    page.push_str(&format!(
+        "{}; isolation: {isolation}\n\n",
+        text::name(&profile)
+    ));
     let permissions = &rights.rights.permissions;
     let rows: Vec<Vec<String>> = PermissionKind::ALL
         .into_iter()
         .map(|kind| {
-            let from = match sources(permissions, kind) {
-                sources if sources.is_empty() => "the default".to_owned(),
-                sources => sources.join(", and "),
+            let sources = permissions.sources.get(&kind).into_iter().flatten();
+            // The line above the table says which profile that is.
+            let from = sources.map(|source| match source {
+                PermissionSource::Profile(profile) => format!("the profile `{}`", profile.name),
+                other => other.to_string(),
+            });
+            let from = match from.collect::<Vec<_>>() {
+                from if from.is_empty() => "the default".to_owned(),
+                from => from.join(", "),
             };
             let value = permissions.of(kind).plain();
             vec![kind.to_string(), text::name(&value), text::name(&from)]

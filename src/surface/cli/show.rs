@@ -1,6 +1,8 @@
 //! `haft show`: shows everything about one tool.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::iter;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +14,7 @@ use crate::registry::Entry;
 use crate::surface::wire::ToolView;
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::{ArgumentOrder, Tool};
+use haft_tool::{ArgumentOrder, Isolation, PermissionKind, Tool, ToolBounds, ToolRights};
 
 const PARAMETERS: [Column; 4] = [
     Column::new("ARGUMENT", Fit::Whole),
@@ -40,7 +42,7 @@ impl Args {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let entry = session.tool(&self.name).await?;
         if self.json {
-            session.out.json(&Shown::from(&*entry.tool))?;
+            session.out.json(&Shown::of(&entry))?;
         } else {
             let page = page(&entry, session);
             session.out.write_all(page.as_bytes())?;
@@ -57,13 +59,46 @@ struct Shown<'a> {
     tool: ToolView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     argument_order: Option<ArgumentOrder>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rights: Option<BoundsView>,
 }
 
-impl<'a> From<&'a Tool> for Shown<'a> {
-    fn from(tool: &'a Tool) -> Self {
+/// JSON form of the rights of a tool and their enforcement.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BoundsView {
+    profile: String,
+    isolation: &'static str,
+    /// The mechanisms of the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layers: Option<String>,
+    not_enforced: Vec<String>,
+    permissions: BTreeMap<&'static str, String>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(entry: &'a Entry) -> Self {
         Shown {
-            tool: ToolView::from(tool),
-            argument_order: tool.argument_order,
+            tool: ToolView::from(&*entry.tool),
+            argument_order: entry.tool.argument_order,
+            rights: entry.runner.bounds().map(|bounds| BoundsView::of(&bounds)),
+        }
+    }
+}
+
+impl BoundsView {
+    fn of(bounds: &ToolBounds) -> BoundsView {
+        let permissions = &bounds.rights.permissions;
+        let of_kind = |kind: PermissionKind| {
+            let granted = permissions.of(kind).to_string().replace('`', "");
+            (kind.as_str(), granted)
+        };
+        BoundsView {
+            profile: bounds.profile.name.clone(),
+            isolation: bounds.rights.isolation.as_str(),
+            layers: bounds.layers.clone(),
+            not_enforced: bounds.missing.clone(),
+            permissions: PermissionKind::ALL.map(of_kind).into(),
         }
     }
 }
@@ -114,11 +149,44 @@ fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'sta
     if tool.hidden {
         facts.push(("hidden", "yes, not offered to a model".into()));
     }
+    facts.extend(bounds(entry));
     if !tool.trusted {
         facts.push((
             "trusted",
             "no, `haft trust` shows what would run, and asks".into(),
         ));
+    }
+    facts
+}
+
+/// Returns the separation and the rights of the tool, as far as they differ from the defaults.
+fn bounds(entry: &Entry) -> Vec<(&'static str, String)> {
+    let Some(bounds) = entry.runner.bounds() else {
+        return Vec::new();
+    };
+    let mut facts = Vec::new();
+    let ToolRights {
+        permissions,
+        isolation,
+    } = &bounds.rights;
+    if *isolation > Isolation::None || bounds.profile.chosen_by.is_some() {
+        let profile = bounds.profile.to_string();
+        let profile = profile.trim_start_matches("the profile ");
+        facts.push(("profile", text::name(profile)));
+        let layers = bounds.layers.iter().cloned();
+        let missing = bounds.missing.iter();
+        let missing = missing.map(|missing| format!("not enforced: {missing}"));
+        let parts = iter::once(isolation.to_string())
+            .chain(layers)
+            .chain(missing);
+        let parts: Vec<String> = parts.collect();
+        facts.push(("isolated", text::name(&parts.join(", "))));
+    }
+    for kind in PermissionKind::ALL {
+        if permissions.sources.contains_key(&kind) {
+            let granted = permissions.of(kind).to_string().replace('`', "");
+            facts.push((kind.as_str(), text::name(&granted)));
+        }
     }
     facts
 }

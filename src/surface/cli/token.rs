@@ -6,9 +6,8 @@ use std::io::Write;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::With;
 use super::exit::{Answer, Failure, SUCCESS, say};
-use super::flags::{Globals, named};
+use super::flags::{Globals, With, named};
 use crate::audit::{self, Caller, Event};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
 use crate::surface::stdout::Out;

@@ -9,10 +9,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
+use crate::trust::{
+    Change, ConfigKey, How, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,
+};
 use haft_render::style::Ink;
 use haft_render::{text, units};
-use haft_tool::{Permission, PermissionKind, PermissionRequest};
+use haft_tool::{Isolation, Permission, PermissionKind, PermissionRequest};
 
 /// Renders the page. Every line has a line break.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
@@ -91,6 +93,10 @@ struct ToolView<'a> {
     not_installed: Vec<&'a str>,
     open: Vec<OpeningView>,
     asks_for: Vec<RequestView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -220,6 +226,11 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
             not_installed: tool.missing.iter().map(String::as_str).collect(),
             open: openings.collect(),
             asks_for: tool.requests.iter().map(RequestView::from).collect(),
+            profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
+            isolation: tool
+                .profile
+                .as_ref()
+                .map(|profile| profile.isolation.as_str()),
         }
     }
 }
@@ -288,13 +299,28 @@ impl Page<'_> {
             lines.push_str(&format!("  {open}: {place} {}\n", opening.what.as_str()));
         }
         for request in &tool.requests {
-            lines.push_str(&self.request(request));
+            lines.push_str(&self.request(tool, request));
+        }
+        // Tools that may do whatever the user may need no line.
+        let is_bounded = |profile: &&ReviewedProfile| {
+            profile.source.name != "full" || profile.isolation != Isolation::None
+        };
+        if let Some(profile) = tool.profile.as_ref().filter(is_bounded) {
+            let source = one_line(&profile.source.to_string());
+            let isolation = profile.isolation;
+            lines.push_str(&format!("  may: {source}; isolation: {isolation}\n"));
         }
         lines
     }
 
     /// Renders what the tool asks for, one line for each kind.
-    fn request(&self, request: &PermissionRequest) -> String {
+    fn request(&self, tool: &Reviewed, request: &PermissionRequest) -> String {
+        let file = Path::new(&request.file);
+        let place = if file == tool.path {
+            String::new()
+        } else {
+            format!("  ({})", self.file(file))
+        };
         match &request.kinds {
             Err(why) => {
                 let file = self.file(Path::new(&request.file));
@@ -308,11 +334,11 @@ impl Page<'_> {
             Ok(_) => {
                 let lines = request.lines();
                 if lines.is_empty() {
-                    return "  asks for no permission\n".to_owned();
+                    return format!("  asks for no permission{place}\n");
                 }
                 let lines = lines.iter();
                 lines
-                    .map(|line| format!("  asks for {}\n", one_line(line)))
+                    .map(|line| format!("  asks for {}{place}\n", one_line(line)))
                     .collect()
             }
         }

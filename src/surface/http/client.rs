@@ -5,11 +5,12 @@
 //! other clients. The user, who has the server's own token, sees all of them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -285,7 +286,7 @@ impl Clients {
     }
 
     fn bearer(self: &Arc<Self>, capability: Capability) -> Arc<Client> {
-        let mut others = self.others();
+        let mut others = self.others.lock();
         if let Some(known) = others.get(&capability.id) {
             return Arc::clone(known);
         }
@@ -304,11 +305,7 @@ impl Clients {
                 break;
             }
         }
-        self.others().remove(&client.id);
+        self.others.lock().remove(&client.id);
         client.ended.cancel();
-    }
-
-    fn others(&self) -> MutexGuard<'_, HashMap<String, Arc<Client>>> {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,9 +5,10 @@
 //! answered is never closed for another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// A connection is spared for this time after entering its phase, if others can be closed: a new
@@ -76,7 +77,7 @@ impl Connections {
     /// Returns a slot for a new connection, and closes another connection if necessary. Returns
     /// `None` if every connection is answering a request.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Ticket> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         if open.connections.len() >= self.limit && !open.evict() {
             return None;
         }
@@ -94,11 +95,7 @@ impl Connections {
     /// Closes the connection with the lowest rank, to free its descriptor. Returns false if none
     /// can be closed.
     pub(super) fn evict(&self) -> bool {
-        self.open().evict()
-    }
-
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().evict()
     }
 }
 
@@ -131,14 +128,14 @@ impl Connection {
 
     /// Records the phase that begins now.
     pub(super) fn turn(&self, phase: Phase) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.phase = phase;
         state.since = Instant::now();
     }
 
     /// Records whether the client reads what is written to it.
     pub(super) fn note_write(&self, is_stuck: bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.stuck_since = if is_stuck {
             state.stuck_since.or_else(|| Some(Instant::now()))
         } else {
@@ -147,7 +144,7 @@ impl Connection {
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.state().phase
+        self.state.lock().phase
     }
 
     /// Waits until it is closed for another connection.
@@ -157,7 +154,7 @@ impl Connection {
 
     /// Rank for closing: the smallest is closed first; `None` is never closed.
     fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
-        let state = self.state();
+        let state = self.state.lock();
         let is_old = |since: Instant| now.duration_since(since) >= GRACE;
         let (phase, since) = (state.phase, state.since);
         Some(match (phase, state.stuck_since) {
@@ -173,14 +170,10 @@ impl Connection {
             (Phase::Waiting, Some(_)) => return None,
         })
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.connections.open().connections.remove(&self.id);
+        self.connections.open.lock().connections.remove(&self.id);
     }
 }

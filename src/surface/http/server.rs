@@ -25,6 +25,7 @@ use tower::Service;
 
 use super::connections::{Connection, Connections, Phase, Standing, Ticket};
 use super::descriptors;
+use super::held::held;
 use super::listen::Listening;
 use super::problem_response::ProblemResponse;
 use super::socket::Socket;
@@ -120,7 +121,7 @@ async fn answer(
     mut router: Router,
     request: Request<Incoming>,
     connection: Arc<Connection>,
-) -> Response<Sent> {
+) -> Response<Body> {
     let is_get = request.method() == Method::GET;
     let has_body = !request.body().is_end_stream();
     connection.turn(if has_body {
@@ -145,7 +146,7 @@ async fn answer(
     } else {
         Phase::Answering
     });
-    response.map(|body| Sent { body, connection })
+    held(response, Sending(connection))
 }
 
 /// Body of a request. It records when it is complete.
@@ -154,11 +155,8 @@ struct Received {
     connection: Arc<Connection>,
 }
 
-/// Body of a response. It records when it is dropped, which is after it was sent or abandoned.
-struct Sent {
-    body: Body,
-    connection: Arc<Connection>,
-}
+/// Guard of a response that is being sent. Dropped after the response was sent or abandoned.
+struct Sending(Arc<Connection>);
 
 impl hyper::body::Body for Received {
     type Data = Bytes;
@@ -184,29 +182,9 @@ impl hyper::body::Body for Received {
     }
 }
 
-impl hyper::body::Body for Sent {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for Sent {
+impl Drop for Sending {
     fn drop(&mut self) {
-        self.connection.turn(Phase::Waiting);
+        self.0.turn(Phase::Waiting);
     }
 }
 

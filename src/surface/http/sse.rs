@@ -52,6 +52,11 @@ pub(crate) fn response(frames: impl Stream<Item = Bytes> + Send + 'static) -> Re
     response
 }
 
+/// Returns the id of the last event that the client has seen, if it names one.
+pub(crate) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id")?.to_str().ok()
+}
+
 /// Returns true if the client prefers a stream of events to one response: the media type with the
 /// higher `q` wins, the first one if equal.
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {

@@ -1,17 +1,15 @@
 //! Counts the requests whose responses are not read yet, so that shutdown can wait for them.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use axum::{Error, Router};
-use hyper::body::{Frame, SizeHint};
 use tokio::sync::watch;
+
+use super::held::held;
 
 /// Number of POST requests without a complete response. Endless streams use other methods.
 #[derive(Clone, Default)]
@@ -19,12 +17,6 @@ pub(crate) struct Unanswered(Arc<watch::Sender<usize>>);
 
 /// One counted request, until it is dropped.
 struct Open(Unanswered);
-
-/// A response that is being sent.
-struct Answer {
-    body: Body,
-    _open: Open,
-}
 
 impl Unanswered {
     /// Waits until all requests are answered.
@@ -52,25 +44,5 @@ async fn count(State(unanswered): State<Unanswered>, request: Request, next: Nex
     unanswered.0.send_modify(|open| *open += 1);
     let open = Open(unanswered);
     let response = next.run(request).await;
-    response.map(|body| Body::new(Answer { body, _open: open }))
-}
-
-impl HttpBody for Answer {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    held(response, open)
 }

@@ -5,14 +5,12 @@
 //! questions are the response, and the client sends the request again with the answers. If a client
 //! supports neither, its tools cannot ask the user.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
-    ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
@@ -27,7 +25,7 @@ use super::progress::Reporter;
 use super::server::Server;
 use super::{message, suspended};
 use crate::credentials::random_id;
-use haft_tool::{Call, TaskMode, suggest};
+use haft_tool::{Call, TaskMode};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);
@@ -45,14 +43,12 @@ pub(super) async fn run(
         () = context.ct.cancelled() => return Err(taken_back()),
         tool_list = server.offer_for_call(&params.name, client) => tool_list,
     };
-    let Some(tool) = tool_list.find(&params.name) else {
-        return Err(unknown(&params.name, tool_list.names()));
-    };
+    let tool = tool_list.require(&params.name)?;
     let arguments = message::arguments(&params, &context.extensions)?;
     let arguments = tool.real_arguments(arguments);
-    let is_new = is_new(&context);
+    let is_new = client::is_new(&context);
     let abilities = context.client_capabilities().unwrap_or_default();
-    let can_ask = can_ask(&abilities);
+    let can_ask = client::can_ask(&abilities);
     let task = if is_new && abilities.supports_tasks() {
         tool.task
     } else {
@@ -77,7 +73,7 @@ pub(super) async fn run(
         // Clients that share a server must not be able to guess the ids of each other's calls.
         id: match client {
             Some(_) => format!("mcp-{}", random_id()),
-            None => next_id(),
+            None => Server::next_call_id(),
         },
         tool: tool.name.clone(),
         arguments,
@@ -106,25 +102,13 @@ pub(super) async fn run(
     }
 }
 
-/// Returns true if the request uses the protocol without sessions (MCP 2026-07).
-pub(super) fn is_new(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| is_new_version(&version))
-}
-
-/// Returns true if `version` is MCP 2026-07 or later.
-pub(super) fn is_new_version(version: &ProtocolVersion) -> bool {
-    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
-}
-
 /// Runs a call under MCP up to 2025-11: questions go to the client while the call waits.
 async fn call_with_elicitation(
     server: &Server,
     mut execution: Execution,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let mut reporter = Reporter::new(server, &context);
+    let mut reporter = Reporter::new(&context);
     let mut asking = FuturesUnordered::new();
     loop {
         tokio::select! {
@@ -132,8 +116,10 @@ async fn call_with_elicitation(
             () = context.ct.cancelled() => return Err(taken_back()),
             Some(()) = asking.next(), if !asking.is_empty() => {}
             step = execution.step() => match step {
+                // A client that reads too slowly misses updates and lines of the log.
+                Step::Update(_) | Step::Said(_) if server.is_behind() => {}
                 Step::Update(update) => reporter.tell(&update).await,
-                Step::Said(line) => log::tell(server, &context.peer, line).await,
+                Step::Said(line) => log::tell(&context.peer, line).await,
                 // Sent from this task, so that the client can relate the question to its call.
                 Step::Prompt(open) => asking.push(ask(context.peer.clone(), open)),
                 Step::Ended(result) => return result.map(Into::into),
@@ -168,7 +154,7 @@ async fn call_with_input_required(
     task: TaskMode,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let mut reporter = Reporter::new(server, &context);
+    let mut reporter = Reporter::new(&context);
     let mut asked: Vec<Open> = Vec::new();
     let wait = match task {
         TaskMode::Always => Some(Duration::ZERO),
@@ -213,8 +199,10 @@ async fn call_with_input_required(
             }
         };
         match step {
+            // A client that reads too slowly misses updates and lines of the log.
+            Some(Step::Update(_) | Step::Said(_)) if server.is_behind() => {}
             Some(Step::Update(update)) => reporter.tell(&update).await,
-            Some(Step::Said(line)) => log::tell(server, &context.peer, line).await,
+            Some(Step::Said(line)) => log::tell(&context.peer, line).await,
             Some(Step::Prompt(open)) if server.suspended().has_room(execution.sender()) => {
                 asked.push(open);
             }
@@ -231,31 +219,8 @@ async fn call_with_input_required(
     }
 }
 
-/// Returns true if the client can show forms. A client that declares neither form nor URL supports
-/// forms.
-pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
-    let elicitation = client.elicitation.as_ref();
-    elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
-}
-
-/// Returns an id that is unique among the running calls of the one client on standard input and
-/// output.
-pub(super) fn next_id() -> String {
-    static CALLS: AtomicU64 = AtomicU64::new(1);
-    format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
-}
-
 /// The error of a cancelled request. The client does not read it. The dropped call is stopped in
 /// the background.
 fn taken_back() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
-}
-
-/// Returns the error for an unknown tool name, with the most similar known name.
-pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorData {
-    let text = match suggest(name, known) {
-        Some(known) => format!("Unknown tool: {name}. Did you mean {known}?"),
-        None => format!("Unknown tool: {name}"),
-    };
-    ErrorData::invalid_params(text, None)
 }

@@ -1,6 +1,9 @@
-//! Behaviour for specific clients. Codex truncates results itself, so it gets shorter texts.
+//! Properties of clients that responses depend on: the protocol version, forms, and the client's
+//! name. Codex truncates results itself, so it gets shorter texts.
 
-use rmcp::model::Implementation;
+use rmcp::RoleServer;
+use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use rmcp::service::RequestContext;
 
 use super::tool_list::OfferedTool;
 use crate::host::Host;
@@ -13,6 +16,25 @@ const CODEX: &str = "codex-mcp-client";
 pub(super) struct ClientTraits {
     /// The client is Codex, which keeps some thousand characters of each end of a result.
     is_codex: bool,
+}
+
+/// Returns true if the request uses the protocol without sessions (MCP 2026-07).
+pub(super) fn is_new(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| is_new_version(&version))
+}
+
+/// Returns true if `version` is MCP 2026-07 or later.
+pub(super) fn is_new_version(version: &ProtocolVersion) -> bool {
+    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
+}
+
+/// Returns true if the client can show forms. A client that declares neither form nor URL supports
+/// forms.
+pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
+    let elicitation = client.elicitation.as_ref();
+    elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
 /// Returns the host for calls of a client with this name. The call log contains the name.

@@ -9,11 +9,10 @@ use serde_json::value::RawValue;
 use super::elicitation::{self, Inbox, Open};
 use super::log::{self, Lines};
 use super::message::Sender;
-use super::result::{self, ResultForm};
-use super::tool_list::{OfferedTool, ToolList};
+use super::result::{ResultForm, answer};
+use super::tool_list::ToolList;
 use crate::host::{Host, RunningCall};
-use haft_tool::Error;
-use haft_tool::{Call, Event, LogLine, LogListener, Outcome};
+use haft_tool::{Call, Event, LogLine, LogListener};
 
 /// Limit of the updates that wait to be sent. Beyond it the oldest ones are skipped.
 const UPDATE_QUEUE_CAPACITY: usize = 64;
@@ -120,22 +119,5 @@ impl Execution {
     /// Requests the cancellation of the call.
     pub(super) fn cancel(&self) {
         self.call.cancellation().cancel();
-    }
-}
-
-/// Converts the end of a call to the response for its client.
-pub(super) fn answer(
-    ended: Result<Outcome, Error>,
-    tool: Option<&OfferedTool>,
-    form: ResultForm,
-    log: Option<&dyn LogListener>,
-) -> Result<CallToolResult, ErrorData> {
-    let ended = match tool {
-        Some(tool) => tool.in_client_names(ended),
-        None => ended,
-    };
-    match ended {
-        Ok(outcome) => Ok(result::of_outcome(outcome, tool, form, log)),
-        Err(error) => result::of_error(&error),
     }
 }

@@ -5,16 +5,16 @@
 )]
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, LoggingLevel, LoggingMessageNotificationParam, ServerCapabilities};
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 
-use super::call::is_new;
-use super::server::Server;
+use super::client::is_new;
 use super::tool_list::ToolList;
 use crate::host::Host;
 use haft_render::text::clean;
@@ -46,7 +46,7 @@ struct LogSink {
 impl Log {
     /// Sets the level below which no lines are sent.
     pub(super) fn set_least(&self, level: LoggingLevel) {
-        *self.least.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.least.lock() = Some(level);
     }
 
     /// Sends a warning for each tool that is missing from the list, once per connection that wants
@@ -93,7 +93,7 @@ impl Log {
     }
 
     fn least_of_connection(&self) -> LoggingLevel {
-        let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
+        let least = *self.least.lock();
         // Warnings are the default of a client that set no level.
         least.unwrap_or(LoggingLevel::Warning)
     }
@@ -110,20 +110,20 @@ fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
 /// Forwards the log of all calls of one connection, and sends each line at once. For clients up to
 /// MCP 2025-11.
 pub(super) struct LogForwarder<S> {
-    server: Server,
+    log: Arc<Log>,
     say: S,
 }
 
 impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogForwarder<S> {
     /// Creates the forwarder. `say` must not block.
-    pub(super) fn new(server: Server, say: S) -> LogForwarder<S> {
-        LogForwarder { server, say }
+    pub(super) fn new(log: Arc<Log>, say: S) -> LogForwarder<S> {
+        LogForwarder { log, say }
     }
 }
 
 impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for LogForwarder<S> {
     fn hear(&self, line: LogLine) {
-        if is_wanted(&line, self.server.log().least_of_connection()) && !self.server.is_behind() {
+        if is_wanted(&line, self.log.least_of_connection()) {
             (self.say)(notification(shortened(line)));
         }
     }
@@ -179,11 +179,10 @@ pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host
     }
 }
 
-/// Sends a line to the client, unless the client reads too slowly.
-pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
-    if !server.is_behind() {
-        let _ = peer.notify_logging_message(notification(line)).await;
-    }
+/// Sends a line to the client.
+pub(super) async fn tell(peer: &Peer<RoleServer>, line: LogLine) {
+    // An error means that the client has disconnected.
+    let _ = peer.notify_logging_message(notification(line)).await;
 }
 
 fn notification(line: LogLine) -> LoggingMessageNotificationParam {

@@ -17,14 +17,13 @@ mod suspended;
 mod tasks;
 
 mod call;
-mod changes;
 mod client;
 mod log;
 mod message;
 mod progress;
 mod result;
-mod structured;
 
+mod handler;
 mod server;
 
 mod http;

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::server::Server;
 use haft_tool::json;
 
 /// Key of the complete update, for clients that show more than a line.
@@ -15,7 +14,6 @@ const UPDATE: &str = "haft/update";
 
 /// Progress reporter of one call.
 pub(super) struct Reporter {
-    server: Server,
     peer: Peer<RoleServer>,
     /// `None`: the caller requested no progress.
     token: Option<ProgressToken>,
@@ -37,24 +35,19 @@ struct Content {
 
 impl Reporter {
     /// Creates the reporter for the caller of this request.
-    pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
+    pub(super) fn new(context: &RequestContext<RoleServer>) -> Self {
         Reporter {
-            server: server.clone(),
             peer: context.peer.clone(),
             token: context.meta.get_progress_token(),
             reached: None,
         }
     }
 
-    /// Sends an update and waits until the connection accepts it. A caller that reads too slowly
-    /// misses some updates.
+    /// Sends an update and waits until the connection accepts it.
     pub(super) async fn tell(&mut self, update: &RawValue) {
         let Some(token) = self.token.clone() else {
             return;
         };
-        if self.server.is_behind() {
-            return;
-        }
         let Ok(Update { content, details }) = json::read(update.get()) else {
             return;
         };

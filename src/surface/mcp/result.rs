@@ -3,15 +3,16 @@
 //! The model must read why a call was refused or failed, so such an error is a result with
 //! `isError`. A protocol error means that the request itself is invalid, or that haft has a defect.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::Value;
 
-use super::structured;
 use super::tool_list::OfferedTool;
 use haft_config::Structured;
+use haft_tool::excerpt;
 use haft_tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
 use haft_tool::{Error, ErrorKind};
 
@@ -22,6 +23,11 @@ const STOPPED: &str = "haft/stopped";
 /// True if the tool marked its result as useless for a model.
 const USELESS: &str = "haft/useless";
 
+/// Minimum length of shortened strings in bytes. The notices in one string take some hundred bytes.
+const MIN_STRING_BYTES: usize = 1_000;
+/// Precision of the search for the longest result below the limit.
+const STEP: usize = 64;
+
 /// Form of the results for one client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultForm {
@@ -31,10 +37,27 @@ pub(super) struct ResultForm {
     pub(super) any_json: bool,
 }
 
+/// Converts the end of a call to the response for its client.
+pub(super) fn answer(
+    ended: Result<Outcome, Error>,
+    tool: Option<&OfferedTool>,
+    form: ResultForm,
+    log: Option<&dyn LogListener>,
+) -> Result<CallToolResult, ErrorData> {
+    let ended = match tool {
+        Some(tool) => tool.in_client_names(ended),
+        None => ended,
+    };
+    match ended {
+        Ok(outcome) => Ok(of_outcome(outcome, tool, form, log)),
+        Err(error) => of_error(&error),
+    }
+}
+
 /// Converts an outcome to a response. Clients show a model either the content or the structured
 /// content. So structured content is only sent if the author declared it. `log` receives a warning
 /// if it hides content.
-pub(super) fn of_outcome(
+fn of_outcome(
     outcome: Outcome,
     tool: Option<&OfferedTool>,
     form: ResultForm,
@@ -84,7 +107,7 @@ pub(super) fn of_outcome(
                 Block::Text { text } => text.len(),
                 _ => 0,
             });
-            let view = structured::shortened(&details, texts.sum(), file);
+            let view = shortened(&details, texts.sum(), file);
             view.filter(|view| tool.mismatch(view).is_none())
         }
         _ => None,
@@ -113,6 +136,50 @@ pub(super) fn of_outcome(
         meta.insert(DETAILS.to_owned(), details);
     }
     result.with_meta((!meta.is_empty()).then_some(meta))
+}
+
+/// Returns `value` with excerpts of its longest strings, so that its JSON has at most `most` bytes.
+/// `file` contains the complete value. `None`: shorter strings would not suffice.
+///
+/// Some clients show a model only the structured content. Otherwise such a client would write all
+/// of it to a file of its own, or cut the middle out of its JSON.
+fn shortened(value: &Value, most: usize, file: &Path) -> Option<Value> {
+    let way_out = excerpt::way_to(file);
+    let cut = |longest: usize| {
+        let cut = with_excerpts(value, longest, &way_out);
+        (cut.to_string().len() <= most).then_some(cut)
+    };
+    let mut best = cut(MIN_STRING_BYTES)?;
+    let (mut fits, mut too_long) = (MIN_STRING_BYTES, most);
+    while too_long.saturating_sub(fits) > STEP {
+        let middle = fits.midpoint(too_long);
+        match cut(middle) {
+            Some(longer) => (best, fits) = (longer, middle),
+            None => too_long = middle,
+        }
+    }
+    Some(best)
+}
+
+fn with_excerpts(value: &Value, longest: usize, way_out: &str) -> Value {
+    match value {
+        Value::String(text) if text.len() > longest => {
+            Value::String(excerpt::of(text, longest, way_out))
+        }
+        Value::Array(items) => {
+            let items = items.iter();
+            items
+                .map(|item| with_excerpts(item, longest, way_out))
+                .collect()
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields =
+                fields.map(|(key, field)| (key.clone(), with_excerpts(field, longest, way_out)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// Returns true if a model that only sees the JSON of `details` misses part of `content`.
@@ -146,7 +213,7 @@ fn warn_of_hidden_text(tool: &OfferedTool, log: Option<&dyn LogListener>) {
 }
 
 /// Converts an error to a response.
-pub(super) fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
+fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
     let text = match error.hint() {
         Some(hint) => format!("{}\n{hint}", error.message()),
         None => error.message().to_owned(),

@@ -1,35 +1,17 @@
-//! Answers the requests of MCP clients for one connection, under any supported protocol version.
+//! State of the MCP server: the tool lists, and what calls and the connection share.
 //!
-//! rmcp determines the version of a connection or of a request, and refuses requests that do not
-//! belong to that version.
+//! `handler` answers the requests of clients with it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-#[allow(deprecated, reason = "see `log`")]
-use rmcp::model::SetLevelRequestParams;
-use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, DiscoverResult, GetTaskParams, GetTaskResult,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
-};
-use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
-
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::call;
-use super::changes::{self, Listener};
-use super::log::{self, Log};
-use super::message::Sender;
+use super::log::Log;
 use super::result::ResultForm;
 use super::selection::Selection;
 use super::suspended::SuspendedCalls;
@@ -39,15 +21,11 @@ use crate::host::Host;
 use crate::registry::{Catalog, Entry};
 use crate::surface::http::Client;
 
-/// Number of tools on one page of a list. Many clients never request the second page.
-const PAGE: usize = 250;
 /// Time for which a handshake waits for tools that are still loading, since the instructions name
 /// the tools. Codex waits ten seconds for the whole handshake.
 const INSTRUCTIONS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit of the tool lists that are cached for clients that may not use all tools.
 const MAX_OFFERS: usize = 64;
-/// Time for which a client may cache a list, in milliseconds.
-const FRESH_MS: u64 = 10_000;
 
 /// Server of one connection. Cheap to clone; clones share the connection.
 #[derive(Clone)]
@@ -61,7 +39,7 @@ pub(super) struct Server {
 struct Connection {
     /// True if the client is notified of changes of the list.
     is_told: AtomicBool,
-    log: Log,
+    log: Arc<Log>,
     /// Fires when the connection ends, if that is observable.
     ended: CancellationToken,
 }
@@ -141,6 +119,13 @@ impl Server {
         &self.shared.suspended
     }
 
+    /// Returns a call id that is unique among the running calls of the one client on standard input
+    /// and output.
+    pub(super) fn next_call_id() -> String {
+        static CALLS: AtomicU64 = AtomicU64::new(1);
+        format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// Returns the calls that continue as tasks.
     pub(super) fn tasks(&self) -> &Tasks {
         &self.shared.tasks
@@ -155,8 +140,13 @@ impl Server {
     }
 
     /// Returns the log settings of the client.
-    pub(super) fn log(&self) -> &Log {
+    pub(super) fn log(&self) -> &Arc<Log> {
         &self.connection.log
+    }
+
+    /// Starts to notify the client of changes of the list. Returns false if it is notified already.
+    pub(super) fn begin_to_tell(&self) -> bool {
+        !self.connection.is_told.swap(true, Ordering::Relaxed)
     }
 
     /// Returns the tool list and the tool that a client calls by this name, if both are known
@@ -210,25 +200,8 @@ impl Server {
         }
     }
 
-    /// Returns the configuration with instructions that name the current tools. For computed
-    /// descriptions it uses the last known values.
-    async fn config_with_instructions(&self, client: Option<&Client>) -> ServerConfig {
-        self.wait_for_tools().await;
-        let known = self.shared.host.known_catalog();
-        let known = known.map(|catalog| self.offer_of_to(catalog, client));
-        let may_know_all = client.is_none_or(Client::is_user);
-        let tool_list = known.or_else(|| self.last_offer().filter(|_| may_know_all));
-        let mut config = self.get_info();
-        config.instructions = tool_list.and_then(|tool_list| tool_list.instructions.clone());
-        config
-    }
-
     fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<ToolList> {
-        let mut offered = self
-            .shared
-            .offered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.shared.offered.lock();
         match &*offered {
             Some((known, tool_list)) if Arc::ptr_eq(known, &catalog) => tool_list.clone(),
             _ => {
@@ -244,12 +217,16 @@ impl Server {
         }
     }
 
-    fn offer_of_to(&self, catalog: Arc<Catalog>, client: Option<&Client>) -> Arc<ToolList> {
+    /// Returns the tool list of `catalog` for this client.
+    pub(super) fn offer_of_to(
+        &self,
+        catalog: Arc<Catalog>,
+        client: Option<&Client>,
+    ) -> Arc<ToolList> {
         let Some(client) = client.filter(|client| !client.is_user()) else {
             return self.offer_of(catalog);
         };
         let mut all = self.shared.offered_to.lock();
-        let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
         if let Some((known, tool_list)) = all.get(client.id())
             && Arc::ptr_eq(known, &catalog)
         {
@@ -270,225 +247,8 @@ impl Server {
     }
 
     /// Returns the last tool list without waiting.
-    fn last_offer(&self) -> Option<Arc<ToolList>> {
-        let offered = self
-            .shared
-            .offered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn last_offer(&self) -> Option<Arc<ToolList>> {
+        let offered = self.shared.offered.lock();
         offered.as_ref().map(|(_, tool_list)| tool_list.clone())
     }
-}
-
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let mut capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_tasks()
-            .build();
-        log::declare(&mut capabilities);
-        let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-            .with_title("haft, the tool host");
-        ServerConfig::new(capabilities).with_server_info(haft)
-    }
-
-    async fn initialize(
-        &self,
-        request: InitializeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<InitializeResult, ErrorData> {
-        context.peer.set_peer_info(request.clone());
-        let mut answer = self.negotiate_initialize(&request)?;
-        let sender = Sender::of(&context.extensions);
-        let client = sender.as_ref().map(|sender| &*sender.client);
-        answer.instructions = self.config_with_instructions(client).await.instructions;
-        Ok(answer)
-    }
-
-    async fn discover(
-        &self,
-        context: RequestContext<RoleServer>,
-    ) -> Result<DiscoverResult, ErrorData> {
-        let versions = self.supported_protocol_versions().into_owned();
-        let sender = Sender::of(&context.extensions);
-        let client = sender.as_ref().map(|sender| &*sender.client);
-        let config = self.config_with_instructions(client).await;
-        Ok(DiscoverResult::from_server_info(versions, config))
-    }
-
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let cursor = request.and_then(|request| request.cursor);
-        let after = cursor.as_deref().map(read_cursor).transpose()?;
-        let sender = Sender::of(&context.extensions);
-        let tool_list = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
-        let tool_list = tool_list.await;
-        self.connection
-            .log
-            .tell_left_out(&tool_list, &context)
-            .await;
-        let is_new = call::is_new(&context);
-        let (tools, next) = tool_list.page(after.as_deref(), PAGE);
-        let mut list = ListToolsResult::with_all_items(tools);
-        list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
-        if is_new {
-            list = list
-                .with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private);
-        }
-        Ok(list)
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        call::run(self, request, context).await
-    }
-
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        let task = self.tasks().get(sender.as_ref(), &request.task_id)?;
-        Ok(GetTaskResult::new(task))
-    }
-
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        self.tasks()
-            .answer(sender.as_ref(), &request.task_id, request.input_responses)
-    }
-
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        self.tasks().cancel(sender.as_ref(), &request.task_id)
-    }
-
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if !self.connection.is_told.swap(true, Ordering::Relaxed) {
-            let ended = self.ended().clone();
-            let following = changes::follow(self.clone(), Told(context.peer));
-            tokio::spawn(async move { ended.run_until_cancelled(following).await });
-        }
-    }
-
-    // Only tools are supported. Without these methods rmcp would answer with empty lists, although
-    // the capabilities are not declared.
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
-    }
-
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
-    }
-
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
-    }
-
-    #[allow(deprecated, reason = "see `log`")]
-    async fn set_level(
-        &self,
-        request: SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.connection.log.set_least(request.level);
-        Ok(())
-    }
-
-    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::builder().tools_list_changed().build())
-    }
-
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        tokio::select! {
-            () = changes::follow(self.clone(), Subscribed(&context)) => {}
-            () = context.cancelled() => {}
-            () = self.closing().cancelled() => {}
-        }
-        Ok(())
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tool_list = self.last_offer()?;
-        tool_list.find(name).map(|tool| tool.listed.clone())
-    }
-}
-
-/// A client up to MCP 2025-11, which is notified through its connection.
-struct Told(Peer<RoleServer>);
-
-impl Listener for Told {
-    async fn tell(&mut self) -> bool {
-        self.0.notify_tool_list_changed().await.is_ok()
-    }
-
-    fn is_gone(&self) -> bool {
-        self.0.is_transport_closed()
-    }
-}
-
-/// A subscription of MCP 2026-07.
-struct Subscribed<'a>(&'a SubscriptionContext);
-
-impl Listener for Subscribed<'_> {
-    async fn tell(&mut self) -> bool {
-        let accepted = self.0.accepted().tools_list_changed == Some(true);
-        // A subscription to other events is not notified, but stays open.
-        !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
-    }
-
-    fn is_gone(&self) -> bool {
-        // It is dropped when it ends.
-        false
-    }
-}
-
-/// Decodes a cursor to the name that the last page ended with. A cursor only contains a name, so it
-/// survives a reload.
-fn read_cursor(cursor: &str) -> Result<String, ErrorData> {
-    let name = URL_SAFE_NO_PAD.decode(cursor).ok();
-    let name = name.and_then(|bytes| String::from_utf8(bytes).ok());
-    let name = name.filter(|name| !name.is_empty());
-    name.ok_or_else(|| {
-        ErrorData::invalid_params(format!("`{cursor}` is not a cursor of this server"), None)
-    })
 }

@@ -5,9 +5,10 @@
 //! and time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::ErrorData;
 use rmcp::model::{
     ElicitRequest, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
@@ -64,7 +65,7 @@ impl SuspendedCalls {
 
     /// Returns true if one more call of this client may be suspended.
     pub(super) fn has_room(&self, sender: Option<&Sender>) -> bool {
-        let all = self.parked();
+        let all = self.0.parked.lock();
         let is_own = |one: &&Parked| owner(one.execution.sender()) == owner(sender);
         all.values().filter(is_own).count() < MAX_SUSPENDED
     }
@@ -98,7 +99,7 @@ impl SuspendedCalls {
         let ticket = self.0.codec.open_json_with(state, origin);
         let ResumeToken { call, turn } = ticket.map_err(|error| refusal(&error))?;
         let mut parked = {
-            let mut all = self.parked();
+            let mut all = self.0.parked.lock();
             match all.get(&call) {
                 Some(parked) if parked.turn == turn => {}
                 _ => return Err(gone()),
@@ -128,7 +129,7 @@ impl SuspendedCalls {
         let call = ticket.call;
         let sender = parked.execution.sender();
         let ended = sender.map(|sender| sender.client.ended().clone());
-        self.parked().insert(call.clone(), parked);
+        self.0.parked.lock().insert(call.clone(), parked);
         let suspended = self.clone();
         tokio::spawn(async move {
             let expiry = sleep(SUSPENDED_TIMEOUT);
@@ -136,19 +137,13 @@ impl SuspendedCalls {
                 Some(ended) => drop(ended.run_until_cancelled_owned(expiry).await),
                 None => expiry.await,
             }
-            let mut all = suspended.parked();
+            let mut all = suspended.0.parked.lock();
             if all.get(&call).is_some_and(|parked| parked.turn == turn) {
                 // Dropping it cancels the call.
                 all.remove(&call);
             }
         });
         InputRequiredResult::new(Some(requests), sealed.ok())
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn parked(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
-        let parked = &self.0.parked;
-        parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

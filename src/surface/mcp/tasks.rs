@@ -4,9 +4,10 @@
 //! its questions, or cancel it. Tasks are bounded in number and time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, ElicitRequest, InputRequest,
@@ -48,14 +49,14 @@ struct Job {
 impl Tasks {
     /// Turns a call into a task. Returns the call if too many tasks are running.
     pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Box<Execution>> {
-        let mut tasks = self.tasks();
+        let mut tasks = self.0.lock();
         let owner = owner(execution.sender()).to_owned();
         let count = |tasks: &HashMap<String, Arc<Job>>| {
             let own = tasks.values().filter(|job| job.owner == owner);
             own.count()
         };
         if count(&tasks) >= MAX_TASKS {
-            tasks.retain(|_, job| job.owner != owner || !job.state().status().is_terminal());
+            tasks.retain(|_, job| job.owner != owner || !job.state.lock().status().is_terminal());
         }
         if count(&tasks) >= MAX_TASKS {
             tracing::warn!("{MAX_TASKS} tasks are running: a call goes on without being one");
@@ -77,12 +78,12 @@ impl Tasks {
             owner,
         });
         tasks.insert(id.clone(), job.clone());
-        let created = CreateTaskResult::new(job.state().task.clone());
+        let created = CreateTaskResult::new(job.state.lock().task.clone());
         tokio::spawn(drive(execution, job, answered));
         let forgetting = self.clone();
         tokio::spawn(async move {
             sleep(LIFE).await;
-            if let Some(job) = forgetting.tasks().remove(&id) {
+            if let Some(job) = forgetting.0.lock().remove(&id) {
                 job.cancel.cancel();
             }
         });
@@ -91,7 +92,7 @@ impl Tasks {
 
     /// Returns the state of the task.
     pub(super) fn get(&self, sender: Option<&Sender>, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.job(sender, id)?.state().clone())
+        Ok(self.job(sender, id)?.state.lock().clone())
     }
 
     /// Delivers answers to its questions.
@@ -113,27 +114,18 @@ impl Tasks {
     }
 
     fn job(&self, sender: Option<&Sender>, id: &str) -> Result<Arc<Job>, ErrorData> {
-        let job = self.tasks().get(id).cloned();
+        let job = self.0.lock().get(id).cloned();
         let job = job.filter(|job| match sender {
             Some(sender) => sender.client.may_see(&job.owner),
             None => true,
         });
         job.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
     }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn tasks(&self) -> MutexGuard<'_, HashMap<String, Arc<Job>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Job {
-    fn state(&self) -> MutexGuard<'_, DetailedTask> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is(&self, payload: TaskPayload) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut task = state.task.clone();
         task.last_updated_at = now();
         *state = DetailedTask::new(task, payload);
@@ -154,7 +146,7 @@ impl Job {
     }
 
     fn says(&self, message: String) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.task.status_message = Some(message);
         state.task.last_updated_at = now();
     }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use rmcp::ErrorData;
 use rmcp::model::{JsonObject, MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -17,7 +18,7 @@ use crate::surface::http::Client;
 use haft_config::{Config, Structured};
 use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
 use haft_tool::schema::{Mismatch, Schema};
-use haft_tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
+use haft_tool::{Block, Outcome, Problem, TaskMode, Tier, Tool, suggest};
 use haft_tool::{Error, ErrorKind};
 
 /// Key in `_meta` of the complete schema, for a tool that is listed with a simplified one.
@@ -113,9 +114,19 @@ impl ToolList {
         }
     }
 
-    /// Returns the listed names.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|tool| &*tool.listed.name)
+    /// Returns the tool that a client calls by this name.
+    ///
+    /// # Errors
+    /// If there is none; with the most similar known name.
+    pub(super) fn require(&self, name: &str) -> Result<&OfferedTool, ErrorData> {
+        self.find(name).ok_or_else(|| {
+            let known = self.tools.iter().map(|tool| &*tool.listed.name);
+            let text = match suggest(name, known) {
+                Some(known) => format!("Unknown tool: {name}. Did you mean {known}?"),
+                None => format!("Unknown tool: {name}"),
+            };
+            ErrorData::invalid_params(text, None)
+        })
     }
 
     /// Copies the warning state of an earlier list, so that warnings are not logged again.

@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::{HeaderName, LOCATION};
+use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -26,8 +26,6 @@ use crate::surface::http::{Client, JsonText, PathText, ProblemResponse, Standing
 use crate::surface::wire;
 use haft_tool::ErrorKind;
 use haft_tool::{Timestamp, Tool};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Time for which session streams continue after shutdown has started. Sessions end long before; a
 /// reader that hangs does not matter.
@@ -206,7 +204,7 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
     let session = desk.session(&client, &id)?;
-    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let last = sse::last_event_id(&headers);
     let last = last.and_then(|last| last.trim().parse::<u64>().ok());
     // Events that do not exist yet are awaited, so the number of an event of another session does
     // no harm.

@@ -121,7 +121,7 @@ impl<'a> CallView<'a> {
             } else {
                 CallState::Failed
             },
-            parent_id: None,
+            parent_id: call.parent.as_deref(),
             started_at: call.started.as_str().into(),
             duration_ms: call.ms.unwrap_or_default(),
             is_error: Some(call.outcome != Some(CallOutcome::Ok)),

@@ -4,11 +4,12 @@
 //! of this process, so that ids of an earlier process are recognized as outdated.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::Bytes;
 use futures::{Stream, StreamExt, stream};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde_json::json;
 
@@ -81,7 +82,7 @@ impl Feeds {
 
     /// Returns the feeds whose tokens are still valid.
     fn others(&self) -> MutexGuard<'_, HashMap<String, Other>> {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = self.others.lock();
         others.retain(|_, other| !other.client.ended().is_cancelled());
         others
     }

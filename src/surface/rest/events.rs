@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use futures::StreamExt;
 
 use super::state::Shared;
 use crate::surface::http::{Client, ProblemResponse, held, sse};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Events of the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
 /// `tools.changed` and `problems`. With `Last-Event-ID` those since then, as far as they are still
@@ -27,7 +25,7 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
     let permit = client.begin_stream()?;
-    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let last = sse::last_event_id(&headers);
     let frames = shared.feeds.of(&client).listen(last);
     let frames = frames.take_until(shared.stop.clone().cancelled_owned());
     Ok(held(sse::response(frames), permit))

@@ -3,7 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::audit::{self, Event, Line, Reader, RecordedCall, Tail};
 use crate::host::Host;
@@ -70,7 +72,7 @@ impl History {
     /// Hides the calls with this id that were made with `token`. `None` hides the user's own calls,
     /// and the known calls of other clients with this id.
     pub(super) fn forget(&self, id: &str, token: Option<String>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let State {
             calls, forgotten, ..
         } = &mut *state;
@@ -89,7 +91,7 @@ impl History {
         let Some(folder) = &self.folder else {
             return Ok(Vec::new());
         };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let lines = match &mut state.tail {
             Some(tail) => tail.new_lines()?,
             None => {
@@ -125,11 +127,6 @@ impl History {
             return false;
         };
         call.cwd == self.cwd && SURFACES.contains(&call.caller.surface.as_str())
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,8 @@
 //! State that the routes of one server share, and the events that the server publishes by itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -152,7 +153,7 @@ impl Shared {
         let Ok(text) = serde_json::to_string(&problems) else {
             return;
         };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         let is_news = match &*told {
             None => !problems.problems.is_empty(),
             Some(told) => *told != text,

@@ -1,6 +1,6 @@
 //! `/api/tools`: lists and reloads the tools, with aynd's bodies (spec aynd 68–71).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::aynd_dto::{Reloaded, ToolInfo, ToolList};
@@ -31,7 +32,7 @@ impl Listing {
         if !client.is_user() {
             return Sent::new(catalog, client);
         }
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         if let Some(sent) = &*last
             && Arc::ptr_eq(&sent.catalog, &catalog)
         {

@@ -4,8 +4,8 @@
 //! peer's messages all pending requests fail.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -74,7 +74,7 @@ impl Questions {
         let Ok(id) = serde_json::from_str::<String>(id) else {
             return;
         };
-        let waiting = self.lock().waiting.remove(&id);
+        let waiting = self.open.lock().waiting.remove(&id);
         if let Some(waiting) = waiting {
             // The call may have been cancelled meanwhile.
             let _ = waiting.send(reply.result);
@@ -83,7 +83,7 @@ impl Questions {
 
     /// Fails all pending requests, because the peer sends no more messages.
     pub(super) fn close(&self) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         open.closed = true;
         // Dropping the senders notifies the waiting tasks.
         open.waiting.clear();
@@ -91,18 +91,14 @@ impl Questions {
 
     /// Returns true if the peer can still reply.
     pub(super) fn is_open(&self) -> bool {
-        !self.lock().closed
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        !self.open.lock().closed
     }
 
     fn register(
         &self,
         withdrawal: &'static str,
     ) -> Option<(Waiting<'_>, oneshot::Receiver<Option<Box<RawValue>>>)> {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if open.closed {
             return None;
         }
@@ -122,7 +118,14 @@ impl Questions {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.questions.lock().waiting.remove(&self.id).is_some() {
+        if self
+            .questions
+            .open
+            .lock()
+            .waiting
+            .remove(&self.id)
+            .is_some()
+        {
             self.questions
                 .tell(self.withdrawal, Withdrawn { id: &self.id });
         }

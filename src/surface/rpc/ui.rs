@@ -1,8 +1,9 @@
 //! `pi.ui` over the peer: questions are requests to the peer, messages are notifications.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -91,14 +92,8 @@ impl PeerUi {
     /// `ui/editorText`: sets the current text of the peer's editor.
     pub(super) fn set_editor_text(&self, params: Option<&RawValue>) -> Result {
         let EditorText { text } = read("ui/editorText", params)?;
-        *self.editor() = text;
+        *self.editor_text.lock() = text;
         Ok(payload::null())
-    }
-
-    fn editor(&self) -> std::sync::MutexGuard<'_, String> {
-        self.editor_text
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -157,7 +152,7 @@ impl UserInterface for PeerUi {
                 ("ui/setStatus", Rest::Status { key, text })
             }
             Notification::EditorText { text } => {
-                self.editor().clone_from(text);
+                self.editor_text.lock().clone_from(text);
                 ("ui/setEditorText", Rest::EditorText { text })
             }
         };
@@ -166,6 +161,6 @@ impl UserInterface for PeerUi {
     }
 
     fn editor_text(&self) -> String {
-        self.editor().clone()
+        self.editor_text.lock().clone()
     }
 }

@@ -9,9 +9,10 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -92,7 +93,7 @@ impl Writer {
 
     /// Buffers one message until [`Self::flush`].
     pub(crate) fn put(&self, message: &impl Serialize) {
-        let mut waiting = self.shared.waiting();
+        let mut waiting = self.shared.waiting.lock();
         if waiting.is_over {
             return;
         }
@@ -114,14 +115,14 @@ impl Writer {
     pub(crate) fn flush(&self) {
         match self.shared.write_some() {
             Ok(true) => {}
-            Ok(false) => self.shared.changed.notify_one(),
+            Ok(false) => drop(self.shared.changed.notify_one()),
             Err(_) => self.end(),
         }
     }
 
     /// Ends the thread and wakes waiting callers, because the peer does not read any more.
     fn end(&self) {
-        let mut waiting = self.shared.waiting();
+        let mut waiting = self.shared.waiting.lock();
         *waiting = Waiting {
             is_over: true,
             ..Waiting::default()
@@ -133,7 +134,7 @@ impl Writer {
 
     /// Returns true if the peer reads so slowly that inessential messages should wait.
     pub(crate) fn is_behind(&self) -> bool {
-        self.shared.waiting().unwritten > BEHIND
+        self.shared.waiting.lock().unwritten > BEHIND
     }
 
     /// Waits until the peer does not read any more.
@@ -143,7 +144,7 @@ impl Writer {
 
     /// Waits until everything sent so far has been written. Nothing can be sent afterwards.
     pub(crate) async fn finish(&self) {
-        self.shared.waiting().is_over = true;
+        self.shared.waiting.lock().is_over = true;
         self.shared.changed.notify_one();
         self.closed.cancelled().await;
     }
@@ -161,16 +162,15 @@ impl Shared {
     /// Writes until everything is written and no more messages are sent.
     fn write_all(&self) -> io::Result<()> {
         loop {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             while waiting.unwritten == 0 {
                 if waiting.is_over {
                     return Ok(());
                 }
-                let changed = self.changed.wait(waiting);
-                waiting = changed.unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut waiting);
             }
             drop(waiting);
-            let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut out = self.out.lock();
             if self.refill(&mut out) {
                 let written = out.next().len();
                 (&out.file).write_all(out.next())?;
@@ -181,10 +181,8 @@ impl Shared {
 
     /// Writes what can be written without blocking; returns false if bytes are left.
     fn write_some(&self) -> io::Result<bool> {
-        let mut out = match self.out.try_lock() {
-            Ok(out) => out,
-            Err(TryLockError::Poisoned(out)) => out.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(false),
+        let Some(mut out) = self.out.try_lock() else {
+            return Ok(false);
         };
         loop {
             if !self.refill(&mut out) {
@@ -210,7 +208,7 @@ impl Shared {
             if out.taken.capacity() > ROOMY {
                 out.taken = Vec::new();
             }
-            std::mem::swap(&mut out.taken, &mut self.waiting().bytes);
+            std::mem::swap(&mut out.taken, &mut self.waiting.lock().bytes);
         }
         !out.taken.is_empty()
     }
@@ -218,12 +216,7 @@ impl Shared {
     /// Records that some of the taken bytes are written.
     fn wrote(&self, out: &mut Out, written: usize) {
         out.written += written;
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         waiting.unwritten = waiting.unwritten.saturating_sub(written);
-    }
-
-    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -29,7 +29,11 @@ pub fn for_a_build() -> Result<()> {
 /// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
-    chromium::ensure(&Machine::look())?;
+    let machine = Machine::look();
+    chromium::ensure(&machine)?;
+    if command::on_path("curl").is_none() {
+        packages::ensure("to test the proxy of sandboxes", &["curl".into()], &machine)?;
+    }
     judges::ensure(&workspace::root())
 }
 

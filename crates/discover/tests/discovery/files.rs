@@ -130,7 +130,7 @@ fn links_to_files_and_to_folders_count() {
 }
 
 #[test]
-fn loops_of_links_end_and_dangling_ones_are_told() {
+fn loops_of_links_end_and_dangling_links_are_reported() {
     let world = World::with(&[A]);
     world.link(".", "p/.omp/tools/loop");
     world.link("self.ts", "p/.omp/tools/self.ts");

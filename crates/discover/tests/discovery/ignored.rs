@@ -182,7 +182,7 @@ fn further_ignore_files_in_their_order() {
 }
 
 #[test]
-fn gitignore_never_touches_sub_folders_and_says_what_it_hides() {
+fn gitignore_does_not_apply_to_sub_folders_and_hidden_files_are_reported() {
     let world = World::with(&[A, "p/.omp/tools/sub/index.ts"]);
     world.write("p/.omp/tools/.gitignore", "# mine\n*\n");
     assert_eq!(world.found(), ["native p/.omp/tools/sub/index.ts"]);

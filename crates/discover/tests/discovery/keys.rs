@@ -6,7 +6,7 @@ use haft_tool::Severity;
 use super::{A, World};
 
 #[test]
-fn a_project_file_hides_the_users_and_that_is_told() {
+fn a_project_file_hides_the_users_and_that_is_reported() {
     let world = World::with(&["p/.omp/tools/alpha.ts", "home/.omp/agent/tools/alpha.ts"]);
     assert_eq!(world.found(), ["native p/.omp/tools/alpha.ts"]);
     let problem = world.only_problem();

@@ -77,7 +77,7 @@ fn claudes_switches_and_project_bindings_count() {
 }
 
 #[test]
-fn broken_registries_and_entries_are_told_and_the_rest_is_loaded() {
+fn broken_registries_and_entries_are_reported_and_the_rest_is_loaded() {
     let world = World::with(&["m/a/tools/a.ts"]);
     let plugins = serde_json::json!({
         "noat": [{"installPath": "/x"}],

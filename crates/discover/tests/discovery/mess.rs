@@ -48,14 +48,14 @@ fn fifo(path: &Path) {
 }
 
 #[test]
-fn a_folder_that_is_a_file_is_told() {
+fn a_folder_that_is_a_file_is_reported() {
     let world = World::with(&["home/.claude/tools", A]);
     assert_eq!(world.names(), ["a.ts"]);
     assert_eq!(world.only_problem().message, "not a folder");
 }
 
 #[test]
-fn unreadable_folders_are_told_and_the_rest_is_loaded() {
+fn unreadable_folders_are_reported_and_the_rest_is_loaded() {
     if rustix::process::geteuid().is_root() {
         // Root can read everything except a loop of links.
         let world = World::with(&["p/.claude/tools/c.ts"]);

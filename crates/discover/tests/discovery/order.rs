@@ -6,7 +6,7 @@ use haft_tool::Level;
 use super::{A, World};
 
 #[test]
-fn an_empty_world_has_no_tools_and_no_problems() {
+fn empty_folders_have_no_tools_and_no_problems() {
     let scan = World::new().scan();
     assert!(
         scan.candidates.is_empty() && scan.problems.is_empty(),

@@ -47,7 +47,7 @@ fn manifest_entries_name_files_and_folders() {
 }
 
 #[test]
-fn manifest_entries_that_lead_nowhere_are_told() {
+fn manifest_entries_without_a_file_are_reported() {
     let world = plugin(
         &["x.ts", "empty/readme"],
         r#"{"tools":["gone.ts","empty","x.ts",7]}"#,

@@ -105,6 +105,24 @@ fn names_precede_families_and_families_domains() {
     }
 }
 
+/// The author of a project chooses the names of its tools.
+#[test]
+fn a_name_gives_nothing_to_the_tools_of_others() {
+    let world = World::new();
+    world.write(
+        USERS,
+        "sandbox: {project: workspace, tools: {deploy: full, look: read-only}}\n",
+    );
+    let config = world.config();
+    let of = |domain, name| config.rights_of(&place(domain, Family::Kodelet, name));
+    assert_eq!(of(TrustDomain::User, "deploy").isolation, Isolation::None);
+    let deploy = of(TrustDomain::Project, "deploy");
+    assert_eq!(deploy.isolation, Isolation::Sandbox);
+    assert_eq!(deploy.permissions.net, Permission::None);
+    let look = of(TrustDomain::Project, "look");
+    assert_eq!(look.permissions.write, list(&["$TMPDIR"]));
+}
+
 #[test]
 fn a_profile_extends_another_and_its_own_keys_count() {
     let mut world = World::new();

@@ -101,9 +101,7 @@ impl Apart {
         match START.get() {
             None if bytes.len() > MAX_BYTES_IN_PROCESS => None,
             None => requests::of_declaration(path, &text_of(bytes.to_vec())),
-            Some(_) => {
-                self.ask::<Option<PermissionRequest>>(Question::Declaration, path, bytes)?
-            }
+            Some(_) => self.ask::<Option<PermissionRequest>>(Question::Declaration, path, bytes)?,
         }
     }
 

@@ -173,8 +173,13 @@ fn literal(expr: &Expr) -> Result<Value, String> {
         Expr::Lit(Lit::Str(text)) => Ok(text.value.to_string_lossy().into()),
         Expr::Lit(Lit::Num(number)) => Ok(number.value.into()),
         Expr::Tpl(template) if template.exprs.is_empty() => {
-            let text = template.quasis.first().and_then(|part| part.cooked.as_ref());
-            Ok(text.map_or_else(String::new, |text| text.to_string_lossy().into_owned()).into())
+            let text = template
+                .quasis
+                .first()
+                .and_then(|part| part.cooked.as_ref());
+            Ok(text
+                .map_or_else(String::new, |text| text.to_string_lossy().into_owned())
+                .into())
         }
         Expr::Array(array) => {
             let elements = array.elems.iter().map(|element| match element {

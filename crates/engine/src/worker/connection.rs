@@ -134,7 +134,8 @@ impl Connection {
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
         shared.lives_in_worker(connection.clone());
-        let boot = BootSettings::new(options, &shared.key);
+        let tmp = connection.process.tmp();
+        let boot = BootSettings::new(options, &shared.key, tmp.as_deref());
         connection.send(&ToWorker::Boot(Box::new(boot)));
         let link = Arc::new(LocalLink::new(shared.clone(), options));
         // Nothing else sets it.
@@ -432,13 +433,7 @@ impl Connection {
     }
 
     /// Asks the user while the isolate's thread waits. Other messages are handled meanwhile.
-    fn ask_permission(
-        &self,
-        number: u32,
-        kind: PermissionKind,
-        what: &str,
-        link: &Arc<LocalLink>,
-    ) {
+    fn ask_permission(&self, number: u32, kind: PermissionKind, what: &str, link: &Arc<LocalLink>) {
         let Some(connection) = link.shared().connection() else {
             return;
         };

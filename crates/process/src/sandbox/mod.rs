@@ -8,7 +8,7 @@
 //! # Guarantees
 //! - A file is read, written or executed only if the policy allows its real path. That holds for
 //!   every system call, for links, and for paths below `/proc/PID`.
-//! - A processes outside of the sandbox is not traced, signalled, or changed (priority, limits).
+//! - A process outside of the sandbox is not traced, signalled, or changed (priority, limits).
 //!   Its memory, its variables and its descriptors are not readable.
 //! - Each started program has a domain of its own. Two programs of one [`Sandbox`] cannot trace or
 //!   signal each other either.
@@ -36,6 +36,7 @@
 //! - System V and POSIX message queues, semaphores and shared memory.
 //! - Amounts: memory, processor time and processes have the limits of [`crate::Limits`].
 //!
+//! Root keeps the capabilities that are about files, users and the network only.
 //! `no_new_privs` is set, so `sudo` and other setuid programs have no effect inside. A sandbox that
 //! needs mounts or namespaces (`bwrap`, Chrome's) does not work inside.
 //!
@@ -51,8 +52,10 @@
 //! About 0.2 ms more than an unsandboxed start, measured with `true` (`tests/process/sandbox.rs`,
 //! `start_cost`).
 
+mod capabilities;
 mod files;
 mod private_tmp;
+pub mod proxy;
 mod start;
 mod syscalls;
 mod tree_memory;
@@ -71,7 +74,7 @@ use crate::exec_args::{Order, Refusal};
 use crate::launch::Ends;
 use private_tmp::PrivateTmp;
 
-pub use tree_memory::{memory_exceeded, tree_memory, watch_memory};
+pub use tree_memory::{memory_exceeded, process_memory_exceeded, tree_memory, watch_memory};
 
 /// Permissions of the programs in a sandbox. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -349,6 +352,14 @@ impl Sandbox {
         self.0.tmp.as_ref().map(PrivateTmp::path)
     }
 
+    /// Removes the private temporary folder before its sandbox, for a process that ends without
+    /// dropping its values.
+    pub fn remove_tmp(&self) {
+        if let Some(tmp) = &self.0.tmp {
+            tmp.remove();
+        }
+    }
+
     /// Restricts this process, which must have one thread only. Threads and processes that it
     /// starts later are restricted too.
     ///
@@ -376,6 +387,7 @@ impl Sandbox {
     /// Restricts the calling thread. It allocates nothing, since it also runs between a `vfork` and
     /// an `execve`.
     fn restrict(&self) -> Result<(), (&'static str, Errno)> {
+        capabilities::restrict().map_err(|errno| ("capabilities", errno))?;
         files::restrict(self.0.rules.as_fd()).map_err(|errno| ("Landlock", errno))?;
         syscalls::restrict(&self.0.filter).map_err(|errno| ("seccomp", errno))
     }

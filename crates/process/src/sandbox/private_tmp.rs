@@ -43,12 +43,22 @@ impl PrivateTmp {
     }
 }
 
-impl Drop for PrivateTmp {
-    fn drop(&mut self) {
+impl PrivateTmp {
+    /// Removes the folder.
+    pub(super) fn remove(&self) {
         // The lock is still held, so no collector interferes.
-        if let Err(error) = fs::remove_dir_all(self.folder.path()) {
+        let removed = fs::remove_dir_all(self.folder.path());
+        if let Err(error) = removed
+            && error.kind() != io::ErrorKind::NotFound
+        {
             tracing::debug!(%error, path = %self.real.display(), "a temporary folder is left");
         }
+    }
+}
+
+impl Drop for PrivateTmp {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 

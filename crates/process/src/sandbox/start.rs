@@ -41,6 +41,7 @@ const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
 enum Step {
     Prepare = 1,
     Cwd,
+    Capabilities,
     Landlock,
     Seccomp,
     Exec,
@@ -119,6 +120,7 @@ pub(in crate::sandbox) fn run(
     let errno = Errno::from_raw((failure & u64::from(u32::MAX)) as i32);
     Err(match failure >> 32 {
         step if step == Step::Cwd as u64 => Refusal::Cwd(errno),
+        step if step == Step::Capabilities as u64 => Refusal::Sandbox("capabilities", errno),
         step if step == Step::Landlock as u64 => Refusal::Sandbox("Landlock", errno),
         step if step == Step::Seccomp as u64 => Refusal::Sandbox("seccomp", errno),
         _ => Refusal::Exec(errno),
@@ -145,11 +147,10 @@ fn steps(plan: &Plan<'_>) -> Result<Infallible, Failure> {
         rustix::process::chdir(cwd.as_c_str()).map_err(|error| (Step::Cwd, from_rustix(error)))?;
     }
     plan.sandbox.restrict().map_err(|(layer, errno)| {
-        let is_landlock = layer == "Landlock";
-        let step = if is_landlock {
-            Step::Landlock
-        } else {
-            Step::Seccomp
+        let step = match layer {
+            "capabilities" => Step::Capabilities,
+            "Landlock" => Step::Landlock,
+            _ => Step::Seccomp,
         };
         (step, errno)
     })?;

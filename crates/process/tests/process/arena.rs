@@ -118,7 +118,7 @@ impl Arena {
     }
 
     /// Asserts that no process that was started here is left, not even as a zombie.
-    pub fn assert_nobody_is_left(&self) {
+    pub fn assert_no_process_is_left(&self) {
         let until = Instant::now() + KILL_TIMEOUT;
         for pid in marked(&self.folder) {
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {

@@ -38,7 +38,7 @@ async fn an_exit_code_and_both_outputs_come_back() {
 }
 
 #[tokio::test]
-async fn a_signal_of_its_own_is_told_from_an_exit() {
+async fn a_signal_is_distinguished_from_an_exit() {
     for (signal, code) in [(9, 137), (15, 143), (11, 139)] {
         let finished = run(sh(&format!("kill -{signal} $$"), &[])).await;
         assert_eq!(finished.end, End::Signaled(signal));
@@ -101,7 +101,7 @@ async fn a_deadline_kills_the_whole_tree_and_keeps_what_was_written() {
 }
 
 #[tokio::test]
-async fn a_deadline_can_be_polite() {
+async fn a_deadline_cancels_before_it_kills() {
     let mut spawn = sh(
         "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done",
         &[],
@@ -153,7 +153,7 @@ async fn a_cancel_kills_after_the_grace_what_ignores_it() {
 }
 
 #[tokio::test]
-async fn a_hurry_cuts_the_grace_short_and_asks_for_nothing_by_itself() {
+async fn a_force_token_cuts_the_grace_period_short_and_does_not_cancel() {
     let (cancel, hurry) = (CancellationToken::new(), CancellationToken::new());
     let mut spawn = sh(
         "trap 'echo asked' TERM; echo up; read line; echo $line; while :; do sleep 600; done",
@@ -211,7 +211,7 @@ async fn a_stop_reaches_a_grandchild_in_a_session_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_stopped_process_hears_of_the_cancel() {
+async fn a_stopped_process_receives_the_cancel() {
     let cancel = CancellationToken::new();
     let mut spawn = sh("trap 'exit 7' TERM; echo $$; kill -STOP $$; exit 1", &[]);
     spawn.grace = MINUTE;
@@ -431,7 +431,7 @@ async fn the_input_is_empty_unless_given_and_always_ends() {
 }
 
 #[tokio::test]
-async fn an_input_that_nobody_reads_is_no_error() {
+async fn an_input_that_is_not_read_is_not_an_error() {
     let mut spawn = sh("exec true", &[]);
     spawn.stdin = Stdin::Bytes(vec![b'x'; 5_000_000]);
     assert_eq!(run(spawn).await.end, End::Exited(0));
@@ -492,7 +492,7 @@ async fn left_behind(change: impl FnOnce(&mut Spawn)) -> (tempfile::TempDir, Chi
 }
 
 #[tokio::test]
-async fn late_output_is_read_until_nobody_can_write_any_more() {
+async fn late_output_is_read_until_no_process_can_write_any_more() {
     let (folder, child, _) = left_behind(|_| ()).await;
     std::fs::write(folder.path().join("go"), "").expect("it waits");
     let finished = child.wait().await;
@@ -501,7 +501,7 @@ async fn late_output_is_read_until_nobody_can_write_any_more() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_the_wait_for_late_output_and_who_would_write_it() {
+async fn a_cancel_ends_the_wait_for_late_output_and_its_writer() {
     let (_folder, child, ids) = left_behind(|_| ()).await;
     child.stop();
     let finished = child.wait().await;
@@ -743,7 +743,7 @@ async fn a_missing_working_directory_is_named_as_omp_names_it() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_executed_says_why() {
+async fn a_file_that_cannot_be_executed_is_reported_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let plain = script(folder.path(), "plain", "echo hi\n", 0o644);
     let error = refusal(Spawn::new(&plain, [""; 0])).await;

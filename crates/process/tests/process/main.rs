@@ -13,6 +13,10 @@ mod arena;
 mod children;
 // Processes outside of the program's own group: those that a stop ends, and those that it must not.
 mod trees;
+// Attempts to leave a sandbox.
+mod attacks;
+// The proxy of programs in a sandbox.
+mod proxy;
 // Programs in a sandbox: what they can do, and what not.
 mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.

@@ -1,12 +1,11 @@
 //! The sandbox of a program, with real programs.
 
 use std::path::Path;
-use std::time::Duration;
 
-use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy};
-use haft_process::{End, Limits, Spawn};
+use haft_process::Spawn;
+use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
 
-use crate::programs::{MINUTE, goes, run, script, sh, stdout};
+use crate::programs::{run, sh, stdout};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is a temporary folder")

@@ -57,10 +57,10 @@ async fn inside(arena: &Arena) {
     let mut dice = arena.dice();
     // A first round creates everything that is created only once, before the count.
     torture(&tool, arena, &mut dice, CONCURRENT_CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     let before = Holding::now();
     torture(&tool, arena, &mut dice, CALLS).await;
-    arena.assert_nobody_is_left();
+    arena.assert_no_process_is_left();
     Holding::now().assert_back_to(&before, 12);
 }
 

@@ -288,3 +288,45 @@ fn written(schema: &Value, rules: &Rules) -> Result<Written, Finding> {
         findings: rewriter.findings,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::walk;
+
+    #[test]
+    fn references_to_anchors_have_targets_in_a_dialect_without_anchors() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"tree": {"$ref": "#node"}},
+            "required": ["tree"],
+            "additionalProperties": false,
+            "$defs": {
+                "tree node": {
+                    "$anchor": "node",
+                    "type": "object",
+                    "properties": {"next": {"$dynamicRef": "#node"}},
+                    "additionalProperties": false,
+                },
+            },
+        });
+        let Ok(written) = written(&schema, &OPENAI_STRICT) else {
+            panic!("the schema is refused");
+        };
+        let written = Value::Object(written.schema);
+        assert_eq!(
+            written["properties"]["tree"],
+            json!({"$ref": "#/$defs/tree%20node"})
+        );
+        let nodes = walk::all(&written).filter_map(Value::as_object);
+        let references: Vec<&str> = nodes.filter_map(walk::reference).collect();
+        assert_eq!(references, ["#/$defs/tree%20node"; 2]);
+        assert!(
+            references
+                .iter()
+                .all(|it| walk::target(&written, it).is_some())
+        );
+    }
+}

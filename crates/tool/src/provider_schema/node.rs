@@ -73,6 +73,7 @@ impl<'a> Rewriter<'a> {
         at: &str,
     ) -> Map<String, Value> {
         modernize(&mut schema);
+        self.replace_anchor(&mut schema);
         if !self.rules.references {
             // References are expanded at each use.
             schema.remove("$defs");
@@ -92,6 +93,18 @@ impl<'a> Rewriter<'a> {
         self.tell_formats(&mut schema, at);
         self.drop_keywords(&mut schema, at);
         schema
+    }
+
+    /// Replaces a reference to an anchor by its JSON pointer if the dialect has no anchors.
+    fn replace_anchor(&self, schema: &mut Map<String, Value>) {
+        let has_anchors = (self.rules.keywords).is_none_or(|taken| taken.contains(&"$anchor"));
+        if !has_anchors
+            && let Some(Value::String(reference)) = schema.get_mut("$ref")
+            && !reference.starts_with("#/")
+            && let Some(pointer) = walk::by_pointer(self.root, reference)
+        {
+            *reference = pointer;
+        }
     }
 
     /// Expands a reference if the dialect has no references, or does not allow them beside other

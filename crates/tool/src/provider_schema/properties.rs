@@ -247,24 +247,13 @@ impl PropertyNames {
         let mut is_changed = false;
         let mut written = Vec::with_capacity(fields.len());
         for (key, value) in &fields {
-            let name = match way {
-                Way::ToNames => match self.names.get(key) {
-                    // If both the alias and the real name are present, both stay as they are.
-                    Some(name)
-                        if declares(parts, name) && !fields.iter().any(|(key, _)| key == name) =>
-                    {
-                        name
-                    }
-                    _ => key,
-                },
-                Way::ToAliases => key,
-            };
-            let shown = match way {
-                Way::ToNames => name,
-                Way::ToAliases => match self.aliases.get(name) {
-                    Some(alias) if declares(parts, name) => alias,
-                    _ => name,
-                },
+            // If both the alias and the real name are present, both stay as they are.
+            let is_free = |name: &str| fields.iter().all(|(key, _)| key != name);
+            let real = (self.names.get(key)).filter(|name| declares(parts, name) && is_free(name));
+            let alias = self.aliases.get(key).filter(|_| declares(parts, key));
+            let (name, shown) = match way {
+                Way::ToNames => (real.unwrap_or(key), real.unwrap_or(key)),
+                Way::ToAliases => (key, alias.unwrap_or(key)),
             };
             let below = schemas_of_property(parts, name);
             let changed = self.converted(&below, value.get(), way, depth + 1);

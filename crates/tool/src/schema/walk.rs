@@ -195,6 +195,22 @@ pub fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     all(root).find(is_named)
 }
 
+/// Returns a reference by JSON pointer to the target of `reference`, which may be an anchor. `None`
+/// if the target is not in the schema `root`.
+pub fn by_pointer(root: &Value, reference: &str) -> Option<String> {
+    let target = target(root, reference)?;
+    let mut left = vec![(root, String::new())];
+    while let Some((schema, at)) = left.pop() {
+        if std::ptr::eq(schema, target) {
+            let pointer = at.replace('%', "%25").replace(' ', "%20");
+            return Some(format!("#{pointer}"));
+        }
+        let children = schema.as_object().into_iter().flat_map(children);
+        left.extend(children.map(|child| (child.schema, child.at(&at))));
+    }
+    None
+}
+
 /// Returns `schema` and the schemas that apply to the same value: the targets of its references and
 /// the schemas in `keywords`. References lead into `root`. No schema is returned twice.
 pub fn parts<'a>(
@@ -257,6 +273,12 @@ mod tests {
         assert_eq!(target("#d"), Some("number"));
         assert_eq!(target("#c"), None, "a value is not a schema");
         assert_eq!(target("other.json#/$defs/n"), None);
+        assert_eq!(by_pointer(&root, "#n").as_deref(), Some("#/$defs/n"));
+        assert_eq!(
+            by_pointer(&root, "#/$defs/a%20b").as_deref(),
+            Some("#/$defs/a%20b")
+        );
+        assert_eq!(by_pointer(&root, "#c"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{LoadContext, Loaded, rights, rights_of, spawn_error};
+use super::{Confinement, LoadContext, Loaded, spawn_error};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -43,7 +43,7 @@ const SYSTEM_TIERS: &[(&str, Tier)] = &[
 
 /// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    load::load::<Ikigai>(means.config, candidates).await
+    load::load::<Ikigai>(means, candidates).await
 }
 
 struct Ikigai;
@@ -51,12 +51,12 @@ struct Ikigai;
 impl Protocol for Ikigai {
     type Described = Described;
 
-    fn question(candidate: &Candidate, config: &Config) -> Spawn {
+    fn question(candidate: &Candidate, config: &Config, confinement: &Confinement) -> Spawn {
         Spawn {
             stdout: Keep::Head(MAX_SCHEMA_BYTES),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
-            ..spawn(candidate, Some("--schema"), config)
+            ..spawn(candidate, Some("--schema"), config, confinement)
         }
     }
 
@@ -102,13 +102,17 @@ impl Protocol for Ikigai {
         schema_failed(loser, &why).hint("give one of the two another name")
     }
 
-    fn take(candidate: &Candidate, described: Self::Described, config: &Config) -> Loaded {
+    fn take(candidate: &Candidate, described: Self::Described, means: &LoadContext<'_>) -> Loaded {
         let Described {
             name,
             description,
             input_schema,
             output_schema,
         } = described;
+        let confinement = match means.sandboxes.of(means.config, candidate, &name) {
+            Ok(confinement) => confinement,
+            Err(problem) => return Loaded::failed(*problem),
+        };
         let mut problems = Vec::new();
         if name != candidate.likely_name() {
             let file = file_name(candidate);
@@ -116,8 +120,9 @@ impl Protocol for Ikigai {
             let hint = "it is known by that name; a file of the same name is easier to find";
             problems.push(problem.at(&candidate.path).about(&name).hint(hint));
         }
+        let config = means.config;
         let tier = tier(candidate, &name, config);
-        let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
+        let runner = IkigaiRunner::new(candidate, name.clone(), tier, config, confinement);
         let tool = Tool {
             output_schema: Some(output_schema),
             text_repeats_details: true,
@@ -133,14 +138,18 @@ impl Protocol for Ikigai {
 }
 
 /// Prepares the process for both describing and running a tool.
-fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
-    Spawn {
+fn spawn(
+    candidate: &Candidate,
+    argument: Option<&str>,
+    config: &Config,
+    confinement: &Confinement,
+) -> Spawn {
+    confinement.confined(Spawn {
         cwd: Some(config.cwd.clone()),
-        rights: rights(&rights_of(config, candidate).rights.permissions),
         leftovers: leftovers(candidate, config),
         verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)
-    }
+    })
 }
 
 /// Tool of the system directory that may leave processes behind: a server that a command starts in

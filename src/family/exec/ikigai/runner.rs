@@ -2,6 +2,7 @@
 //!
 //! Every answer is an envelope. The timeout counts from the start of the process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,10 +10,13 @@ use async_trait::async_trait;
 use super::envelope::{self, Code};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
+use crate::family::rights::Confinement;
 use haft_config::{Config, format_duration};
 use haft_discover::Candidate;
 use haft_process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
-use haft_tool::{ApprovalRequirement, Block, Call, CallCtx, Outcome, Runner, Stopped, Tier};
+use haft_tool::{
+    ApprovalRequirement, Block, Call, CallCtx, Outcome, Runner, Stopped, Tier, ToolBounds,
+};
 use haft_tool::{Error, ErrorKind};
 
 /// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
@@ -27,6 +31,7 @@ pub(super) struct IkigaiRunner {
     tier: Tier,
     timeout: Duration,
     spawn: Spawn,
+    confinement: Confinement,
     refused: Refused,
 }
 
@@ -38,7 +43,13 @@ struct Ran {
 }
 
 impl IkigaiRunner {
-    pub(super) fn new(candidate: &Candidate, name: String, tier: Tier, config: &Config) -> Self {
+    pub(super) fn new(
+        candidate: &Candidate,
+        name: String,
+        tier: Tier,
+        config: &Config,
+        confinement: Confinement,
+    ) -> Self {
         let grace = config.limits_of(candidate.bounds_level()).grace;
         let timeout = config.ikigai.timeout;
         let spawn = Spawn {
@@ -47,13 +58,14 @@ impl IkigaiRunner {
             deadline: Some(timeout),
             grace,
             timeout_grace: grace.min(MAX_GRACE),
-            ..super::spawn(candidate, None, config)
+            ..super::spawn(candidate, None, config, &confinement)
         };
         IkigaiRunner {
             name,
             tier,
             timeout,
             spawn,
+            confinement,
             refused: Refused::of(candidate),
         }
     }
@@ -110,7 +122,10 @@ impl IkigaiRunner {
             }
             (end @ (End::Exited(_) | End::Signaled(_)), _) => {
                 let code = end.shell_code();
-                let error = format!("Tool '{name}' crashed with exit code {code}");
+                let mut error = format!("Tool '{name}' crashed with exit code {code}");
+                if let Some(note) = self.confinement.note_of(&ran.finished) {
+                    error.push_str(&format!("\n{note}"));
+                }
                 return failure(Code::Crashed, error);
             }
         }
@@ -150,6 +165,10 @@ impl Runner for IkigaiRunner {
             let text = format!("invalid parameters for tool `{}`: {why}", self.name);
             Error::new(ErrorKind::BadArguments, text)
         })
+    }
+
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.confinement.bounds.clone())
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
-use super::{LoadContext, Loaded, rights, rights_of, spawn_error};
+use super::{Confinement, LoadContext, Loaded, spawn_error};
 use description::Description;
 use haft_config::{Config, CustomTools};
 use haft_discover::Candidate;
@@ -34,7 +34,7 @@ const PREFIX: &str = "custom_tool_";
 
 /// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    load::load::<Kodelet>(means.config, candidates).await
+    load::load::<Kodelet>(means, candidates).await
 }
 
 struct Kodelet;
@@ -42,12 +42,12 @@ struct Kodelet;
 impl Protocol for Kodelet {
     type Described = (Description, Schema);
 
-    fn question(candidate: &Candidate, config: &Config) -> Spawn {
+    fn question(candidate: &Candidate, config: &Config, confinement: &Confinement) -> Spawn {
         Spawn {
             stdout: Keep::Head(MAX_DESCRIPTION_LEN),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
-            ..spawn(candidate, "description", config)
+            ..spawn(candidate, "description", config, confinement)
         }
     }
 
@@ -101,18 +101,29 @@ impl Protocol for Kodelet {
     fn take(
         candidate: &Candidate,
         (description, schema): Self::Described,
-        config: &Config,
+        means: &LoadContext<'_>,
     ) -> Loaded {
+        let name = format!("{PREFIX}{}", description.name);
+        let confinement = match means.sandboxes.of(means.config, candidate, &name) {
+            Ok(confinement) => confinement,
+            Err(problem) => return Loaded::failed(*problem),
+        };
         let tool = Tool {
             label: description.name.clone(),
             ..Tool::new(
-                format!("{PREFIX}{}", description.name),
+                name,
                 description.description,
                 description.input_schema,
                 candidate.source.clone(),
             )
         };
-        let runner = KodeletRunner::new(candidate, description.name, schema, config);
+        let runner = KodeletRunner::new(
+            candidate,
+            description.name,
+            schema,
+            means.config,
+            confinement,
+        );
         Loaded {
             tools: vec![(Arc::new(tool), Arc::new(runner))],
             problems: Vec::new(),
@@ -122,12 +133,15 @@ impl Protocol for Kodelet {
 }
 
 /// Prepares the process for both describing and running a tool.
-fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
-    let level = candidate.bounds_level();
-    let tools: CustomTools = config.custom_tools_of(level);
-    Spawn {
+fn spawn(
+    candidate: &Candidate,
+    command: &str,
+    config: &Config,
+    confinement: &Confinement,
+) -> Spawn {
+    let tools: CustomTools = config.custom_tools_of(candidate.bounds_level());
+    confinement.confined(Spawn {
         cwd: Some(config.cwd.clone()),
-        rights: rights(&rights_of(config, candidate).rights.permissions),
         env: Environment::allow(&tools.env_whitelist),
         limits: Limits {
             address_space: tools.max_memory_size,
@@ -136,5 +150,5 @@ fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
         leftovers: Leftovers::Kill,
         verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, [command])
-    }
+    })
 }

@@ -1,5 +1,6 @@
 //! Runs one of Kodelet's tools: the arguments on its standard input, its result on standard output.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,10 +10,11 @@ use super::result::{self, Bounds};
 use super::schema::Schema;
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, spawn_error};
+use crate::family::rights::Confinement;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{End, Keep, Spawn, Stdin};
-use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier, ToolBounds};
 use haft_tool::{Error, ErrorKind};
 
 /// Starts a fresh process for every call.
@@ -20,6 +22,7 @@ pub(super) struct KodeletRunner {
     name: String,
     schema: Schema,
     spawn: Spawn,
+    confinement: Confinement,
     refused: Refused,
     bounds: Bounds,
 }
@@ -30,6 +33,7 @@ impl KodeletRunner {
         name: String,
         schema: Schema,
         config: &Config,
+        confinement: Confinement,
     ) -> Self {
         let tools = config.custom_tools_of(candidate.bounds_level());
         let bounds = Bounds {
@@ -43,12 +47,13 @@ impl KodeletRunner {
             deadline: Some(bounds.timeout),
             grace,
             timeout_grace: grace.min(MAX_GRACE),
-            ..super::spawn(candidate, "run", config)
+            ..super::spawn(candidate, "run", config, &confinement)
         };
         KodeletRunner {
             name,
             schema,
             spawn,
+            confinement,
             refused: Refused::of(candidate),
             bounds,
         }
@@ -72,6 +77,10 @@ impl KodeletRunner {
 impl Runner for KodeletRunner {
     async fn check(&self, call: &Call) -> Result<(), Error> {
         self.arguments(call).map(drop)
+    }
+
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.confinement.bounds.clone())
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
@@ -109,6 +118,10 @@ impl Runner for KodeletRunner {
             End::Exited(_) | End::Signaled(_) => None,
         };
         let said = result::read(&finished, ctx.stop_reason(), &self.bounds);
+        let said = said.map_err(|text| match self.confinement.note_of(&finished) {
+            Some(note) => format!("{text}\n{note}"),
+            None => text,
+        });
         Ok(Outcome {
             stopped,
             ..result::outcome(&self.name, said, finished.duration)

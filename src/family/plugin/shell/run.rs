@@ -10,8 +10,9 @@ use tokio::time::Instant;
 use super::ShellPlan;
 use super::script::When;
 use crate::family::plugin::Ended;
+use crate::family::rights::Confinement;
 use haft_config::paths;
-use haft_process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
+use haft_process::{Captured, End, Keep, Spawn, SpawnError, run_pipeline};
 use haft_tool::CallCtx;
 
 /// Limit of the standard output that is kept, in bytes, over all programs of a call.
@@ -29,7 +30,11 @@ struct SoFar {
 
 impl ShellPlan {
     /// Runs it to its end.
-    pub(in crate::family::plugin) async fn run(self, rights: &Rights, ctx: &CallCtx) -> Ended {
+    pub(in crate::family::plugin) async fn run(
+        self,
+        confinement: &Confinement,
+        ctx: &CallCtx,
+    ) -> Ended {
         let until = Instant::now() + self.timeout;
         let mut so_far = SoFar {
             stdout: String::new(),
@@ -47,10 +52,11 @@ impl ShellPlan {
             }
             let left = until.saturating_duration_since(Instant::now());
             let room = STDOUT.saturating_sub(so_far.stdout.len());
-            let programs = pipeline.iter().map(|argv| Spawn {
-                force_token: Some(ctx.force_token()),
-                rights: rights.clone(),
-                ..self.spawn(argv, left, room)
+            let programs = pipeline.iter().map(|argv| {
+                confinement.confined(Spawn {
+                    force_token: Some(ctx.force_token()),
+                    ..self.spawn(argv, left, room)
+                })
             });
             let finished = match run_pipeline(programs.collect(), ctx.cancel()).await {
                 Ok(finished) => finished,
@@ -71,6 +77,12 @@ impl ShellPlan {
                 so_far.stderr.push_str(&shown(&member.stderr));
             }
             if let Some(last) = finished.last() {
+                if let Some(note) = finished
+                    .iter()
+                    .find_map(|member| confinement.note_of(member))
+                {
+                    so_far.note(&note);
+                }
                 so_far.stdout.push_str(&shown(&last.stdout));
                 so_far.code = last.end.shell_code();
             }
@@ -107,6 +119,15 @@ impl SoFar {
             error => error.to_string(),
         };
         self.stderr.push_str(&why);
+        self.stderr.push('\n');
+    }
+
+    /// Adds a line to the standard error.
+    fn note(&mut self, note: &str) {
+        if !self.stderr.is_empty() && !self.stderr.ends_with('\n') {
+            self.stderr.push('\n');
+        }
+        self.stderr.push_str(note);
         self.stderr.push('\n');
     }
 

@@ -1,7 +1,6 @@
 //! End of a session: the cleanup after every kind of end, and the report (spec cycod 115, 116).
 
 use std::path::Path;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::super::definition::{Commands, ErrorHandling, Work};
@@ -30,8 +29,11 @@ impl Session<'_> {
                 self.log_failure(self.finally(text, was_cancelled).await);
             }
             if let Some(temp) = self.temp.as_ref().filter(|_| entry.delete_temp_files) {
-                let kept: [&Path; 3] =
-                    [&self.host_env.cwd, &self.host_env.home, &self.host_env.temp];
+                let kept: [&Path; 3] = [
+                    &self.host_env.cwd,
+                    &self.host_env.home,
+                    self.host_env.temp(),
+                ];
                 self.log_failure(temp.remove(&kept));
             }
         }
@@ -82,11 +84,7 @@ impl Session<'_> {
                 None => format!("Tool '{name}' is deprecated."),
             });
         }
-        warnings.extend(
-            self.notes
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        warnings.extend(self.notes.into_inner());
         Report {
             is_stepped: matches!(self.definition.work, Work::Steps(_)),
             timeout: ran.is_late.then(|| self.definition.time_limit()),

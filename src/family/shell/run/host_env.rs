@@ -1,14 +1,16 @@
 //! Environment of a tool: the host's folders and variables, paths as it writes them, its secrets.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::super::definition::{Datum, Definition, Environment, Platform};
 use super::mask::Mask;
 use super::values::Values;
-use haft_config::PermissionProfile;
+use crate::family::rights::{Confinement, Sandboxes};
 use haft_engine::Engine;
-use haft_process::{Rights, inherited};
+use haft_process::inherited;
 use haft_tool::Timestamp;
 
 /// Settings that all calls of one host share.
@@ -17,15 +19,37 @@ pub(crate) struct HostEnv {
     pub(crate) cwd: PathBuf,
     pub(crate) home: PathBuf,
     /// The system's folder for temporary files.
-    pub(crate) temp: PathBuf,
+    pub(super) temp: PathBuf,
     /// Time between TERM and KILL.
     pub(crate) grace: Duration,
-    pub(crate) permissions: PermissionProfile,
-    /// The permissions in the form that programs are started with.
-    pub(crate) rights: Rights,
+    /// The rights of the tool.
+    pub(crate) confinement: Confinement,
+    /// The rights of the tools by name, for those that its steps use.
+    pub(crate) others: Arc<BTreeMap<String, Confinement>>,
+    pub(crate) sandboxes: Arc<Sandboxes>,
     /// Image of containers.
     pub(crate) container_image: String,
     pub(crate) engine: Engine,
+}
+
+impl HostEnv {
+    /// Returns the settings for the tool `name`, which this tool uses. Its programs have the rights
+    /// that both tools have.
+    pub(super) fn for_used(&self, name: &str) -> Result<HostEnv, String> {
+        let Some(used) = self.others.get(name) else {
+            return Ok(self.clone());
+        };
+        Ok(HostEnv {
+            confinement: self.sandboxes.both(&self.confinement, used)?,
+            ..self.clone()
+        })
+    }
+
+    /// Returns the folder for temporary files: that of the sandbox if it has one, else that of the
+    /// system.
+    pub(crate) fn temp(&self) -> &Path {
+        self.confinement.tmp().unwrap_or(&self.temp)
+    }
 }
 
 pub(super) fn predefined(
@@ -38,7 +62,7 @@ pub(super) fn predefined(
     vec![
         ("TOOL_NAME", definition.name.clone()),
         ("WORKSPACE", text(&host_env.cwd)),
-        ("TEMP", text(&host_env.temp)),
+        ("TEMP", text(host_env.temp())),
         ("HOME", text(&host_env.home)),
         ("OS", Platform::current().as_str().to_owned()),
         ("DATE", now.date()),

@@ -5,8 +5,8 @@
 //! with a timeout of its own.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -133,7 +133,7 @@ impl<'a> Session<'a> {
             definition.file_paths.temp_directory.is_none() && mentions_temp_dir(definition);
         let scratch = match folders {
             Folders::Made if wants_scratch => {
-                let made = Scratch::new(&host_env.temp);
+                let made = Scratch::new(host_env.temp());
                 Some(made.map_err(|error| {
                     Refusal::Impossible(format!("no temporary directory can be made: {error}"))
                 })?)
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         if let Some(scratch) = &scratch {
             known.push(("TEMP_DIR", scratch.path().display().to_string()));
         } else if wants_scratch {
-            let path = host_env.temp.join("haft-shell");
+            let path = host_env.temp().join("haft-shell");
             known.push(("TEMP_DIR", path.display().to_string()));
         }
         let resolve = |known| Values::resolve(definition, arguments, known, &host_env.engine);
@@ -166,14 +166,16 @@ impl<'a> Session<'a> {
         for text in &definition.security.required_permissions {
             permissions.push(fill(&values, text).await?);
         }
-        if let Some(denied) =
-            sandbox::not_granted(&permissions, &host_env.permissions, &host_env.cwd)
-        {
+        if let Some(denied) = sandbox::not_granted(
+            &permissions,
+            &host_env.confinement.permissions,
+            &host_env.cwd,
+        ) {
             return Err(Refusal::NotGranted(format!(
                 "Permission not granted: {denied}"
             )));
         }
-        if let Some(refusal) = host_env.rights.refuse_all(&definition.name) {
+        if let Some(refusal) = host_env.confinement.rights.refuse_all(&definition.name) {
             return Err(Refusal::NotPermitted(refusal));
         }
         if folders == Folders::Imagined {
@@ -260,7 +262,7 @@ impl<'a> Session<'a> {
 
     /// Adds a note for the caller about a call that goes on; duplicates are dropped.
     pub(crate) fn note(&self, text: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.notes.lock();
         if !notes.contains(&text) {
             notes.push(text);
         }

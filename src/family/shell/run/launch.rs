@@ -115,7 +115,7 @@ impl Session<'_> {
     /// Returns a program that gets the path of a script.
     fn file(&self, shell: &[String], name: &str, text: &str) -> Result<Launch, String> {
         let failed = |error: std::io::Error| format!("the script cannot be written: {error}");
-        let scratch = Scratch::new(&self.host_env.temp).map_err(failed)?;
+        let scratch = Scratch::new(self.host_env.temp()).map_err(failed)?;
         let path = scratch.write(name, text).map_err(failed)?;
         let mut args = shell[1..].to_vec();
         args.push(path.display().to_string());

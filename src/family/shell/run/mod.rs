@@ -34,6 +34,7 @@ mod value;
 mod values;
 mod words;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,11 +44,10 @@ use super::arguments::Arguments;
 use super::definition::{Definition, Risk};
 use super::resolve::{ResolvedTool, ToolSet};
 use crate::family::LoadContext;
-use crate::family::rights::{denied, rights, rights_of};
-use haft_discover::Candidate;
+use crate::family::rights::{Confinement, denied};
 use haft_tool::{
-    Approval, ApprovalRequirement, Call, CallCtx, Outcome, PermissionProfile, Progress, Rule, Runner, Stopped,
-    Test,
+    Approval, ApprovalRequirement, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stopped,
+    Test, ToolBounds,
 };
 use haft_tool::{Error, ErrorKind};
 use host_env::HostEnv;
@@ -58,28 +58,33 @@ use mask::Mask;
 pub(super) fn runner(
     tool: Arc<ResolvedTool>,
     tool_set: Arc<ToolSet>,
-    means: &LoadContext<'_>,
-    candidate: &Candidate,
+    host_env: HostEnv,
 ) -> Arc<dyn Runner> {
     Arc::new(ShellRunner {
         stance: stance(&tool),
         tool,
         tool_set,
-        host_env: host_env(means, candidate),
+        host_env,
     })
 }
 
-/// Returns the settings of every call of the candidate's tools.
-fn host_env(means: &LoadContext<'_>, candidate: &Candidate) -> HostEnv {
+/// Returns the settings of every call of a tool of that level. `others` are the rights of the tools
+/// by name, for those that its steps use.
+pub(super) fn host_env(
+    means: &LoadContext<'_>,
+    level: Level,
+    confinement: Confinement,
+    others: Arc<BTreeMap<String, Confinement>>,
+) -> HostEnv {
     let config = means.config;
-    let permissions = PermissionProfile::clone(&rights_of(config, candidate).rights.permissions);
     HostEnv {
-        rights: rights(&permissions),
         cwd: config.cwd.clone(),
         home: config.home.clone(),
         temp: config.temp_dir.clone(),
-        grace: config.limits_of(candidate.bounds_level()).grace,
-        permissions,
+        grace: config.limits_of(level).grace,
+        confinement,
+        others,
+        sandboxes: means.sandboxes.clone(),
         container_image: config.container_image.clone(),
         // It only evaluates expressions, so it gets a generation without any module's isolate.
         engine: means.engine.new_generation(),
@@ -125,6 +130,10 @@ impl ShellRunner {
 impl Runner for ShellRunner {
     async fn check(&self, call: &Call) -> Result<(), Error> {
         self.arguments(call).map(|_| ())
+    }
+
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.host_env.confinement.bounds.clone())
     }
 
     fn approval(&self) -> Approval<'_> {

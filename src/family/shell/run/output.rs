@@ -96,7 +96,7 @@ impl Session<'_> {
             StreamTo::Console | StreamTo::Function => Sink::Updates(self.updates.clone()),
             StreamTo::File => {
                 let own = self.temp.as_ref().map(|temp| temp.path());
-                let folder = own.unwrap_or(&self.host_env.temp);
+                let folder = own.unwrap_or(self.host_env.temp());
                 let safe = |c: char| if c.is_alphanumeric() { c } else { '-' };
                 let file: String = name.chars().map(safe).collect();
                 let path = folder.join(format!("{file}.log"));

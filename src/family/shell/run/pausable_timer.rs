@@ -1,9 +1,9 @@
 //! Pausable clock: the time that the user needs for answers does not count as the tool's (spec
 //! cycod 112, 117).
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 /// Minimum time between two looks at the clock.
@@ -26,7 +26,7 @@ pub(crate) struct Open<'a>(&'a Thinking);
 impl Thinking {
     /// Starts a question; it ends when the result is dropped.
     pub(crate) fn begin(&self) -> Open<'_> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         state.open += 1;
         state.since.get_or_insert_with(Instant::now);
         Open(self)
@@ -44,7 +44,7 @@ impl Thinking {
     }
 
     fn total(&self) -> Duration {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock();
         let open = state.since.map_or(Duration::ZERO, |since| since.elapsed());
         state.before + open
     }
@@ -52,7 +52,7 @@ impl Thinking {
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.0.lock();
         state.open -= 1;
         if state.open == 0 {
             let since = state.since.take();

@@ -67,6 +67,19 @@ pub(crate) struct Text {
     pub(crate) shown: String,
 }
 
+impl Text {
+    /// Adds a line to both forms.
+    pub(crate) fn add_line(&mut self, line: &str) {
+        for text in [&mut self.raw, &mut self.shown] {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+}
+
 /// Limit of each output in the details, in bytes; the text already has all of it.
 const DETAIL: usize = 64 << 10;
 

@@ -113,6 +113,9 @@ pub(crate) struct Container<'a> {
     pub(crate) variables: Vec<String>,
     /// Permissions with their references filled.
     pub(crate) permissions: &'a [String],
+    /// The tool's permissions, if it runs in a sandbox. The container replaces the sandbox, so that
+    /// it must not grant more.
+    pub(crate) bounds: Option<&'a PermissionProfile>,
     pub(crate) max_memory: Option<u64>,
 }
 
@@ -131,7 +134,11 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
         let folder = folder.display().to_string().replace('"', "\"\"");
         format!("--mount=type=bind,\"source={folder}\",\"target={folder}\"{mode}")
     };
-    let mode = if asks_for("filesystem:write") {
+    let bounds = container.bounds;
+    let may_write = bounds.is_none_or(|bounds| bounds.write.allows_path(container.cwd));
+    // A container has the whole network or none.
+    let may_connect = bounds.is_none_or(|bounds| !bounds.net.is_bounded());
+    let mode = if asks_for("filesystem:write") && may_write {
         ""
     } else {
         ",readonly"
@@ -145,7 +152,7 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     options.push(mount(container.cwd, mode));
     options.extend(container.folders.iter().map(|folder| mount(folder, "")));
     options.push(format!("--workdir={}", container.cwd.display()));
-    if !asks_for("network:") {
+    if !(asks_for("network:") && may_connect) {
         options.push("--network=none".to_owned());
     }
     if security.privilege == Privilege::Reduced {
@@ -166,6 +173,8 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     Spawn {
         limits: Limits::default(),
         chosen_by_haft: true,
+        // It speaks with the service that runs containers.
+        sandbox: None,
         ..behind(container.program, &options, spawn)
     }
 }

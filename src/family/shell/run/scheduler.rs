@@ -4,10 +4,10 @@
 //! dependency failed is not started, and neither are the steps that wait for it. Other steps run to
 //! their end.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,7 @@ impl Course<'_> {
         if state != State::NotStarted {
             self.session.values.record(&step.name, facts.clone());
         }
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)[index] = state;
+        self.states.lock()[index] = state;
         self.done[index].cancel();
         StepReport {
             name: step.name.clone(),
@@ -100,7 +100,7 @@ impl Course<'_> {
     async fn decide(&self, index: usize) -> (State, Ended, u32) {
         let step = &self.steps[index];
         let may_start = {
-            let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+            let states = self.states.lock();
             let goes_on = self.session.definition.ignore_errors;
             let lets_go = |state: State| match state {
                 State::NotStarted => false,

@@ -90,10 +90,10 @@ impl Session<'_> {
             (None, None) => Stdin::Empty,
         };
         let memory = self.definition.resources.max_memory.map(|size| size.0);
-        let spawn = Spawn {
+        let confinement = &self.host_env.confinement;
+        let spawn = confinement.confined(Spawn {
             cwd: Some(cwd.clone()),
             env,
-            rights: self.host_env.rights.clone(),
             stdin,
             deadline: unit.timeout,
             grace: self.host_env.grace / 2,
@@ -104,7 +104,7 @@ impl Session<'_> {
                 ..Limits::default()
             },
             ..Spawn::new(program, &launch.args)
-        };
+        });
         let security = &self.definition.security;
         if !sandbox::is_contained(security) {
             if memory.is_some() && !can_limit_trees() {
@@ -130,6 +130,10 @@ impl Session<'_> {
                 .collect(),
             variables: names,
             permissions: &self.permissions,
+            bounds: confinement
+                .sandbox
+                .is_some()
+                .then_some(&confinement.permissions),
             max_memory: memory,
         };
         Ok(Start {
@@ -156,8 +160,8 @@ impl Session<'_> {
             }
             SpawnError::Exposed { .. }
             | SpawnError::NotVerified { .. }
-            | SpawnError::Sandbox { .. }
-            | SpawnError::Sandboxed { .. } => (126, error.to_string()),
+            | SpawnError::Sandboxed { .. }
+            | SpawnError::Sandbox { .. } => (126, error.to_string()),
             SpawnError::Cwd { cwd, .. } => (
                 1,
                 format!(

@@ -128,6 +128,9 @@ impl Session<'_> {
             Err(Failure::Said(why)) => return Ended::not_run(1, why),
             Err(Failure::Spawn(error)) => return self.not_started(&error, &launch),
         };
+        if let Some(note) = self.host_env.confinement.note_of(&finished) {
+            ended.stderr.add_line(&note);
+        }
         if finished.ran_out_of_memory && ended.exit_code != 0 {
             let limit = self
                 .definition
@@ -176,12 +179,16 @@ impl Session<'_> {
             Ok(arguments) => arguments,
             Err(problems) => return Ended::not_run(1, problems.join("\n")),
         };
+        let host_env = match self.host_env.for_used(&uses.tool) {
+            Ok(host_env) => host_env,
+            Err(why) => return Ended::not_run(1, why),
+        };
         let stop = stop.child_token();
         let performed = perform(
             tool,
             &arguments,
             self.tool_set,
-            self.host_env,
+            &host_env,
             self.around(&stop),
         );
         let performed = Box::pin(performed);

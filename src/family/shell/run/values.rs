@@ -6,7 +6,8 @@
 //! must quote them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::super::arguments::Arguments;
 use super::super::definition::{Datum, Definition, Parameter};
@@ -132,7 +133,7 @@ impl Values {
 
     /// Records how a step ended.
     pub(crate) fn record(&self, step: &str, facts: StepFacts) {
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steps = self.steps.lock();
         steps.insert(step.to_owned(), Some(facts));
     }
 
@@ -298,7 +299,7 @@ impl Values {
                 (name.clone(), slot.clone())
             }
             Head::Step { step, property } => {
-                let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+                let steps = self.steps.lock();
                 let facts = steps.get(step).cloned().flatten().unwrap_or_default();
                 let slot = Slot {
                     value: Some(facts.property(property)),
@@ -353,7 +354,7 @@ impl Names for Values {
     }
 
     fn has_step(&self, name: &str) -> bool {
-        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = self.steps.lock();
         steps.contains_key(name)
     }
 }

@@ -5,9 +5,8 @@ mod list;
 
 use clap::Subcommand;
 
-use super::With;
 use super::exit::{Answer, Failure};
-use super::flags::Globals;
+use super::flags::{Globals, With};
 use crate::surface::stdout::Out;
 
 /// Add haft to coding agents

@@ -1,7 +1,9 @@
 //! Data for completion: the tools, the sessions and the entries.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::session;
 use crate::registry::Catalog;
@@ -22,23 +24,23 @@ struct State {
 
 impl Known {
     pub(super) fn set_catalog(&self, catalog: Arc<Catalog>) {
-        self.state().catalog = catalog;
+        self.0.lock().catalog = catalog;
     }
 
     pub(super) fn set_session(&self, folder: PathBuf, entries: Vec<(String, String)>) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.sessions = folder;
         state.entries = entries;
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
-        let catalog = self.state().catalog.clone();
+        let catalog = self.0.lock().catalog.clone();
         catalog.find(name).map(|entry| entry.tool.clone())
     }
 
     /// Returns the names and descriptions of the tools.
     pub(super) fn tools(&self) -> Vec<(String, String)> {
-        let catalog = self.state().catalog.clone();
+        let catalog = self.0.lock().catalog.clone();
         let tools = catalog.tools();
         tools
             .map(|tool| (tool.name.clone(), tool.description.clone()))
@@ -46,15 +48,11 @@ impl Known {
     }
 
     pub(super) fn sessions(&self) -> Vec<String> {
-        let folder = self.state().sessions.clone();
+        let folder = self.0.lock().sessions.clone();
         session::names(&folder)
     }
 
     pub(super) fn entries(&self) -> Vec<(String, String)> {
-        self.state().entries.clone()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().entries.clone()
     }
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::bounds::{CallEnd, StartedCall};
-use super::{CallOptions, CallWaiter, Called, Frame, WaitEvent};
+use super::{
+    CallEnd, CallOptions, CallWaiter, Called, Frame, StartedCall, WaitEvent, pending_actions,
+};
 use crate::host::{Host, RunningCall};
 use crate::surface::cli::call_session::CallSession;
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, say};
 use crate::surface::cli::live_region::Region;
-use crate::surface::cli::pending_actions;
 use crate::surface::cli::progress::Spinner;
 use haft_render::draw;
 use haft_render::palette::Ground;

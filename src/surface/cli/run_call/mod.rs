@@ -1,32 +1,38 @@
 //! Runs one call at the command line and shows its result.
 //!
 //! The result goes to standard output in the requested form. Updates go to standard error, unless
-//! the form includes them.
+//! the form includes them. The first Ctrl-C cancels the call, and the second one kills it.
 
-mod bounds;
 mod live_view;
-mod waiter;
+mod pending_actions;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until};
 
 use super::call_session::CallSession;
 use super::context::CommandContext;
-use super::exit::Failure;
-use super::pending_actions;
-use super::progress::Progress;
+use super::exit::{Failure, REFUSED, code_of, say};
+use super::progress::{Progress, Spinner};
 use super::terminal::Terminal;
-use crate::host::RunningCall;
+use crate::host::{Host, RunningCall};
+use crate::surface::signals::Signals;
 use crate::surface::wire::OutcomeView;
-use bounds::{CallEnd, StartedCall};
-use haft_tool::{Call, Event, Outcome};
-pub(super) use waiter::{CallWaiter, WaitEvent};
+use haft_render::style::Ink;
+use haft_tool::{Call, Cancellation, Event, Outcome, Stopped};
+use haft_tool::{Error, ErrorKind};
 
 /// Id of a call without a session.
 pub(super) const CALL_ID: &str = "call-1";
+
+/// Time to wait for a call after it was killed. A call that hangs in the system, or a container
+/// that stops slowly, must not block the prompt.
+const FORCE_TAKES: Duration = Duration::from_millis(500);
 
 /// Options for running and showing a call.
 pub(super) struct CallOptions {
@@ -62,6 +68,21 @@ pub(super) struct Called {
     /// Duration; `None` if the call was refused or stopped. The message about a stop contains the
     /// time.
     pub(super) took: Option<Duration>,
+}
+
+/// A started call with the terminal that its prompts use.
+struct StartedCall {
+    host: Host,
+    terminal: Terminal,
+    running: RunningCall,
+}
+
+/// Result of a call with its exit code.
+struct CallEnd {
+    outcome: Outcome,
+    called: Called,
+    /// Verb phrase for the message about a failure.
+    failed: &'static str,
 }
 
 #[derive(Serialize)]
@@ -122,6 +143,43 @@ impl CallOptions {
         self.tell(&tool, &end, session);
         pending_actions::resolve(&host, session).await?;
         Ok(end.called)
+    }
+
+    /// Starts a call. Its prompts replace `spinner` on the screen.
+    fn begin(
+        &self,
+        call: &Call,
+        spinner: Option<Spinner>,
+        is_attended: bool,
+        session: &CommandContext<'_>,
+    ) -> StartedCall {
+        let terminal = Terminal::new(spinner, session.err, session.host.config(), is_attended);
+        let host = session.host.asking(Arc::new(terminal.clone()));
+        let host = host.with_ui(Arc::new(terminal.clone()));
+        StartedCall {
+            running: host.call(call.clone(), self.timeout),
+            host,
+            terminal,
+        }
+    }
+
+    /// Prints a message if the call was stopped or has failed.
+    fn tell(&self, tool: &str, end: &CallEnd, session: &CommandContext<'_>) {
+        let outcome = &end.outcome;
+        let message = match outcome.stopped {
+            Some(why) => haft_render::outcome::stopped(tool, why, outcome.duration),
+            None if outcome.is_error => format!("`{tool}` {}", end.failed),
+            None => return,
+        };
+        let mut lines = format!("{}: {message}\n", session.err.error("error"));
+        // The user cannot change a limit that the tool's own system sets, so give the hint for
+        // haft's limits only.
+        let limit = self.timeout.or(session.host.config().limits.call_timeout);
+        if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
+            let hint = "`--timeout` sets how long a call may take";
+            lines.push_str(&haft_render::problem::hint_line(hint, session.err));
+        }
+        say(&lines);
     }
 
     /// Follows a call to its end.
@@ -194,5 +252,129 @@ impl CallOptions {
         }
         session.out.flush()?;
         Ok(())
+    }
+}
+
+impl CallEnd {
+    /// Converts the result of a call and appends it to the session.
+    fn of(
+        ended: Result<Outcome, Failure>,
+        call: &Call,
+        kept: Option<&CallSession>,
+        ink: Ink,
+    ) -> Result<CallEnd, Failure> {
+        match ended {
+            Ok(outcome) => {
+                if let Some(kept) = kept {
+                    kept.append(call, &outcome, ink);
+                }
+                Ok(CallEnd {
+                    called: Called {
+                        code: code_of(&outcome),
+                        took: outcome.stopped.is_none().then_some(outcome.duration),
+                    },
+                    outcome,
+                    failed: "reported an error",
+                })
+            }
+            // A refusal becomes a result, as a model would get it. It is not appended to the
+            // session.
+            Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => Ok(CallEnd {
+                outcome: Outcome::failure(error.message(), Duration::ZERO),
+                called: Called {
+                    code: REFUSED,
+                    took: None,
+                },
+                failed: "was refused",
+            }),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// A call that is followed to its end. Dropping it cancels the call.
+pub(super) struct CallWaiter {
+    running: RunningCall,
+    cancellation: Cancellation,
+    /// Deadline for the end of the call, once it was killed.
+    until: Option<Instant>,
+    tool: String,
+}
+
+/// Event for the caller to show.
+pub(super) enum WaitEvent {
+    /// The next event of the call.
+    Event(Event),
+    /// The call was asked to stop. Contains the message for the user.
+    Cancelling(String),
+    /// The call was killed but has not ended, so the wait was given up.
+    Killed(Error),
+}
+
+impl CallWaiter {
+    /// Starts to follow a call to `tool`.
+    pub(super) fn new(running: RunningCall, tool: &str) -> Self {
+        CallWaiter {
+            cancellation: running.cancellation(),
+            running,
+            until: None,
+            tool: tool.to_owned(),
+        }
+    }
+
+    /// Waits for the next event. Cancel safe.
+    pub(super) async fn next(&mut self, signals: &mut Signals) -> WaitEvent {
+        loop {
+            // The end comes first, so that an ended call does not count as killed.
+            if self.was_hurried()
+                && let Some(event) = self.running.next_event().now_or_never()
+            {
+                return WaitEvent::Event(event);
+            }
+            tokio::select! {
+                biased;
+                // Signals come first, so that many updates cannot delay Ctrl-C.
+                () = signals.next() => if let Some(seen) = self.interrupted() {
+                    return seen;
+                },
+                () = passed(self.until) => return self.given_up(),
+                event = self.running.next_event() => return WaitEvent::Event(event),
+            }
+        }
+    }
+
+    /// Returns true after the second Ctrl-C.
+    pub(super) fn was_hurried(&self) -> bool {
+        self.until.is_some()
+    }
+
+    fn interrupted(&mut self) -> Option<WaitEvent> {
+        if self.was_hurried() {
+            return Some(self.given_up());
+        }
+        if self.cancellation.is_cancelled() {
+            self.cancellation.kill();
+            self.until = Some(Instant::now() + FORCE_TAKES);
+            return None;
+        }
+        self.cancellation.cancel();
+        let tool = &self.tool;
+        let line = format!("cancelling `{tool}`; Ctrl-C again kills it\n");
+        Some(WaitEvent::Cancelling(line))
+    }
+
+    fn given_up(&self) -> WaitEvent {
+        let kind = ErrorKind::Stopped(Stopped::Cancelled);
+        WaitEvent::Killed(Error::new(
+            kind,
+            format!("`{}` was killed, but has not ended yet", self.tool),
+        ))
+    }
+}
+
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }

@@ -7,9 +7,8 @@ mod web;
 
 use clap::Subcommand;
 
-use super::With;
 use super::exit::Failure;
-use super::flags::{Approval, Globals};
+use super::flags::{Approval, Globals, With};
 use crate::surface::mcp as mcp_surface;
 use crate::surface::stdout::Out;
 use haft_config::Flags;

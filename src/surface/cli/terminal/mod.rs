@@ -15,9 +15,10 @@ mod widget;
 
 use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OwnedMutexGuard;
@@ -89,11 +90,7 @@ impl Terminal {
     }
 }
 
-impl Inner {
-    fn notices(&self) -> MutexGuard<'_, Notices> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Inner {}
 
 #[async_trait]
 impl Approver for Terminal {
@@ -119,7 +116,7 @@ impl UserInterface for Terminal {
     }
 
     fn tell(&self, notice: NotificationFrom) {
-        let mut notices = self.0.notices();
+        let mut notices = self.0.notices.lock();
         match notice.what {
             Notification::Notify { message, level } => {
                 notices.say(&notice.from.tool, &message, level)
@@ -130,7 +127,7 @@ impl UserInterface for Terminal {
     }
 
     fn editor_text(&self) -> String {
-        self.0.notices().editor_text.clone()
+        self.0.notices.lock().editor_text.clone()
     }
 
     fn canvas(&self) -> Option<WidgetSurface> {
@@ -173,7 +170,7 @@ impl Stage {
         if let Some(spinner) = &terminal.0.spinner {
             spinner.rest();
         }
-        terminal.0.notices().hold();
+        terminal.0.notices.lock().hold();
         Stage {
             terminal,
             _turn: turn,
@@ -184,7 +181,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         let inner = &self.terminal.0;
-        inner.notices().release();
+        inner.notices.lock().release();
         if let Some(spinner) = &inner.spinner {
             spinner.resume();
         }

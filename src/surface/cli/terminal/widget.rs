@@ -8,8 +8,8 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::Inner;
@@ -77,13 +77,13 @@ impl Board {
 
     /// Shows the component's new output.
     pub(super) fn paint(&self, lines: String) {
-        self.news().painted = Some(lines);
+        self.news.lock().painted = Some(lines);
         self.ring();
     }
 
     /// Handles a possible change of the terminal's size.
     pub(super) fn look_again(&self) {
-        self.news().is_resized = true;
+        self.news.lock().is_resized = true;
         self.ring();
     }
 
@@ -104,7 +104,7 @@ impl Board {
                 Heard::This(None) => {
                     let mut counted = [0; 8];
                     let _ = rustix::io::read(&self.has_news, &mut counted);
-                    let news = std::mem::take(&mut *self.news());
+                    let news = std::mem::take(&mut *self.news.lock());
                     if news.is_resized {
                         self.tell_size();
                     }
@@ -127,10 +127,6 @@ impl Board {
     fn ring(&self) {
         // A failed write is harmless: a full counter wakes the thread as well.
         let _ = rustix::io::write(&self.has_news, &1u64.to_ne_bytes());
-    }
-
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

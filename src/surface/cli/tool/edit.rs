@@ -5,18 +5,14 @@ use std::io::Write;
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::Bench;
 use super::editor::{Session, edited};
-use super::scope::ScopeArgs;
+use super::scope::NamedTool;
 use haft_render::text;
-use haft_tool::Error;
 
 /// Edit a tool definition using a text editor
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The tool's name
-    name: String,
-
     #[command(flatten)]
-    scope: ScopeArgs,
+    tool: NamedTool,
 
     /// The editor, with its arguments
     #[arg(long, value_name = "EDITOR")]
@@ -25,9 +21,8 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let file = found.map_err(Error::from)?;
-        let shown = text::name(&self.name);
+        let file = self.tool.find(&bench.tool_files)?;
+        let shown = text::name(&self.tool.name);
         let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
         let session = edited(
             &bench.config,

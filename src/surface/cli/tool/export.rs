@@ -5,21 +5,17 @@ use std::path::PathBuf;
 
 use super::super::exit::{Failure, SUCCESS, say};
 use super::get::{Format, definition};
-use super::scope::ScopeArgs;
+use super::scope::NamedTool;
 use super::{Bench, failed};
 use crate::tool_files::{Overwrite, write};
 use haft_config::paths;
 use haft_render::text;
-use haft_tool::Error;
 
 /// Export a tool definition to a file
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The tool's name
-    name: String,
-
     #[command(flatten)]
-    scope: ScopeArgs,
+    tool: NamedTool,
 
     /// yaml or json
     #[arg(long, default_value = "yaml")]
@@ -32,8 +28,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let file = found.map_err(Error::from)?;
+        let file = self.tool.find(&bench.tool_files)?;
         let page = definition(&file, self.format, &[])?;
         let Some(output) = &self.output else {
             bench.out.write_all(page.as_bytes())?;
@@ -47,7 +42,7 @@ impl Args {
         let path = text::path(&path, &bench.config.home);
         say(&format!(
             "Exported tool '{}' to {path}\n",
-            text::name(&self.name)
+            text::name(&self.tool.name)
         ));
         Ok(SUCCESS)
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::super::exit::{Failure, SUCCESS, say};
-use super::scope::ScopeArgs;
+use super::scope::NamedTool;
 use super::{Bench, failed};
 use crate::tool_files::{Datum, ToolFile, pretty};
 use haft_render::text;
@@ -11,11 +11,8 @@ use haft_render::text;
 /// Display the details of a specific tool
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The tool's name
-    name: String,
-
     #[command(flatten)]
-    scope: ScopeArgs,
+    tool: NamedTool,
 
     /// yaml or json
     #[arg(long, default_value = "yaml")]
@@ -35,8 +32,7 @@ pub(super) enum Format {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let file = found.map_err(haft_tool::Error::from)?;
+        let file = self.tool.find(&bench.tool_files)?;
         let details = if self.detail {
             details(&bench, &file)
         } else {
@@ -46,7 +42,7 @@ impl Args {
         bench.out.write_all(page.as_bytes())?;
         bench.out.flush()?;
         if let Some(instead) = file.summary().and_then(|summary| summary.deprecated) {
-            let name = text::name(&self.name);
+            let name = text::name(&self.tool.name);
             let instead = text::name(instead);
             say(&match instead.as_str() {
                 "" => format!("tool '{name}' is deprecated\n"),

@@ -23,15 +23,15 @@ mod pages;
 
 use clap::Subcommand;
 
-use super::With;
 use super::exit::{Answer, Failure};
-use super::flags::Globals;
+use super::flags::{Globals, With};
 use crate::surface::stdout::Out;
 use crate::tool_files::ToolFileStore;
 use haft_config::Config;
 use haft_tool::{Error, ErrorKind};
 
 pub(super) use editor::confirm;
+pub(super) use run::with_parameters;
 
 /// Manage YAML shell tools
 #[derive(clap::Args)]

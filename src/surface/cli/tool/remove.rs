@@ -3,19 +3,15 @@
 use std::io::{IsTerminal, Write};
 
 use super::super::exit::{FAILURE, Failure, SUCCESS, say};
-use super::scope::ScopeArgs;
+use super::scope::NamedTool;
 use super::{Bench, confirm, failed};
 use haft_render::text;
-use haft_tool::Error;
 
 /// Delete a tool
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The tool's name
-    name: String,
-
     #[command(flatten)]
-    scope: ScopeArgs,
+    tool: NamedTool,
 
     /// Skip the question
     #[arg(long)]
@@ -24,8 +20,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let file = found.map_err(Error::from)?;
+        let file = self.tool.find(&bench.tool_files)?;
         let name = text::name(file.name());
         let (scope, path) = (
             file.scope.as_str(),

@@ -1,6 +1,9 @@
 //! `haft tool run`: `haft call` for a tool of one scope, with a dry run as an option.
 
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+
+use clap::Command;
 
 use super::super::call_input::Input;
 use super::super::exit::{Answer, Failure, SUCCESS, say};
@@ -130,4 +133,87 @@ pub(super) async fn the_tool(
     let text = format!("the name '{name}' belongs to {taken}");
     let hint = "`rename` in haft's configuration gives one of them another name";
     Err(failed(text).with_hint(hint).into())
+}
+
+/// Rewrites the unknown options after `tool run` as `--param KEY=VALUE`: an unknown option of
+/// `haft tool run NAME --CITY London` is a parameter of the tool (spec cycod 151).
+pub(in crate::surface::cli) fn with_parameters(
+    args: Vec<OsString>,
+    command: impl FnOnce() -> Command,
+) -> Vec<OsString> {
+    let Some(start) = after_run(&args) else {
+        return args;
+    };
+    let mut command = command();
+    // Shared options are only known to a command that has been built.
+    command.build();
+    let run = command.find_subcommand("tool");
+    let Some(run) = run.and_then(|tool| tool.find_subcommand("run")) else {
+        return args;
+    };
+    let own: Vec<&str> = run
+        .get_arguments()
+        .flat_map(|arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long().into_iter().chain(aliases)
+        })
+        .collect();
+    let mut plain = args[..start].to_vec();
+    let mut rest = args[start..].iter().peekable();
+    while let Some(arg) = rest.next() {
+        if arg == "--" {
+            plain.push(arg.clone());
+            plain.extend(rest.cloned());
+            break;
+        }
+        let Some((key, value)) = option(arg).filter(|(key, _)| !own.contains(&key.as_str())) else {
+            plain.push(arg.clone());
+            // The value of one of our options is not a tool parameter, even if it looks like an
+            // option.
+            let takes_next = own_that_takes_a_value(run, arg);
+            plain.extend(takes_next.then(|| rest.next().cloned()).flatten());
+            continue;
+        };
+        let value = value.or_else(|| {
+            let is_value = |next: &&OsString| !next.to_string_lossy().starts_with("--");
+            rest.next_if(|next| is_value(next))
+                .map(|next| next.to_string_lossy().into_owned())
+        });
+        plain.push("--param".into());
+        plain.push(format!("{key}={}", value.as_deref().unwrap_or("true")).into());
+    }
+    plain
+}
+
+/// Returns the index of the first word after `tool run`.
+fn after_run(args: &[OsString]) -> Option<usize> {
+    let tool = args
+        .iter()
+        .position(|arg| arg == "tool" || arg == "tools")?;
+    let run = args[tool..].iter().position(|arg| arg == "run")?;
+    // Only options may stand between the two words.
+    let between = &args[tool + 1..tool + run];
+    let is_option = |arg: &OsString| arg.to_string_lossy().starts_with('-');
+    between.iter().all(is_option).then_some(tool + run + 1)
+}
+
+/// Splits `--KEY` or `--KEY=VALUE`.
+fn option(arg: &OsStr) -> Option<(String, Option<String>)> {
+    let text = arg.to_str()?.strip_prefix("--")?;
+    let (key, value) = match text.split_once('=') {
+        Some((key, value)) => (key, Some(value.to_owned())),
+        None => (text, None),
+    };
+    (!key.is_empty()).then(|| (key.to_owned(), value))
+}
+
+fn own_that_takes_a_value(run: &Command, arg: &OsStr) -> bool {
+    let Some((key, None)) = option(arg) else {
+        return false;
+    };
+    run.get_arguments().any(|own| {
+        let aliases = own.get_all_aliases().unwrap_or_default();
+        let is_it = own.get_long() == Some(&key) || aliases.contains(&key.as_str());
+        is_it && own.get_action().takes_values() && !own.is_require_equals_set()
+    })
 }

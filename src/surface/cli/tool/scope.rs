@@ -1,8 +1,27 @@
-//! Options for the scope of a command: `--scope user`, `--user` and `-u` are the same (spec cycod
-//! 152).
+//! Name and scope of the tool that a command works on: `--scope user`, `--user` and `-u` are the
+//! same (spec cycod 152).
 
-use crate::tool_files::Scope;
+use crate::tool_files::{Scope, ToolFile, ToolFileStore};
 use haft_tool::{Error, ErrorKind};
+
+/// The tool that a command works on.
+#[derive(clap::Args)]
+pub(super) struct NamedTool {
+    /// The tool's name
+    pub(super) name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+impl NamedTool {
+    /// Returns the file of the tool.
+    pub(super) fn find(&self, tool_files: &ToolFileStore) -> Result<ToolFile, Error> {
+        tool_files
+            .find(&self.name, self.scope.to_search()?)
+            .map_err(Error::from)
+    }
+}
 
 /// Both spellings, as typed.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -3,20 +3,16 @@
 use std::io::Write;
 
 use super::super::exit::{FAILURE, Failure, SUCCESS};
-use super::scope::ScopeArgs;
+use super::scope::NamedTool;
 use super::{Bench, pages};
 use crate::tool_files::ToolFile;
 use haft_render::{text, units};
-use haft_tool::Error;
 
 /// Validate a tool definition for correctness
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The tool's name
-    name: String,
-
     #[command(flatten)]
-    scope: ScopeArgs,
+    tool: NamedTool,
 
     /// Fix validation issues if possible
     #[arg(long)]
@@ -29,8 +25,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
-        let found = bench.tool_files.find(&self.name, self.scope.to_search()?);
-        let mut file = found.map_err(Error::from)?;
+        let mut file = self.tool.find(&bench.tool_files)?;
         if self.fix {
             let fixed = file.fixed();
             if !fixed.what.is_empty() {
@@ -51,7 +46,7 @@ impl Args {
         if self.detailed {
             self.details(&file, bench.out)?;
         }
-        let name = text::name(&self.name);
+        let name = text::name(&self.tool.name);
         if is_valid {
             writeln!(bench.out, "Tool '{name}' is valid.")?;
             Ok(SUCCESS)

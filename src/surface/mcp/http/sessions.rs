@@ -6,11 +6,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderName};
 use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -160,9 +161,9 @@ impl Sessions {
     }
 
     fn take_idle(&self) -> Vec<SessionId> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         let idle = open.iter().filter(|(_, session)| {
-            let usage = session.usage();
+            let usage = session.usage.lock();
             let is_unused = !usage.is_in_use() && usage.last.elapsed() >= self.idle;
             is_unused || session.client.ended().is_cancelled()
         });
@@ -175,7 +176,7 @@ impl Sessions {
 
     /// Adds a session. Returns the session that has to end for it, if any.
     fn add(&self, id: &SessionId, session: &Arc<Session>) -> Result<Option<SessionId>, Error> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         let mut spared = None;
         let client = &session.client;
         let is_own = |other: &Arc<Session>| other.client.id() == client.id();
@@ -186,7 +187,7 @@ impl Sessions {
             let ranked = ranked.filter(|(_, other)| !has_all_own || is_own(other));
             let ranked = ranked.filter_map(|(id, other)| {
                 // A client's own sessions end before those of other clients.
-                Some(((!is_own(other), other.usage().rank()?), id))
+                Some(((!is_own(other), other.usage.lock().rank()?), id))
             });
             let first = ranked.min_by_key(|(rank, _)| *rank);
             let full = if has_all_own && own < self.limit {
@@ -210,8 +211,8 @@ impl Sessions {
 
     /// Returns the session and records that it is being used.
     fn used(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let session = self.open().get(id).cloned()?;
-        session.usage().note(|usage| usage.has_begun = true);
+        let session = self.open.lock().get(id).cloned()?;
+        session.usage.lock().note(|usage| usage.has_begun = true);
         Some(session)
     }
 
@@ -219,15 +220,11 @@ impl Sessions {
     pub(super) fn is_of_another(&self, headers: &HeaderMap, client: &Client) -> bool {
         let named = headers.get_all(SESSION_ID).iter();
         let mut named = named.filter_map(|id| id.to_str().ok());
-        let open = self.open();
+        let open = self.open.lock();
         named.any(|id| {
             let session = open.get(id);
             session.is_some_and(|session| session.client.id() != client.id())
         })
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -243,10 +240,6 @@ impl Session {
             client,
             usage: Mutex::new(usage),
         })
-    }
-
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -271,7 +264,7 @@ impl Usage {
 impl OpenStream {
     fn of(session: Option<Arc<Session>>) -> Option<OpenStream> {
         let session = session?;
-        session.usage().note(|usage| usage.streams += 1);
+        session.usage.lock().note(|usage| usage.streams += 1);
         Some(OpenStream(session))
     }
 
@@ -290,7 +283,7 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.0.usage().note(|usage| usage.streams -= 1);
+        self.0.usage.lock().note(|usage| usage.streams -= 1);
     }
 }
 
@@ -353,7 +346,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Error> {
-        self.open().remove(id);
+        self.open.lock().remove(id);
         Ok(self.local.close_session(id).await?)
     }
 
@@ -410,7 +403,7 @@ impl Transport<RoleServer> for Watched {
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
         if let Some(id) = answered {
-            self.session.usage().note(|usage| {
+            self.session.usage.lock().note(|usage| {
                 usage.running.remove(id);
             });
         }
@@ -421,7 +414,7 @@ impl Transport<RoleServer> for Watched {
         let ended = self.session.client.ended().clone();
         let received = ended.run_until_cancelled(self.inner.receive());
         let message = received.await.flatten()?;
-        let mut usage = self.session.usage();
+        let mut usage = self.session.usage.lock();
         match &message {
             JsonRpcMessage::Request(request) => {
                 usage.note(|usage| {

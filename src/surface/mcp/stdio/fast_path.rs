@@ -15,13 +15,11 @@ use rmcp::model::{
     InitializeRequestParams, JsonRpcMessage, RequestId,
 };
 
-use super::transport::Answers;
 use crate::host::Host;
 use crate::surface::mcp::client::{self, ClientTraits};
-use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::message::WrittenCall;
+use crate::surface::mcp::result;
 use crate::surface::mcp::server::Server;
-use crate::surface::mcp::{call, execution};
 use haft_tool::{Call, Cancellation, LogListener};
 
 /// The plain calls of one connection.
@@ -58,9 +56,8 @@ enum Client {
 }
 
 impl Direct {
-    pub(super) fn new(server: Server, answers: Answers) -> Direct {
-        let log_forwarder = LogForwarder::new(server.clone(), move |line| answers.tell(line));
-        let log: Arc<dyn LogListener> = Arc::new(log_forwarder);
+    /// Creates the fast path of a connection. `log` sends what tools log to the client.
+    pub(super) fn new(server: Server, log: Arc<dyn LogListener>) -> Direct {
         Direct {
             host: server.host().with_log(log.clone()),
             log,
@@ -142,26 +139,24 @@ async fn run(
             None,
         ),
     };
-    let Some(tool) = tool_list.find(&call.name) else {
-        return Err(call::unknown(&call.name, tool_list.names()));
-    };
+    let tool = tool_list.require(&call.name)?;
     let arguments = call.arguments.unwrap_or_else(Call::no_arguments);
     let call = Call {
-        id: call::next_id(),
+        id: Server::next_call_id(),
         tool: tool.name.clone(),
         arguments: tool.real_arguments(arguments),
     };
     let host = traits.host_for(host, tool);
     let ended = host.outcome_of(call, entry, cancellation.clone()).await;
-    let mut result = execution::answer(ended, Some(tool), server.result_form(false), Some(log))?;
+    let mut result = result::answer(ended, Some(tool), server.result_form(false), Some(log))?;
     // MCP up to 2025-11 does not have this field.
     result.result_type = None;
     Ok(result)
 }
 
 fn introduced(client: &InitializeRequestParams) -> Client {
-    let has_sessions = !call::is_new_version(&client.protocol_version);
-    if has_sessions && !call::can_ask(&client.capabilities) {
+    let has_sessions = !client::is_new_version(&client.protocol_version);
+    if has_sessions && !client::can_ask(&client.capabilities) {
         Client::Introduced
     } else {
         Client::Other

@@ -29,6 +29,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::fast_path::{Answered, Direct};
+use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::message::{self, Said, WrittenCall};
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
@@ -98,6 +99,16 @@ impl Lines {
     /// `server` answers plain calls.
     pub(super) fn new(lines: Input, writer: Writer, server: Server, phases: Phases) -> Self {
         let answers = Answers::start(writer);
+        let log = {
+            let (log, server) = (server.log().clone(), server.clone());
+            let answers = answers.clone();
+            LogForwarder::new(log, move |line| {
+                // A client that reads too slowly misses lines of the log.
+                if !server.is_behind() {
+                    answers.tell(line);
+                }
+            })
+        };
         let loading = {
             let server = server.clone();
             async move { server.wait_for_tools().await }.boxed()
@@ -105,7 +116,7 @@ impl Lines {
         Lines {
             lines,
             waiting: VecDeque::new(),
-            direct: Direct::new(server.clone(), answers.clone()),
+            direct: Direct::new(server.clone(), Arc::new(log)),
             server,
             answers,
             open: FxHashMap::default(),

@@ -8,11 +8,11 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
-use super::context::CommandContext;
-use super::exit::{Failure, say};
-use super::run_call::{CallWaiter, WaitEvent};
-use super::terminal::Terminal;
+use super::{CallWaiter, WaitEvent};
 use crate::host::Host;
+use crate::surface::cli::context::CommandContext;
+use crate::surface::cli::exit::{Failure, say};
+use crate::surface::cli::terminal::Terminal;
 use haft_tool::{
     Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, UserInterface,
 };

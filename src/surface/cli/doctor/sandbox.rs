@@ -1,0 +1,127 @@
+//! The section of `haft doctor` about sandboxes: the mechanisms of the kernel, the profiles of the
+//! tools, and what nothing enforces.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::registry::Catalog;
+use haft_config::{Config, ToolPlace};
+use haft_process::sandbox::{self, Layers};
+use haft_render::style::Ink;
+use haft_render::text;
+use haft_tool::{Family, Isolation, TrustDomain};
+
+/// The section as data.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct View {
+    /// The mechanisms of the kernel.
+    kernel: String,
+    required: bool,
+    /// Profiles with their isolation, by the part of the tools that has them.
+    profiles: Vec<ProfileView>,
+    /// Restrictions that nothing enforces, with the tools that they concern.
+    not_enforced: BTreeMap<String, Vec<String>>,
+    /// Advice about the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ProfileView {
+    tools: String,
+    profile: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<&'static str>,
+}
+
+/// Domains with their names in the configuration.
+const DOMAINS: [(&str, TrustDomain); 3] = [
+    ("user", TrustDomain::User),
+    ("plugins", TrustDomain::Plugins),
+    ("project", TrustDomain::Project),
+];
+
+const PROJECT_IS_HOME: &str = "the project is the home directory: a sandbox that grants the \
+                               project grants all files of the user";
+
+pub(super) fn view(catalog: &Catalog, config: &Config) -> View {
+    // What a policy needs beyond them is listed with the tools that need it.
+    let kernel = Layers {
+        missing: Vec::new(),
+        ..sandbox::available()
+    };
+    let mut profiles: Vec<ProfileView> = Vec::new();
+    let mut grants_project = false;
+    for (name, domain) in DOMAINS {
+        let place = ToolPlace {
+            domain,
+            // No key of the configuration names this family.
+            family: Family::Native,
+            name: "",
+        };
+        let isolation = config.rights_of(&place).isolation;
+        grants_project |= isolation == Isolation::Sandbox;
+        profiles.push(ProfileView {
+            tools: name.to_owned(),
+            profile: config.profile_of(&place).source.name,
+            isolation: Some(isolation.as_str()),
+        });
+    }
+    let families = &config.sandbox.families;
+    let families = [
+        ("js", &families.js),
+        ("exec", &families.exec),
+        ("shell", &families.shell),
+        ("plugin", &families.plugin),
+    ];
+    let families = families
+        .into_iter()
+        .filter_map(|(name, profile)| Some((name, profile.as_ref()?)));
+    let tools = config.sandbox.tools.iter();
+    let tools = tools.map(|(pattern, profile)| (pattern.as_str(), profile));
+    profiles.extend(families.chain(tools).map(|(name, profile)| ProfileView {
+        tools: name.to_owned(),
+        profile: profile.clone(),
+        isolation: None,
+    }));
+    let mut not_enforced: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in &catalog.entries {
+        for missing in entry.runner.bounds().iter().flat_map(|it| &it.missing) {
+            let tools = not_enforced.entry(missing.clone()).or_default();
+            tools.push(entry.tool.name.clone());
+        }
+    }
+    View {
+        kernel: kernel.to_string(),
+        required: config.sandbox.required,
+        profiles,
+        not_enforced,
+        note: (grants_project && config.cwd == config.home).then_some(PROJECT_IS_HOME),
+    }
+}
+
+pub(super) fn page(view: &View, ink: Ink) -> String {
+    let mut rows = vec![("kernel".to_owned(), view.kernel.clone())];
+    for own in &view.profiles {
+        let isolation = own.isolation.map(|level| format!(", isolation {level}"));
+        let value = format!("profile `{}`{}", own.profile, isolation.unwrap_or_default());
+        rows.push((text::name(&own.tools), value));
+    }
+    if view.required {
+        rows.push(("required".to_owned(), "yes".to_owned()));
+    }
+    let mut page = format!("{}\n", ink.bold("sandbox"));
+    for (name, value) in rows {
+        page.push_str(&format!("  {}  {value}\n", ink.dim(format!("{name:<8}"))));
+    }
+    for (missing, tools) in &view.not_enforced {
+        let line = format!("not enforced: {missing} ({})", tools.join(", "));
+        page.push_str(&format!("  {}\n", ink.warning(text::message(&line))));
+    }
+    if let Some(note) = view.note {
+        page.push_str(&format!("  {}\n", ink.warning(note)));
+    }
+    page
+}

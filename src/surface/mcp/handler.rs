@@ -1,0 +1,291 @@
+//! Answers the requests of MCP clients for one connection, under any supported protocol version.
+//!
+//! rmcp determines the version of a connection or of a request, and refuses requests that do not
+//! belong to that version.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[allow(deprecated, reason = "see `log`")]
+use rmcp::model::SetLevelRequestParams;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, DiscoverResult, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::time::timeout;
+
+use super::message::Sender;
+use super::server::Server;
+use super::{call, client, log};
+use crate::surface::http::Client;
+
+/// Number of tools on one page of a list. Many clients never request the second page.
+const PAGE: usize = 250;
+/// Time for which a client may cache a list, in milliseconds.
+const FRESH_MS: u64 = 10_000;
+/// Interval of the checks whether the listener for changes still exists.
+const LOOKING: Duration = Duration::from_secs(60);
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_tasks()
+            .build();
+        log::declare(&mut capabilities);
+        let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+            .with_title("haft, the tool host");
+        ServerConfig::new(capabilities).with_server_info(haft)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut answer = self.negotiate_initialize(&request)?;
+        let sender = Sender::of(&context.extensions);
+        let client = sender.as_ref().map(|sender| &*sender.client);
+        answer.instructions = self.config_with_instructions(client).await.instructions;
+        Ok(answer)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let sender = Sender::of(&context.extensions);
+        let client = sender.as_ref().map(|sender| &*sender.client);
+        let config = self.config_with_instructions(client).await;
+        Ok(DiscoverResult::from_server_info(versions, config))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let after = cursor.as_deref().map(read_cursor).transpose()?;
+        let sender = Sender::of(&context.extensions);
+        let tool_list = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
+        let tool_list = tool_list.await;
+        self.log().tell_left_out(&tool_list, &context).await;
+        let is_new = client::is_new(&context);
+        let (tools, next) = tool_list.page(after.as_deref(), PAGE);
+        let mut list = ListToolsResult::with_all_items(tools);
+        list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
+        if is_new {
+            list = list
+                .with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private);
+        }
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        call::run(self, request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let sender = Sender::of(&context.extensions);
+        let task = self.tasks().get(sender.as_ref(), &request.task_id)?;
+        Ok(GetTaskResult::new(task))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let sender = Sender::of(&context.extensions);
+        self.tasks()
+            .answer(sender.as_ref(), &request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let sender = Sender::of(&context.extensions);
+        self.tasks().cancel(sender.as_ref(), &request.task_id)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.begin_to_tell() {
+            let ended = self.ended().clone();
+            let following = follow(self.clone(), Told(context.peer));
+            tokio::spawn(async move { ended.run_until_cancelled(following).await });
+        }
+    }
+
+    // Only tools are supported. Without these methods rmcp would answer with empty lists, although
+    // the capabilities are not declared.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    #[allow(deprecated, reason = "see `log`")]
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.log().set_least(request.level);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = follow(self.clone(), Subscribed(&context)) => {}
+            () = context.cancelled() => {}
+            () = self.closing().cancelled() => {}
+        }
+        Ok(())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tool_list = self.last_offer()?;
+        tool_list.find(name).map(|tool| tool.listed.clone())
+    }
+}
+
+impl Server {
+    /// Returns the configuration with instructions that name the current tools. For computed
+    /// descriptions it uses the last known values.
+    async fn config_with_instructions(&self, client: Option<&Client>) -> ServerConfig {
+        self.wait_for_tools().await;
+        let known = self.host().known_catalog();
+        let known = known.map(|catalog| self.offer_of_to(catalog, client));
+        let may_know_all = client.is_none_or(Client::is_user);
+        let tool_list = known.or_else(|| self.last_offer().filter(|_| may_know_all));
+        let mut config = self.get_info();
+        config.instructions = tool_list.and_then(|tool_list| tool_list.instructions.clone());
+        config
+    }
+}
+
+/// Notifies `listener` of every change from now on, until its client disconnects.
+pub(super) async fn follow(server: Server, mut listener: impl Listener) {
+    let mut changes = server.host().changes();
+    let mut known = server.tool_list().await;
+    loop {
+        match timeout(LOOKING, changes.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return,
+            Err(_) if listener.is_gone() => return,
+            Err(_) => continue,
+        }
+        let now = server.tool_list().await;
+        // Changes of tools that are not listed are ignored.
+        if now.is_like(&known) {
+            continue;
+        }
+        known = now;
+        if !listener.tell().await {
+            return;
+        }
+    }
+}
+
+/// Listener for changes of the tool list.
+pub(super) trait Listener: Send {
+    /// Notifies the client. Returns false if the client has disconnected.
+    fn tell(&mut self) -> impl Future<Output = bool> + Send;
+
+    /// Returns true if the client has disconnected.
+    fn is_gone(&self) -> bool;
+}
+
+/// A client up to MCP 2025-11, which is notified through its connection.
+struct Told(Peer<RoleServer>);
+
+impl Listener for Told {
+    async fn tell(&mut self) -> bool {
+        self.0.notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.0.is_transport_closed()
+    }
+}
+
+/// A subscription of MCP 2026-07.
+struct Subscribed<'a>(&'a SubscriptionContext);
+
+impl Listener for Subscribed<'_> {
+    async fn tell(&mut self) -> bool {
+        let accepted = self.0.accepted().tools_list_changed == Some(true);
+        // A subscription to other events is not notified, but stays open.
+        !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        // It is dropped when it ends.
+        false
+    }
+}
+
+/// Decodes a cursor to the name that the last page ended with. A cursor only contains a name, so it
+/// survives a reload.
+fn read_cursor(cursor: &str) -> Result<String, ErrorData> {
+    let name = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let name = name.and_then(|bytes| String::from_utf8(bytes).ok());
+    let name = name.filter(|name| !name.is_empty());
+    name.ok_or_else(|| {
+        ErrorData::invalid_params(format!("`{cursor}` is not a cursor of this server"), None)
+    })
+}
