@@ -55,6 +55,8 @@ mod ui;
 mod loopback;
 // Enforcement of `permissions` and tiers, API by API and family by family.
 mod permissions;
+// Programs in the sandboxes of their profiles.
+mod profiles;
 // Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

@@ -29,7 +29,7 @@ impl IsolateKey {
         let rights = format!("{:?} {:?}", self.permissions, self.isolation);
         let rights = blake3::hash(rights.as_bytes()).to_hex();
         let domain = self.domain.label().unwrap_or("user");
-        format!("{domain} {} {url}", &rights[..16])
+        format!("{domain}-{}-{url}", &rights[..16])
     }
 }
 

@@ -568,6 +568,7 @@ impl PermissionKind {
                         domain.starts_with('.')
                             && inner_host.to_lowercase().ends_with(&domain.to_lowercase())
                     });
+                let is_host = is_host || is_in_range(inner_host, host);
                 is_host && (port.is_none() || port == inner_port)
             }
             Self::Env => outer
@@ -605,11 +606,8 @@ pub fn permit_command(kind: PermissionKind, what: &str) -> String {
 
 /// Returns true for a host name, an IP address or a range of addresses, with or without a port.
 fn is_host(entry: &str) -> bool {
-    if let Some((address, bits)) = entry.split_once('/') {
-        let address: Option<IpAddr> = address.parse().ok();
-        let bits: Option<u8> = bits.parse().ok();
-        let most = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
-        return address.is_some_and(|address| bits.is_some_and(|bits| bits <= most(address)));
+    if entry.contains('/') {
+        return range_of(entry).is_some();
     }
     let (host, port) = split_port(entry);
     let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -617,6 +615,36 @@ fn is_host(entry: &str) -> bool {
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_name = !name.is_empty() && !name.contains(['*', ':', '[', ']', '?', '#', '@', '\\']);
     (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+/// Returns true if the host is an address in the range.
+fn is_in_range(host: &str, range: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse();
+    let (Ok(address), Some((start, bits))) = (address, range_of(range)) else {
+        return false;
+    };
+    let shift = |width: u32| width - bits.min(width);
+    match (start, address) {
+        (IpAddr::V4(start), IpAddr::V4(address)) => {
+            let differs = start.to_bits() ^ address.to_bits();
+            differs.checked_shr(shift(32)).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(start), IpAddr::V6(address)) => {
+            let differs = start.to_bits() ^ address.to_bits();
+            differs.checked_shr(shift(128)).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+/// Parses a range of addresses such as `10.0.0.0/8`: an address, and the number of its bits that
+/// count.
+fn range_of(entry: &str) -> Option<(IpAddr, u32)> {
+    let (address, bits) = entry.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let bits: u32 = bits.parse().ok()?;
+    let width = if address.is_ipv4() { 32 } else { 128 };
+    (bits <= width).then_some((address, bits))
 }
 
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
