@@ -13,6 +13,7 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 
 use super::exec::{COPIES, interpreter};
+use super::file_rights::{FileRights, rights_of};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
@@ -100,10 +101,10 @@ impl Sandboxes {
         candidate: &Candidate,
         name: &str,
     ) -> Result<Confinement, Box<Problem>> {
-        let place = candidate.place(name);
-        let profile = config.profile_of(&place);
-        let source = profile.source.clone();
-        let rights = config.bounded(place.domain, profile);
+        let FileRights {
+            rights, profile, ..
+        } = rights_of(config, candidate, name);
+        let source = profile.source;
         let mut own = vec![candidate.resolved.clone()];
         if candidate.verified.is_some() {
             own.push(config.state_dir.join(COPIES));
