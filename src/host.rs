@@ -209,7 +209,8 @@ impl Host {
             ..LoadedSoFar::default()
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
-        let engine = js::engine(&config, world);
+        let sandboxes = Arc::new(Sandboxes::new(&config));
+        let engine = js::engine(&config, world, &sandboxes);
         let inner = Inner {
             default_user,
             session,
@@ -217,7 +218,7 @@ impl Host {
             engine,
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
-            sandboxes: Arc::new(Sandboxes::new(&config)),
+            sandboxes,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,

@@ -195,6 +195,32 @@ impl Sandboxes {
         })
     }
 
+    /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
+    /// that may read the paths `code`; and the proxy of it, if `net` is limited to some hosts.
+    ///
+    /// # Errors
+    /// If this machine cannot make it, or the user requires a part that it lacks.
+    pub(super) fn of_worker(
+        &self,
+        permissions: &PermissionProfile,
+        program: &Path,
+        code: &[PathBuf],
+    ) -> Result<(Sandbox, Option<Arc<Proxy>>), String> {
+        let proxy = self.proxy(permissions)?;
+        let mut policy = self.policy(permissions, code, proxy.as_deref());
+        policy.execute.extend([program]);
+        policy.read.extend([program]);
+        let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
+        let missing = &sandbox.layers().missing;
+        if self.is_required && !policy.unix_sockets && !missing.is_empty() {
+            return Err(format!(
+                "`sandbox.required` is true and this system does not enforce {}",
+                missing.join(", ")
+            ));
+        }
+        Ok((sandbox, proxy))
+    }
+
     /// Removes the private folders. Programs that still run keep their other rights.
     pub(crate) fn close(&self) {
         let made = self.made.lock();

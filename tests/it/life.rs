@@ -229,20 +229,34 @@ fn a_host_that_is_killed_leaves_no_process() {
     }
 }
 
-/// Returns true if the guard process of the process `host` has a line for each of these ids.
+/// Returns true if the guard process of the process `host`, or that of its worker process, has a
+/// line for each of these ids.
 fn guard_knows(host: u32, ids: &[String]) -> bool {
+    let workers = children_of(host).into_iter().filter(|pid| {
+        let command = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+        command.is_ok_and(|command| command.ends_with("\0--worker\0"))
+    });
+    let hosts = workers.filter_map(|pid| pid.parse().ok()).chain([host]);
+    hosts.into_iter().any(|host| has_guard_for(host, ids))
+}
+
+/// Returns the processes that threads of the process `host` started.
+fn children_of(host: u32) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{host}/task")).expect("it runs");
     let lists = threads
         .flatten()
         .map(|thread| thread.path().join("children"));
-    let children: Vec<String> = lists
-        .flat_map(|list| fs::read_to_string(list).ok())
-        .flat_map(|list| {
-            list.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
-        .collect();
+    let lists = lists.flat_map(|list| fs::read_to_string(list).ok());
+    let words = |list: String| {
+        list.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    lists.flat_map(words).collect()
+}
+
+fn has_guard_for(host: u32, ids: &[String]) -> bool {
+    let children = children_of(host);
     let is_guard = |pid: &&String| {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline"));
         command.is_ok_and(|command| command.ends_with("\0haft-guard\0"))

@@ -1,6 +1,7 @@
 //! The key that decides which modules may share an isolate.
 
 use std::hash::{Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 use url::Url;
@@ -16,6 +17,9 @@ pub struct IsolateKey {
     pub permissions: Arc<PermissionProfile>,
     /// The separation of the isolate from haft's process.
     pub isolation: Isolation,
+    /// The folder of the code, which the sandbox lets the isolate read; `None` without a sandbox.
+    /// Modules of different folders have different sandboxes.
+    pub code: Option<Arc<Path>>,
 }
 
 impl IsolateKey {
@@ -25,7 +29,7 @@ impl IsolateKey {
         let rights = format!("{:?} {:?}", self.permissions, self.isolation);
         let rights = blake3::hash(rights.as_bytes()).to_hex();
         let domain = self.domain.label().unwrap_or("user");
-        format!("{domain} {} {url}", &rights[..16])
+        format!("{domain}-{}-{url}", &rights[..16])
     }
 }
 
@@ -38,8 +42,13 @@ impl Hash for IsolateKey {
 }
 
 impl IsolateKey {
-    /// Returns the key of modules of `domain` for calls with the rights of `tier`.
-    pub(super) fn of_tier(domain: TrustDomain, rights: &ToolRights, tier: Tier) -> IsolateKey {
+    /// Returns the key of modules with these rights in the folder `code`, for calls of `tier`.
+    pub(super) fn of_tier(
+        domain: TrustDomain,
+        rights: &ToolRights,
+        code: &Path,
+        tier: Tier,
+    ) -> IsolateKey {
         let permissions = match tier {
             Tier::Exec => rights.permissions.clone(),
             narrower => Arc::new(rights.permissions.of_tier(narrower)),
@@ -48,6 +57,7 @@ impl IsolateKey {
             domain,
             permissions,
             isolation: rights.isolation,
+            code: (rights.isolation == Isolation::Sandbox).then(|| code.into()),
         }
     }
 }

@@ -153,7 +153,7 @@ impl Module {
     /// Returns the module for calls with the part of `rights` that belongs to `tier`.
     #[must_use]
     pub fn with_rights(&self, rights: &ToolRights, tier: Tier, described: &str) -> Module {
-        let key = IsolateKey::of_tier(self.key.domain, rights, tier);
+        let key = self.key_of(rights, tier);
         if key == self.key {
             self.clone()
         } else {
@@ -164,7 +164,13 @@ impl Module {
 
     /// Returns true if [`Self::of_tier`] returns the module itself.
     pub fn is_of_tier(&self, tier: Tier) -> bool {
-        IsolateKey::of_tier(self.key.domain, &self.life.rights, tier) == self.key
+        self.key_of(&self.life.rights, tier) == self.key
+    }
+
+    fn key_of(&self, rights: &ToolRights, tier: Tier) -> IsolateKey {
+        let code = self.key.code.as_deref();
+        let code = code.unwrap_or(Path::new("/"));
+        IsolateKey::of_tier(self.key.domain, rights, code, tier)
     }
 
     /// Removes the module from the listeners for session events, because no tool is called in this

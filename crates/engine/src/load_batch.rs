@@ -18,7 +18,7 @@ use super::load_trace::LoadTrace;
 use super::loader::Prefetch;
 use super::transpile_cache::Compiled;
 use super::{Engine, IsolateKey, LoadFailure, Module};
-use haft_tool::{ToolRights, TrustDomain};
+use haft_tool::{Isolation, ToolRights, TrustDomain};
 
 /// Longest wait for import graphs after the last module was loaded. Only the cache needs them.
 const GRAPH_WAIT: Duration = Duration::from_secs(2);
@@ -33,6 +33,8 @@ pub struct LoadRequest<'a> {
     pub domain: TrustDomain,
     /// The rights of its tools.
     pub rights: ToolRights,
+    /// The folder of its code, which a sandbox lets it read.
+    pub code: PathBuf,
 }
 
 /// A module and its description.
@@ -72,7 +74,12 @@ impl Engine {
     pub async fn round(&self, wanted: &[LoadRequest<'_>]) -> LoadBatch {
         let place = |wanted: &LoadRequest<'_>| Place {
             url: url_of(wanted),
-            key: IsolateKey::of_tier(wanted.domain, &wanted.rights, self.inner.options.unasked),
+            key: IsolateKey::of_tier(
+                wanted.domain,
+                &wanted.rights,
+                &wanted.code,
+                self.inner.options.unasked,
+            ),
             rights: wanted.rights.clone(),
             path: wanted.path.to_owned(),
             known: None,
@@ -110,14 +117,18 @@ impl LoadBatch {
         let announced: Vec<_> = unknown
             .map(|place| {
                 let verifier = options.verifier_of(place.key.domain).cloned();
-                (place.path.clone(), verifier)
+                let is_local = place.key.isolation == Isolation::None;
+                (place.path.clone(), verifier, is_local)
             })
             .collect();
         if announced.is_empty() {
             return;
         }
-        let paths: Vec<_> = announced.iter().map(|(path, _)| path.clone()).collect();
-        let ahead = Prefetch::announce(announced);
+        let paths: Vec<_> = announced.iter().map(|(path, ..)| path.clone()).collect();
+        // A worker process compiles its modules itself.
+        let local = announced.into_iter().filter(|(.., is_local)| *is_local);
+        let local = local.map(|(path, verifier, _)| (path, verifier));
+        let ahead = Prefetch::announce(local.collect());
         let lesson = self.cache.is_some().then(ImportCollector::begin);
         let (done, graphs) = oneshot::channel();
         // A thread of the runtime would delay the end of the program, because the runtime waits for

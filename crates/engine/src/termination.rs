@@ -15,6 +15,9 @@ use super::stuck_threads;
 /// for are killed. An idle one needs less than a millisecond.
 const NOTICE_TIMEOUT: Duration = Duration::from_millis(50);
 
+/// Time in which a worker process has to end by itself.
+const WORKER_TIMEOUT: Duration = Duration::from_millis(400);
+
 /// Time limit of freeing a large heap before the thread is abandoned.
 const KILL_TIMEOUT: Duration = Duration::from_millis(900);
 
@@ -31,7 +34,13 @@ pub(super) fn spawn_watchdog(shared: &Arc<Shared>, programs: &Arc<dyn Programs>)
 }
 
 fn escalate(shared: &Shared, programs: &dyn Programs) {
-    if shared.has_ended_within(NOTICE_TIMEOUT) {
+    // A worker process does the same by itself, and stops its programs in order. It is killed only if
+    // it does not.
+    let timeout = match shared.connection() {
+        Some(_) => WORKER_TIMEOUT,
+        None => NOTICE_TIMEOUT,
+    };
+    if shared.has_ended_within(timeout) {
         return;
     }
     shared.terminate_javascript();

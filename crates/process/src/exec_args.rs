@@ -78,7 +78,8 @@ impl Order {
         }
 
         let mut limits = spawn.limits;
-        if cell.is_none() {
+        // The memory of a sandboxed tree is measured.
+        if cell.is_none() && spawn.sandbox.is_none() {
             limits.address_space = [limits.address_space, limits.memory]
                 .into_iter()
                 .flatten()

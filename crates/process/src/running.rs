@@ -27,7 +27,7 @@ use crate::launch::{Ends, launch};
 use crate::memory::Cell;
 use crate::output::{Feed, Output};
 use crate::retry::Starvation;
-use crate::{Leftovers, Spawn, Stdin, inherited, observe, stop, verified};
+use crate::{Leftovers, Spawn, Stdin, inherited, observe, sandbox, stop, verified};
 
 /// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -55,6 +55,8 @@ pub(super) struct Running {
     /// The control group with its memory limit. Dropped after the leader, which kills the processes
     /// in it.
     cell: Option<Cell>,
+    /// The limit of memory that no control group enforces, so that it must be measured.
+    measured_memory: Option<u64>,
 }
 
 /// The settings of a [`Spawn`] that are needed while the child runs.
@@ -72,6 +74,8 @@ enum Cause {
     Itself,
     Deadline,
     Cancel,
+    /// The tree used more than its limit of memory.
+    Memory,
 }
 
 impl Running {
@@ -94,6 +98,8 @@ impl Running {
         inherited::keep_children();
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
+        let limit = spawn.limits.memory;
+        let measured_memory = limit.filter(|_| cell.is_none() && spawn.sandbox.is_some());
         let ready = verified::verify(&spawn).await?;
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();
@@ -137,6 +143,7 @@ impl Running {
                 late_output: spawn.late_output,
             },
             cell,
+            measured_memory,
         }))
     }
 
@@ -158,6 +165,7 @@ impl Running {
                 was_held_up = is_understated;
                 Cause::Deadline
             }
+            () = memory_exceeded(leader, self.measured_memory) => Cause::Memory,
             () = self.until_exit() => Cause::Itself,
         };
         // Checked again, since the child may have ended in the same moment.
@@ -174,6 +182,7 @@ impl Running {
         let force_token = self.plan.force_token.take();
         match cause {
             Cause::Itself => {}
+            Cause::Memory => stop::kill(&mut self).await,
             Cause::Deadline => stop::stop(&mut self, timeout_grace, force_token).await,
             Cause::Cancel => stop::stop(&mut self, grace, force_token).await,
         }
@@ -253,12 +262,13 @@ impl Running {
         let mut late = self.stdout.rest(&mut self.buffer);
         late.extend(self.stderr.rest(&mut self.buffer));
         let exit = self.leader.reap();
+        let exceeded = matches!(cause, Cause::Memory);
         let end = match (cause, exit) {
             (Cause::Deadline, exit) => End::TimedOut(exit),
             (Cause::Cancel, exit) => End::Cancelled(exit),
-            (Cause::Itself, Some(Exit::Code(code))) => End::Exited(code),
-            (Cause::Itself, Some(Exit::Signal(signal))) => End::Signaled(signal),
-            (Cause::Itself, None) => {
+            (Cause::Itself | Cause::Memory, Some(Exit::Code(code))) => End::Exited(code),
+            (Cause::Itself | Cause::Memory, Some(Exit::Signal(signal))) => End::Signaled(signal),
+            (Cause::Itself | Cause::Memory, None) => {
                 tracing::error!("a child was reaped by someone else: its exit code is lost");
                 End::Exited(-1)
             }
@@ -277,7 +287,7 @@ impl Running {
             stderr: self.stderr.into_captured(),
             duration,
             was_held_up: false,
-            ran_out_of_memory: self.cell.is_some_and(|cell| cell.ran_out()),
+            ran_out_of_memory: exceeded || self.cell.is_some_and(|cell| cell.ran_out()),
         }
     }
 }
@@ -365,6 +375,17 @@ async fn until(deadline: Option<Instant>, start_delay_allowance: Duration, leade
         }
         // The child may wait longer meanwhile. The interval limits the number of measurements.
         sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
+    }
+}
+
+/// Waits until the tree uses more memory than the limit.
+async fn memory_exceeded(leader: Pid, limit: Option<u64>) {
+    match limit {
+        Some(limit) => {
+            let used = sandbox::memory_exceeded(leader.as_raw_pid(), limit).await;
+            tracing::debug!(used, limit, "a tree used too much memory");
+        }
+        None => pending().await,
     }
 }
 

@@ -115,7 +115,8 @@ pub enum Leftovers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Limit of the memory of the whole tree in bytes, if a control group can be made. Otherwise
-    /// the limit of the address space of each process.
+    /// the limit of the address space of each process, or in a sandbox the limit of the tree's
+    /// memory by measuring, which is exceeded for a moment before the tree is killed.
     pub memory: Option<u64>,
     /// Limit of the address space of each process in bytes, rounded down to whole KiB.
     pub address_space: Option<u64>,

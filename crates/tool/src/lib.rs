@@ -57,7 +57,7 @@ pub use log::{LogLevel, LogLine, LogListener};
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
 };
-pub use place::place_after;
+pub use place::{code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
 use haft_config::Config;
@@ -57,7 +58,7 @@ pub(crate) struct World {
 }
 
 /// Creates the engine for the modules of one host.
-pub(crate) fn engine(config: &Config, world: World) -> Engine {
+pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) -> Engine {
     let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
@@ -77,7 +78,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(),
+        workers: workers::workers(sandboxes),
         keeps_detached: config.limits.keep_detached,
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
@@ -115,6 +116,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
             rights: means.config.rights_of(&candidate.place(&candidate.key)),
+            code: workers::code_folder(candidate, means.config),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;

@@ -1,14 +1,19 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 
+use crate::family::rights::{Sandboxes, program_rights};
+use haft_config::Config;
+use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
-use haft_process::{Exit, Spawn, Worker};
-use haft_tool::Isolation;
+use haft_process::sandbox::Sandbox;
+use haft_process::{Environment, Exit, Spawn, Worker, inherited};
+use haft_tool::{Isolation, TrustDomain};
 
 /// The program of worker processes: a `haft` of this version.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -22,16 +27,42 @@ pub(crate) fn use_program(program: PathBuf) {
 }
 
 /// Returns the starter of worker processes; `None` if no program is set.
-pub(super) fn workers() -> Option<Arc<dyn Workers>> {
+pub(super) fn workers(sandboxes: &Arc<Sandboxes>) -> Option<Arc<dyn Workers>> {
     let program = PROGRAM.get()?.clone();
-    Some(Arc::new(WorkerStarter { program }))
+    let sandboxes = sandboxes.clone();
+    Some(Arc::new(WorkerStarter { program, sandboxes }))
+}
+
+/// Returns the folder whose code a sandboxed module can read: that of its project, or the nearest
+/// one with a manifest above the file, or that of the file.
+pub(super) fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
+    let file = &candidate.resolved;
+    if candidate.trust_domain() == TrustDomain::Project && file.starts_with(&config.cwd) {
+        return config.cwd.clone();
+    }
+    let own = file.parent().unwrap_or(file);
+    let below_home = own
+        .ancestors()
+        .take_while(|folder| *folder != config.home && folder.parent().is_some());
+    let package = below_home
+        .into_iter()
+        .find(|folder| folder.join("package.json").is_file());
+    package.unwrap_or(own).to_owned()
 }
 
 struct WorkerStarter {
     program: PathBuf,
+    sandboxes: Arc<Sandboxes>,
 }
 
-struct RunningWorker(Worker);
+struct RunningWorker {
+    process: Worker,
+    /// Kept for its private folder.
+    sandbox: Option<Sandbox>,
+}
+
+/// Variables that haft's own code in a worker needs. Modules see those that they may read.
+const OWN_VARIABLES: [&str; 3] = ["PATH", "HOME", "TZ"];
 
 impl Workers for WorkerStarter {
     fn start(
@@ -39,33 +70,83 @@ impl Workers for WorkerStarter {
         key: &IsolateKey,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
+        let mut spawn = Spawn::new(&self.program, [WORKER]);
         if key.isolation == Isolation::Sandbox {
-            return Err("the sandbox of modules is not built yet".to_owned());
+            let program = std::fs::canonicalize(&self.program);
+            let program = program.unwrap_or_else(|_| self.program.clone());
+            let code = key.code.as_deref().map(readable_code).unwrap_or_default();
+            let (sandbox, proxy) = self
+                .sandboxes
+                .of_worker(&key.permissions, &program, &code)?;
+            let own = OWN_VARIABLES.iter().filter_map(|name| {
+                let value = inherited(name)?;
+                Some((OsString::from(name), OsString::from(value)))
+            });
+            let of_proxy = proxy.iter().flat_map(|proxy| {
+                let variables = proxy.environment().into_iter();
+                variables.map(|(name, value)| (name.into(), value.into()))
+            });
+            let variables = own.chain(of_proxy);
+            spawn = Spawn {
+                program: program.into(),
+                rights: program_rights(&key.permissions).of_wrapper(),
+                env: variables.fold(Environment::inherit(), |env, (name, value)| {
+                    env.with(name, value)
+                }),
+                sandbox: Some(sandbox),
+                ..spawn
+            };
         }
-        let spawn = Spawn::new(&self.program, [WORKER]);
-        let worker = Worker::start(&spawn, streams)
+        let process = Worker::start(&spawn, streams)
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
-        Ok(Arc::new(RunningWorker(worker)))
+        let sandbox = spawn.sandbox;
+        Ok(Arc::new(RunningWorker { process, sandbox }))
+    }
+}
+
+/// Returns what the code in that folder reads when it is imported: the folder, and the packages and
+/// manifests above it.
+fn readable_code(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![folder.to_owned()];
+    for above in folder.ancestors().skip(1) {
+        let found = ["node_modules", "package.json", "tsconfig.json"]
+            .into_iter()
+            .map(|name| above.join(name));
+        paths.extend(found.filter(|path| path.exists()));
+    }
+    paths
+}
+
+/// Returns the name of a signal, such as `SIGKILL`.
+fn name_of(signal: i32) -> String {
+    match nix::sys::signal::Signal::try_from(signal) {
+        Ok(known) => known.to_string(),
+        Err(_) => format!("signal {signal}"),
     }
 }
 
 impl WorkerProcess for RunningWorker {
     fn kill(&self) {
-        self.0.kill();
+        self.process.kill();
     }
 
     fn wait(&self) -> String {
-        match self.0.wait() {
-            Some(Exit::Signal(signal)) => format!("was ended by the signal {signal}"),
+        match self.process.wait() {
+            Some(Exit::Signal(signal)) => format!("was ended by {}", name_of(signal)),
             Some(Exit::Code(code)) => format!("exited with code {code}"),
             None => "has ended".to_owned(),
         }
     }
 
+    fn tmp(&self) -> Option<PathBuf> {
+        let tmp = self.sandbox.as_ref()?.tmp()?;
+        Some(tmp.to_owned())
+    }
+
     fn memory_exceeded(&self, limit: u64) -> BoxFuture<'static, ()> {
-        let pid = self.0.pid().as_raw_pid();
+        let pid = self.process.pid().as_raw_pid();
         Box::pin(async move {
-            haft_process::sandbox::memory_exceeded(pid, limit).await;
+            haft_process::sandbox::process_memory_exceeded(pid, limit).await;
         })
     }
 }

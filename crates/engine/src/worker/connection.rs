@@ -49,7 +49,6 @@ pub(crate) struct Connection {
     full: Notify,
     incoming: Mutex<Incoming>,
     process: Arc<dyn WorkerProcess>,
-    report: Arc<WorkerReport>,
     /// Ends with the task that reads the socket.
     link: OnceLock<Weak<LocalLink>>,
     runtime: tokio::runtime::Handle,
@@ -102,8 +101,7 @@ impl Connection {
         let (main, their_main) = socket::pair().map_err(cannot)?;
         let (control, their_control) = socket::pair().map_err(cannot)?;
         let (report, their_report) = WorkerReport::new().map_err(cannot)?;
-        let report = Arc::new(report);
-        shared.requests.reported_by(report.clone());
+        shared.requests.reported_by(Arc::new(report));
         let key = shared.key.clone();
         let process = tokio::task::spawn_blocking(move || {
             workers.start(&key, [their_main, their_control, their_report])
@@ -122,7 +120,6 @@ impl Connection {
                 booted: Some(booted),
             }),
             process,
-            report,
             link: OnceLock::new(),
             runtime: tokio::runtime::Handle::current(),
             next_number: AtomicU32::new(1),
@@ -134,7 +131,8 @@ impl Connection {
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
         shared.lives_in_worker(connection.clone());
-        let boot = BootSettings::new(options, &shared.key);
+        let tmp = connection.process.tmp();
+        let boot = BootSettings::new(options, &shared.key, tmp.as_deref());
         connection.send(&ToWorker::Boot(Box::new(boot)));
         let link = Arc::new(LocalLink::new(shared.clone(), options));
         // Nothing else sets it.
@@ -507,10 +505,11 @@ fn awaited_reply(query: Query, link: &LocalLink) -> futures::future::BoxFuture<'
     }
 }
 
-/// Returns the limit of a worker's memory. V8 limits its heap, and the engine counts buffers; the
-/// rest is code and the memory of Deno's own parts.
+/// Returns the limit of a worker's memory. V8 limits its heap, and the engine counts buffers. The
+/// rest is for code, for the memory of Deno's own parts, and for one text that V8 makes before it
+/// notices its limit (1 GB at most).
 fn memory_limit(heap_mb: u32) -> u64 {
-    const BASE_MB: u64 = 512;
+    const BASE_MB: u64 = 1536;
     (2 * u64::from(heap_mb) + BASE_MB) << 20
 }
 
@@ -563,10 +562,6 @@ async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
         Ok(Ok(how)) => how,
         Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
     };
-    let said = connection.report.text();
-    if !said.trim().is_empty() {
-        tracing::warn!(%how, said = said.trim(), "a worker process has ended");
-    }
     shared.terminated_because(&format!("its worker process {how}"));
 }
 

@@ -27,6 +27,7 @@ mod report;
 mod socket;
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(super) use connection::Connection;
@@ -58,6 +59,9 @@ pub trait WorkerProcess: Send + Sync {
     /// by SIGABRT`. Blocks.
     fn wait(&self) -> String;
 
-    /// Waits until the process and those below it use more memory than `limit` bytes.
+    /// Returns the private folder for temporary files, if the process has one.
+    fn tmp(&self) -> Option<PathBuf>;
+
+    /// Waits until the process uses more memory than `limit` bytes. Its programs do not count.
     fn memory_exceeded(&self, limit: u64) -> futures::future::BoxFuture<'static, ()>;
 }

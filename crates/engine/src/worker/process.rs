@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -99,6 +99,7 @@ fn serve(
         .open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
 
     let host = Arc::new(HostSender {
         socket: main.try_clone()?,
@@ -213,6 +214,8 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSe
                 why,
                 is_out_of_memory: false,
             });
+            // So must one that waits for a request.
+            let _ = shutdown(&host.socket, Shutdown::Read);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between haft and a worker process.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -339,7 +339,17 @@ const DOMAINS: [TrustDomain; 3] = [
 ];
 
 impl BootSettings {
-    pub(super) fn new(options: &EngineOptions, key: &IsolateKey) -> BootSettings {
+    /// Returns the settings for an isolate with this key. `tmp` is its private folder.
+    pub(super) fn new(
+        options: &EngineOptions,
+        key: &IsolateKey,
+        tmp: Option<&Path>,
+    ) -> BootSettings {
+        let permissions = PermissionProfile::clone(&key.permissions);
+        let permissions = match tmp {
+            Some(tmp) => permissions.with_tmpdir(tmp),
+            None => permissions,
+        };
         let verifier = options.verifier_of(key.domain);
         let domain = DOMAINS.iter().position(|one| *one == key.domain);
         let isolation = Isolation::ALL.iter().position(|one| *one == key.isolation);
@@ -359,7 +369,7 @@ impl BootSettings {
                 .filter(|_| key.isolation < Isolation::Sandbox),
             domain: domain.unwrap_or_default() as u8,
             isolation: isolation.unwrap_or_default() as u8,
-            permissions: serde_json::to_string(&*key.permissions)
+            permissions: serde_json::to_string(&permissions)
                 .expect("permissions are lists of texts"),
             keeps_detached: options.keeps_detached,
             has_replay: options.tape.is_some(),
@@ -380,6 +390,7 @@ impl BootSettings {
             domain: domain.ok_or("the trust domain is unknown")?,
             permissions: permissions.into(),
             isolation: isolation.ok_or("the isolation is unknown")?,
+            code: None,
         })
     }
 

@@ -1,58 +1,65 @@
-//! A file in memory that a worker process writes and that outlives it.
+//! The last request that a worker process has taken, which outlives the process.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Offset at which the worker's standard error begins.
-const TEXT: u64 = 64;
+use rustix::event::{EventfdFlags, eventfd};
 
-/// Limit of the text that is read.
-const MAX_TEXT: usize = 4096;
-
-/// The last request that JavaScript has seen, and what the process wrote to its standard error. V8
-/// writes there before it aborts the process.
-pub(crate) struct WorkerReport(File);
+/// The number of the last request that JavaScript has seen.
+///
+/// It is the sum of an event counter of the kernel: the worker adds to it, and haft's process reads
+/// it, also after the worker was killed. A file in memory would not do, because a limit of file
+/// sizes (`ulimit -f`) holds for it too.
+pub(crate) struct WorkerReport {
+    counter: OwnedFd,
+    /// What was added, or read, so far.
+    last: AtomicU32,
+}
 
 impl WorkerReport {
-    /// Makes the file. The second descriptor is for the worker.
+    /// Makes the counter. The second descriptor is for the worker.
     pub(super) fn new() -> io::Result<(WorkerReport, OwnedFd)> {
-        let flags = rustix::fs::MemfdFlags::CLOEXEC;
-        let file = rustix::fs::memfd_create("haft-worker", flags)?;
-        let of_worker = file.try_clone()?;
-        // The position is that of the worker's standard error too.
-        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(TEXT))?;
-        Ok((WorkerReport(file.into()), of_worker))
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let of_worker = counter.try_clone()?;
+        Ok((WorkerReport::of(counter), of_worker))
     }
 
-    /// Returns the report that is the standard error of this process.
+    /// Returns the report whose counter is the standard error of this process.
     pub(super) fn of_this_process() -> io::Result<WorkerReport> {
-        use std::os::fd::AsFd;
-        let own = io::stderr().as_fd().try_clone_to_owned()?;
-        Ok(WorkerReport(own.into()))
+        let counter = io::stderr().as_fd().try_clone_to_owned()?;
+        Ok(WorkerReport::of(counter))
+    }
+
+    fn of(counter: OwnedFd) -> WorkerReport {
+        WorkerReport {
+            counter,
+            last: AtomicU32::new(0),
+        }
     }
 
     /// Notes the request that JavaScript is about to see.
     pub(crate) fn set_taken(&self, request: u32) {
-        // Without it, requests of a killed worker are repeated or not repeated by mistake; no
-        // answer is wrong.
-        let _ = self.0.write_all_at(&request.to_le_bytes(), 0);
+        let before = self.last.swap(request, Ordering::Relaxed);
+        let more = u64::from(request.saturating_sub(before));
+        if more > 0 {
+            // Without it, requests of a killed worker are repeated or not repeated by mistake; no
+            // answer is wrong.
+            let _ = rustix::io::write(&self.counter, &more.to_ne_bytes());
+        }
     }
 
     /// Returns the last request that JavaScript has seen; 0 before the first.
     pub(crate) fn taken(&self) -> u32 {
-        let mut bytes = [0; 4];
-        match self.0.read_exact_at(&mut bytes, 0) {
-            Ok(()) => u32::from_le_bytes(bytes),
-            Err(_) => 0,
+        let mut bytes = [0; 8];
+        if rustix::io::read(&self.counter, &mut bytes).is_ok() {
+            let more = u32::try_from(u64::from_ne_bytes(bytes)).unwrap_or(u32::MAX);
+            // The worker's numbers are not trusted: the sum must not overflow.
+            let add = |last: u32| Some(last.saturating_add(more));
+            let _ = self
+                .last
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         }
-    }
-
-    /// Returns the beginning of what the process wrote to its standard error.
-    pub(super) fn text(&self) -> String {
-        let mut bytes = vec![0; MAX_TEXT];
-        let length = self.0.read_at(&mut bytes, TEXT).unwrap_or_default();
-        String::from_utf8_lossy(&bytes[..length]).into_owned()
+        self.last.load(Ordering::Relaxed)
     }
 }

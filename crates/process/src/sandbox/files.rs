@@ -43,10 +43,8 @@ pub(super) fn missing(policy: &SandboxPolicy, abi: u32) -> Vec<String> {
         return Vec::new();
     }
     let restricts_writes = matches!(policy.write, Access::Paths(_));
-    let restricts_ports = matches!(policy.net, Net::Ports(_));
     let lacks = [
         (restricts_writes, 3, "truncation of files (Linux 6.2)"),
-        (restricts_ports, 4, "TCP ports (Linux 6.7)"),
         (restricts_writes, 5, "control of devices (Linux 6.10)"),
         (true, 6, "signals to other processes (Linux 6.12)"),
         (policy.unix_sockets, 6, "abstract unix sockets (Linux 6.12)"),

@@ -4,15 +4,18 @@
 //! recognised, also those of processes in other containers that share the folder above.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use tempfile::TempDir;
 
 const PREFIX: &str = "haft-tmp-";
+
+/// Limit of the attempts to make a folder.
+const ATTEMPTS: u32 = 5;
 
 /// Temporary folder that only its user can enter.
 #[derive(Debug)]
@@ -27,23 +30,37 @@ impl PrivateTmp {
         static COLLECTED: Once = Once::new();
         let parent = std::env::temp_dir();
         COLLECTED.call_once(|| collect(&parent));
-        // tempfile makes folders with mode 0700.
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let lock = File::open(folder.path())?;
-        lock.lock()?;
-        Ok(PrivateTmp {
-            real: folder.path().canonicalize()?,
-            folder,
-            _lock: lock,
-        })
+        let mut attempt = 1;
+        loop {
+            let folder = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(&parent)?;
+            let made = File::open(folder.path()).and_then(|lock| {
+                lock.lock()?;
+                Ok((lock, folder.path().canonicalize()?))
+            });
+            match made {
+                Ok((lock, real)) => {
+                    return Ok(PrivateTmp {
+                        folder,
+                        real,
+                        _lock: lock,
+                    });
+                }
+                // The collector of another process found it before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < ATTEMPTS => {
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.real
     }
-}
 
-impl PrivateTmp {
     /// Removes the folder.
     pub(super) fn remove(&self) {
         // The lock is still held, so no collector interferes.

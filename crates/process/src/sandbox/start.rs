@@ -6,8 +6,10 @@
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, c_char};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +20,9 @@ use nix::sched::{CloneFlags, clone};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, waitid};
 
-use super::Sandbox;
+use super::{Sandbox, connections};
 use crate::Limits;
 use crate::exec_args::{Order, Refusal};
 use crate::inherited;
@@ -59,6 +61,8 @@ struct Plan<'a> {
     arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     inherited: &'a [i32],
+    /// The child's end of the channel on which it sends the descriptor for its connections.
+    channel: Option<UnixStream>,
 }
 
 /// Starts the program of `order` in `sandbox`.
@@ -70,6 +74,11 @@ pub(in crate::sandbox) fn run(
     let c_path = |path: &Path| {
         CString::new(path.as_os_str().as_bytes()).map_err(|_| Refusal::Exec(Errno::EINVAL))
     };
+    let channel = sandbox.0.handed_over.as_ref().map(|_| UnixStream::pair());
+    let channel = channel
+        .transpose()
+        .map_err(|_| Refusal::Exec(Errno::EMFILE))?;
+    let (ours, theirs) = channel.unzip();
     let plan = Plan {
         order,
         ends,
@@ -79,6 +88,7 @@ pub(in crate::sandbox) fn run(
         arguments: pointers(&order.arguments),
         environment: pointers(&order.environment),
         inherited: inherited::inherited_descriptors(),
+        channel: theirs,
     };
     let failure = AtomicU64::new(0);
     let mut stack = vec![0; STACK_BYTES];
@@ -111,12 +121,23 @@ pub(in crate::sandbox) fn run(
     let pid = started.map_err(Refusal::Exec)?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
     let failure = failure.into_inner();
+    let reap = || {
+        let options = WaitIdOptions::EXITED;
+        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options));
+    };
     if failure == 0 {
+        // Otherwise the end of the channel would never be seen.
+        drop(plan);
+        if let Err(error) = connect_for(sandbox, ours) {
+            tracing::debug!(%error, "a program without its network is killed");
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            reap();
+            return Err(Refusal::Exec(Errno::EAGAIN));
+        }
         return Ok(pid);
     }
     // It has ended already.
-    let options = WaitIdOptions::EXITED;
-    let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options));
+    reap();
     let errno = Errno::from_raw((failure & u64::from(u32::MAX)) as i32);
     Err(match failure >> 32 {
         step if step == Step::Cwd as u64 => Refusal::Cwd(errno),
@@ -125,6 +146,15 @@ pub(in crate::sandbox) fn run(
         step if step == Step::Seccomp as u64 => Refusal::Sandbox("seccomp", errno),
         _ => Refusal::Exec(errno),
     })
+}
+
+/// Starts to connect for the program, if its sandbox needs that.
+fn connect_for(sandbox: &Sandbox, channel: Option<UnixStream>) -> io::Result<()> {
+    let (Some((_, ports)), Some(channel)) = (&sandbox.0.handed_over, channel) else {
+        return Ok(());
+    };
+    let listener = connections::receive(&channel)?;
+    connections::serve(listener, ports.clone())
 }
 
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
@@ -146,7 +176,8 @@ fn steps(plan: &Plan<'_>) -> Result<Infallible, Failure> {
     if let Some(cwd) = &plan.cwd {
         rustix::process::chdir(cwd.as_c_str()).map_err(|error| (Step::Cwd, from_rustix(error)))?;
     }
-    plan.sandbox.restrict().map_err(|(layer, errno)| {
+    let channel = plan.channel.as_ref().map(UnixStream::as_fd);
+    plan.sandbox.restrict(channel).map_err(|(layer, errno)| {
         let step = match layer {
             "capabilities" => Step::Capabilities,
             "Landlock" => Step::Landlock,

@@ -4,6 +4,7 @@
 //! Those for which programs have a fallback fail with ENOSYS.
 
 use std::collections::BTreeMap;
+use std::os::fd::RawFd;
 use std::sync::LazyLock;
 
 use nix::errno::Errno;
@@ -175,27 +176,52 @@ pub(super) fn is_available() -> bool {
 
 /// Puts the filter on the calling thread. It allocates nothing.
 pub(super) fn restrict(filter: &BpfProgram) -> Result<(), Errno> {
-    let from_raw = |error: &std::io::Error| error.raw_os_error().map(Errno::from_raw);
-    seccompiler::apply_filter(filter).map_err(|error| {
-        let errno = match &error {
-            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
-                from_raw(error)
-            }
-            _ => None,
-        };
-        errno.unwrap_or(Errno::EINVAL)
-    })
+    install(filter, 0).map(drop)
+}
+
+/// Puts the filter on the calling thread, and returns the descriptor on which its handed-over calls
+/// arrive. It allocates nothing.
+pub(super) fn restrict_with_listener(filter: &BpfProgram) -> Result<RawFd, Errno> {
+    // With the second flag, signals do not interrupt a call that is being answered.
+    let flags =
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let listener = install(filter, flags)?;
+    RawFd::try_from(listener).map_err(|_| Errno::EBADF)
+}
+
+fn install(filter: &BpfProgram, flags: libc::c_ulong) -> Result<libc::c_long, Errno> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(|_| Errno::EINVAL)?,
+        filter: filter.as_ptr().cast_mut().cast(),
+    };
+    #[allow(unsafe_code, reason = "crate `seccompiler` does not offer these flags")]
+    // SAFETY: the kernel reads the program only. Its instructions have the layout of the kernel
+    // (`repr(C)`).
+    let result = unsafe {
+        let operation = libc::SECCOMP_SET_MODE_FILTER;
+        libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program)
+    };
+    Errno::result(result)
+}
+
+/// Treatment of `connect`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Connect {
+    /// The kernel executes it.
+    Direct,
+    /// It is handed over to haft (`connections`).
+    HandedOver,
 }
 
 /// Builds the filter of a policy.
-pub(super) fn filter(policy: &SandboxPolicy) -> Result<BpfProgram, SandboxError> {
+pub(super) fn filter(policy: &SandboxPolicy, connect: Connect) -> Result<BpfProgram, SandboxError> {
     let compiled = rules(policy).and_then(|rules| {
         let denied = SeccompAction::Errno(libc::EPERM.cast_unsigned());
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, target())?;
         BpfProgram::try_from(filter)
     });
     let compiled = compiled.map_err(|error| SandboxError::Rules(error.to_string()))?;
-    let mut program = prologue();
+    let mut program = prologue(policy, connect);
     program.extend(compiled);
     Ok(program)
 }
@@ -208,62 +234,80 @@ fn target() -> TargetArch {
     }
 }
 
-/// Instructions in front of the compiled filter, which has one error only, and would kill programs
-/// with foreign system calls.
-fn prologue() -> BpfProgram {
-    // Operation codes of classic BPF (linux/bpf_common.h).
-    const LOAD_WORD: u16 = 0x20;
-    const JUMP_EQUAL: u16 = 0x15;
-    #[cfg(target_arch = "x86_64")]
-    const JUMP_AT_LEAST: u16 = 0x35;
-    const RETURN: u16 = 0x06;
+/// Instructions in front of the compiled filter, which has one error only, needs five instructions
+/// for a call that is always denied, and would kill programs with foreign system calls.
+fn prologue(policy: &SandboxPolicy, connect: Connect) -> BpfProgram {
     // Offsets in `struct seccomp_data`.
     const NUMBER: u32 = 0;
     const ARCH: u32 = 4;
     let absent = u32::from(SeccompAction::Errno(libc::ENOSYS.cast_unsigned()));
-    let statement = |code, k| sock_filter {
-        code,
-        jt: 0,
-        jf: 0,
-        k,
-    };
-    // The next instruction is skipped unless the condition holds.
-    let unless_skip = |code, k| sock_filter {
-        code,
-        jt: 0,
-        jf: 1,
-        k,
-    };
-    let is_ours = sock_filter {
-        code: JUMP_EQUAL,
-        jt: 1,
-        jf: 0,
-        k: AUDIT_ARCH,
-    };
+    let denied = u32::from(SeccompAction::Errno(libc::EPERM.cast_unsigned()));
     let mut program = vec![
-        statement(LOAD_WORD, ARCH),
-        is_ours,
-        statement(RETURN, absent),
-        statement(LOAD_WORD, NUMBER),
+        instruction(LOAD_WORD, 0, 0, ARCH),
+        instruction(JUMP_EQUAL, 1, 0, AUDIT_ARCH),
+        instruction(RETURN, 0, 0, absent),
+        instruction(LOAD_WORD, 0, 0, NUMBER),
     ];
     #[cfg(target_arch = "x86_64")]
-    program.extend([unless_skip(JUMP_AT_LEAST, X32), statement(RETURN, absent)]);
-    for number in ABSENT {
-        let number = u32::try_from(*number).expect("numbers of calls are small");
-        program.extend([unless_skip(JUMP_EQUAL, number), statement(RETURN, absent)]);
+    program.extend([
+        instruction(JUMP_AT_LEAST, 0, 1, X32),
+        instruction(RETURN, 0, 0, absent),
+    ]);
+    program.extend(answer(ABSENT, absent));
+    program.extend(answer(DENIED, denied));
+    if is_without_writable_files(policy) {
+        program.extend(answer(METADATA, denied));
     }
+    if let Net::Ports(_) = policy.net {
+        // Without `bind` a socket listens at a port that the kernel chooses.
+        program.extend(answer(&[libc::SYS_listen], denied));
+    }
+    if connect == Connect::HandedOver {
+        program.extend(answer(&[libc::SYS_connect], libc::SECCOMP_RET_USER_NOTIF));
+    }
+    program
+}
+
+// Operation codes of classic BPF (linux/bpf_common.h).
+const LOAD_WORD: u16 = 0x20;
+const JUMP: u16 = 0x05;
+const JUMP_EQUAL: u16 = 0x15;
+#[cfg(target_arch = "x86_64")]
+const JUMP_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+
+/// `if_true` and `if_false` are the numbers of instructions to skip.
+fn instruction(code: u16, if_true: u8, if_false: u8, k: u32) -> sock_filter {
+    sock_filter {
+        code,
+        jt: if_true,
+        jf: if_false,
+        k,
+    }
+}
+
+/// Returns instructions that end the filter with `action` for these calls. The number of the call
+/// is loaded already.
+fn answer(calls: &[libc::c_long], action: u32) -> BpfProgram {
+    let mut program: BpfProgram = (calls.iter().rev().zip(1u8..))
+        .map(|(call, to_return)| {
+            let number = u32::try_from(*call).expect("numbers of calls are small");
+            instruction(JUMP_EQUAL, to_return, 0, number)
+        })
+        .collect();
+    program.reverse();
+    program.push(instruction(JUMP, 0, 0, 1));
+    program.push(instruction(RETURN, 0, 0, action));
     program
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Compiled<T> = Result<T, seccompiler::BackendError>;
 
-/// Returns the denied calls. A call is denied if one of its rules matches; without rules always.
+/// Returns the calls that are denied with some arguments. A call is denied if one of its rules
+/// matches.
 fn rules(policy: &SandboxPolicy) -> Compiled<Rules> {
-    let mut rules: Rules = DENIED.iter().map(|number| (*number, Vec::new())).collect();
-    if is_without_writable_files(policy) {
-        rules.extend(METADATA.iter().map(|number| (*number, Vec::new())));
-    }
+    let mut rules = Rules::new();
     let mut deny = |number: libc::c_long, conditions: &[(u8, SeccompCmpOp, u32)]| -> Compiled<()> {
         let conditions = conditions.iter().map(|(index, operator, value)| {
             let (length, value) = (SeccompCmpArgLen::Dword, u64::from(*value));
@@ -353,6 +397,11 @@ fn network(
     let others: Vec<_> = families.iter().map(|family| (0, Ne, *family)).collect();
     deny(libc::SYS_socket, &others)?;
     deny(libc::SYS_socketpair, &[(0, Ne, UNIX)])?;
+    if !families.contains(&UNIX) {
+        // A socket for datagrams could send to other sockets by their path, although it is one of a
+        // pair. This bit is set in the types of datagrams, and not in those of connections.
+        deny(libc::SYS_socketpair, &[(1, MaskedEq(2), 2)])?;
+    }
 
     if let Net::Ports(_) = policy.net {
         for family in INET {
@@ -376,8 +425,6 @@ fn network(
             let is_set = MaskedEq(u64::from(MSG_FASTOPEN));
             deny(number, &[(flags, is_set, MSG_FASTOPEN)])?;
         }
-        // Without `bind` a socket listens at a port that the kernel chooses.
-        deny(libc::SYS_listen, &[(0, Ne, u32::MAX)])?;
     }
     Ok(())
 }

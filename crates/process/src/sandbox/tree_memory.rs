@@ -22,14 +22,24 @@ const MAX_INTERVAL: Duration = Duration::from_millis(250);
 /// measured part counts.
 const MAX_MEASURED: usize = 4096;
 
+/// Waits until the process, without those below it, uses more than `limit` bytes of memory, and
+/// returns the number of bytes. If the process ends, this waits for ever.
+pub async fn process_memory_exceeded(pid: i32, limit: u64) -> u64 {
+    exceeded(limit, || Pid::from_raw(pid).map_or(0, private_bytes)).await
+}
+
 /// Waits until the process and all processes below it use more than `limit` bytes of memory, and
 /// returns the number of bytes. If the process ends, this waits for ever.
 ///
 /// The kernel kills no process for this limit, so a tree can use more than `limit` for up to 250 ms.
 pub async fn memory_exceeded(pid: i32, limit: u64) -> u64 {
     let mut tree = Tree::default();
+    exceeded(limit, || tree.measure(pid)).await
+}
+
+async fn exceeded(limit: u64, mut measure: impl FnMut() -> u64) -> u64 {
     loop {
-        let used = tree.measure(pid);
+        let used = measure();
         if used > limit {
             return used;
         }

@@ -298,6 +298,25 @@ const TABLE: &[Row] = &[
         },
     ),
     row(
+        "a second open of a descriptor without rights",
+        Work,
+        Errno::EACCES,
+        Succeeds,
+        |facts| {
+            let mut options = File::options();
+            options.read(true).custom_flags(libc::O_PATH);
+            let held = options.open(facts.secret())?;
+            File::open(format!("/proc/self/fd/{}", held.as_raw_fd())).map(drop)
+        },
+    ),
+    works("watch a folder", Work, Succeeds, |facts| {
+        let path = c_path(&facts.closed(""));
+        call(|| unsafe {
+            let watches = libc::inotify_init1(libc::IN_CLOEXEC);
+            libc::inotify_add_watch(watches, path.as_ptr(), libc::IN_CREATE).into()
+        })
+    }),
+    row(
         "the other sandbox's temporary folder",
         Work,
         Errno::EACCES,
@@ -383,6 +402,57 @@ const TABLE: &[Row] = &[
             let copy = facts.work("copy");
             fs::copy(facts.path("PROGRAM"), &copy)?;
             Command::new(copy).status().map(drop)
+        },
+    ),
+    row(
+        "execveat of another program",
+        OneProgram,
+        Errno::EACCES,
+        Succeeds,
+        |facts| {
+            // In a child, which would become the program.
+            let path = c_path(&facts.path("PROGRAM"));
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let none = [ptr::null::<c_void>()];
+                unsafe {
+                    let (number, here) = (libc::SYS_execveat, libc::AT_FDCWD);
+                    libc::syscall(
+                        number,
+                        here,
+                        path.as_ptr(),
+                        &raw const none,
+                        &raw const none,
+                        0,
+                    );
+                    libc::_exit(*libc::__errno_location());
+                }
+            }
+            let mut status = 0;
+            call(|| unsafe { libc::waitpid(child, &raw mut status, 0) }.into())?;
+            match libc::WEXITSTATUS(status) {
+                0 => Ok(()),
+                errno => Err(io::Error::from_raw_os_error(errno)),
+            }
+        },
+    ),
+    // Every program needs the loader, so it must be executable itself.
+    works(
+        "another program by the loader",
+        OneProgram,
+        Succeeds,
+        |_| {
+            let maps = fs::read_to_string("/proc/self/maps")?;
+            let loader = maps.split_whitespace().find(|word| {
+                let name = word.rsplit('/').next().unwrap_or_default();
+                word.starts_with('/') && name.starts_with("ld-")
+            });
+            let loader = loader.ok_or(io::ErrorKind::NotFound)?;
+            let status = Command::new(loader).arg("/bin/true").status()?;
+            status
+                .success()
+                .then_some(())
+                .ok_or(io::ErrorKind::Other.into())
         },
     ),
     row(
@@ -704,6 +774,17 @@ const TABLE: &[Row] = &[
             libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM, 0, pair.as_mut_ptr()).into()
         })
     }),
+    row(
+        "a pair of sockets for datagrams",
+        Work,
+        Errno::EPERM,
+        Succeeds,
+        |_| {
+            let mut pair = [0; 2];
+            let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+            call(|| unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()).into() })
+        },
+    ),
     works("TCP to the allowed port", Port, Succeeds, |facts| {
         connect(facts, "PORT")
     }),
@@ -715,13 +796,31 @@ const TABLE: &[Row] = &[
         |facts| connect(facts, "OTHER_PORT"),
     ),
     row(
+        "TCP to the allowed port of another machine",
+        Port,
+        Errno::EACCES,
+        Varies,
+        |facts| {
+            // An address for documentation (RFC 5737).
+            let address = address([192, 0, 2, 1], facts.number("PORT"));
+            connect_to(libc::SOCK_NONBLOCK, &address)
+        },
+    ),
+    row(
+        "TCP to the allowed port of any address",
+        Port,
+        Errno::EACCES,
+        Succeeds,
+        |facts| connect_to(0, &address([0; 4], facts.number("PORT"))),
+    ),
+    row(
         "TCP with data in the first packet",
         Port,
         Errno::EPERM,
         Varies,
         |facts| {
             let socket = tcp(0)?;
-            let address = address(facts.number("OTHER_PORT"));
+            let address = address([127, 0, 0, 1], facts.number("OTHER_PORT"));
             call(|| unsafe {
                 let (data, length) = (b"x".as_ptr().cast(), size_of_val(&address) as c_uint);
                 let address = (&raw const address).cast();
@@ -1082,19 +1181,23 @@ fn packet() -> Tried {
     socket(libc::AF_PACKET, libc::SOCK_RAW, 0).map(drop)
 }
 
-fn address(port: u16) -> libc::sockaddr_in {
+fn address(host: [u8; 4], port: u16) -> libc::sockaddr_in {
     let mut address: libc::sockaddr_in = unsafe { mem::zeroed() };
     address.sin_family = libc::AF_INET as libc::sa_family_t;
     address.sin_port = port.to_be();
-    address.sin_addr.s_addr = u32::from(Ipv4Addr::LOCALHOST).to_be();
+    address.sin_addr.s_addr = u32::from_ne_bytes(host);
     address
 }
 
 fn connect(facts: &Facts, port: &str) -> Tried {
-    let (socket, address) = (tcp(0)?, address(facts.number(port)));
+    connect_to(0, &address([127, 0, 0, 1], facts.number(port)))
+}
+
+fn connect_to(flags: c_int, address: &libc::sockaddr_in) -> Tried {
+    let socket = socket(libc::AF_INET, libc::SOCK_STREAM | flags, 0)?;
     call(|| unsafe {
-        let length = size_of_val(&address) as c_uint;
-        libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length).into()
+        let length = size_of_val(address) as c_uint;
+        libc::connect(socket.as_raw_fd(), ptr::from_ref(address).cast(), length).into()
     })
 }
 
@@ -1329,10 +1432,14 @@ async fn no_attempt_leaves_the_sandbox_and_each_is_one() {
     drop(ground.folder);
 }
 
-/// Makes the same attempts as a user without privileges. If this test has none, the test above is
-/// enough.
 #[test]
 fn no_attempt_of_an_unprivileged_user_leaves_the_sandbox() {
+    as_nobody("attacks::no_attempt_leaves_the_sandbox_and_each_is_one");
+}
+
+/// Runs another test of this program as a user without privileges. A test without privileges has
+/// nothing to add to that test.
+pub fn as_nobody(test: &str) {
     const NOBODY: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
         return;
@@ -1346,7 +1453,6 @@ fn no_attempt_of_an_unprivileged_user_leaves_the_sandbox() {
     std::os::unix::fs::chown(&tmp, Some(NOBODY), Some(NOBODY)).expect("this is root");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(folder.path(), mode).expect("it is ours");
-    let test = "attacks::no_attempt_leaves_the_sandbox_and_each_is_one";
     let ended = Command::new(copy)
         .args(["--exact", test, "--nocapture"])
         .env("TMPDIR", tmp)

@@ -1,6 +1,7 @@
 //! The filtering proxy, with curl in a sandbox and real servers on the loopback.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::{self, DirEntry};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +12,8 @@ use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy};
 use haft_process::{Environment, Finished, Spawn};
 
-use crate::programs::{MINUTE, run, stdout};
+use crate::arena::{self, Arena};
+use crate::programs::{MINUTE, run, sh, stdout};
 
 /// HTTP server that answers with the request's first line and its headers.
 struct Echo {
@@ -216,4 +218,52 @@ async fn a_header_without_end_is_refused() {
         .take_while(|_| client.write_all(&block).is_ok())
         .count();
     assert!(sent < 1024);
+}
+
+#[test]
+fn connections_are_made_for_a_whole_tree_and_their_threads_end() {
+    arena::alone(
+        "proxy::connections_are_made_for_a_whole_tree_and_their_threads_end",
+        connections,
+    );
+}
+
+async fn connections(arena: &Arena) {
+    let server = Echo::start();
+    let policy = SandboxPolicy {
+        execute: Access::All,
+        net: Net::Ports(vec![server.port]),
+        ..SandboxPolicy::default()
+    };
+    let sandbox = Sandbox::new(&policy.with_system_files()).expect("the kernel has it");
+    // At the same time, from several processes; one of them has no parent left.
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    let script =
+        "(curl -qsS $1 &); curl -qsS $1 & curl -qsS $1; wait; curl -qsS http://127.0.0.2:1";
+    for _ in 0..5 {
+        let spawn = Spawn {
+            sandbox: Some(sandbox.clone()),
+            late_output: MINUTE,
+            ..sh(script, &[&url])
+        };
+        let finished = run(spawn).await;
+        assert_eq!(
+            stdout(&finished).matches("GET / HTTP/1.1").count(),
+            3,
+            "{finished:?}"
+        );
+        assert_eq!(finished.end.shell_code(), 7, "{finished:?}");
+    }
+    assert_eq!(server.requests.load(Ordering::Relaxed), 15);
+    let is_connecting = |thread: io::Result<DirEntry>| {
+        let name = thread.and_then(|thread| fs::read(thread.path().join("comm")));
+        name.is_ok_and(|name| name == b"haft-connect\n")
+    };
+    while fs::read_dir("/proc/self/task")
+        .expect("Linux")
+        .any(is_connecting)
+    {
+        tokio::task::yield_now().await;
+    }
+    arena.assert_no_process_is_left();
 }

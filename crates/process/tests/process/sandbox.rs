@@ -1,11 +1,19 @@
 //! The sandbox of a program, with real programs.
 
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
-use haft_process::Spawn;
-use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
+use haft_process::sandbox::{self, Access, Sandbox, SandboxError, SandboxPolicy};
+use haft_process::{End, Exit, Limits, Spawn, SpawnError, Stdin, Verified, run_pipeline};
+use tokio_util::sync::CancellationToken;
 
-use crate::programs::{run, sh, stdout};
+use crate::arena::{self, Arena};
+use crate::attacks::as_nobody;
+use crate::programs::{MINUTE, SECOND, goes, lines, run, script, sh, start, stdout};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is a temporary folder")
@@ -61,4 +69,339 @@ async fn files_are_read_and_written_as_the_policy_says() {
         "{text:?}"
     );
     assert!(open.path().join("new").exists() && !closed.path().join("new").exists());
+}
+
+async fn refusal(spawn: Spawn) -> SpawnError {
+    let refused = spawn.run(&CancellationToken::new()).await;
+    refused.expect_err("the program does not start")
+}
+
+#[test]
+fn the_layers_are_named() {
+    let layers = sandbox::available();
+    assert!(layers.are_available(), "{layers}");
+    let start = format!("landlock abi {}, seccomp", layers.landlock);
+    assert!(layers.to_string().starts_with(&start), "{layers}");
+    let policy = SandboxPolicy {
+        unenforced: vec!["`deny` of a path below an allowed one".to_owned()],
+        ..SandboxPolicy::default()
+    };
+    let made = Sandbox::new(&policy).expect("the kernel has it");
+    let end = "not enforced: `deny` of a path below an allowed one";
+    assert!(
+        made.layers().to_string().ends_with(end),
+        "{}",
+        made.layers()
+    );
+}
+
+// ---- The promises for every child hold inside too.
+
+#[tokio::test]
+async fn limits_and_the_folder_hold_without_a_shell() {
+    let place = folder();
+    let text = "#!/bin/cat\n";
+    script(place.path(), "tool", text, 0o755);
+    let cwd = place.path().canonicalize().expect("it is there");
+    let mut policy = policy(&[&cwd], &[]);
+    // No shell.
+    policy.execute = Access::Paths(vec![cwd.join("tool"), "/bin/cat".into()]);
+    let policy = policy.with_system_files();
+    let spawn = Spawn {
+        cwd: Some(cwd.clone()),
+        limits: Limits {
+            address_space: Some(512 << 20),
+            cpu_seconds: Some(7),
+            ..Limits::default()
+        },
+        ..inside(&policy, Spawn::new("./tool", ["/proc/self/limits"]))
+    };
+    let finished = run(spawn.clone()).await;
+    let limits = stdout(&finished)
+        .strip_prefix(text)
+        .expect("the script itself");
+    let numbers = |name: &str| {
+        let line = limits
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .expect("Linux");
+        let numbers = line.split_whitespace().take(2).map(str::parse::<u64>);
+        numbers
+            .map(|number| number.expect("a limit"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(numbers("Max address space"), [512 << 20; 2]);
+    assert_eq!(numbers("Max cpu time"), [7, 8]);
+    assert_eq!(numbers("Max core file size"), [0, 0]);
+
+    let missing = Spawn {
+        program: "./no".into(),
+        ..spawn.clone()
+    };
+    let text = "ENOENT: no such file or directory, posix_spawn './no'";
+    assert_eq!(refusal(missing).await.to_string(), text);
+    let lost = Spawn {
+        cwd: Some("/haft/no/such".into()),
+        ..spawn.clone()
+    };
+    assert!(matches!(refusal(lost).await, SpawnError::Cwd { .. }));
+    let other = Spawn {
+        program: "/bin/ls".into(),
+        ..spawn
+    };
+    let refused = refusal(other).await;
+    let text = "EACCES: permission denied by the sandbox, posix_spawn '/bin/ls'";
+    assert_eq!(
+        (refused.to_string().as_str(), refused.code().as_str()),
+        (text, "EACCES")
+    );
+}
+
+#[tokio::test]
+async fn the_state_of_a_sandboxed_child_is_that_of_every_child() {
+    let policy = policy(&[], &[]);
+    let finished = run(inside(&policy, Spawn::new("cat", ["/proc/self/status"]))).await;
+    let field = |name: &str| {
+        let mut lines = stdout(&finished).lines();
+        let value = lines
+            .find_map(|line| line.strip_prefix(name))
+            .expect("Linux");
+        u64::from_str_radix(value.trim(), 16).expect("hexadecimal")
+    };
+    // The C library reserves the signals 32 and 33.
+    let own: u64 = 0b11 << 31;
+    assert_eq!((field("SigBlk:") & !own, field("SigIgn:") & !own), (0, 0));
+    assert_eq!((field("NoNewPrivs:"), field("Seccomp:")), (1, 2));
+    // CAP_SYS_ADMIN and CAP_PERFMON.
+    assert_eq!(field("CapPrm:") & (1 << 21 | 1 << 38), 0);
+
+    let numbers = run(inside(&policy, sh("cut -d' ' -f1,5,6 /proc/$$/stat", &[]))).await;
+    let numbers: Vec<&str> = stdout(&numbers).split_whitespace().collect();
+    assert!(
+        numbers.iter().all(|number| *number == numbers[0]),
+        "{numbers:?}"
+    );
+    let open = run(inside(&policy, Spawn::new("ls", ["/proc/self/fd"]))).await;
+    assert_eq!(stdout(&open), "0\n1\n2\n3\n", "3 is the folder itself");
+
+    let echo = inside(&policy, Spawn::new("cat", [""; 0]));
+    let input = Stdin::Bytes(b"text".to_vec());
+    let both = vec![
+        Spawn {
+            stdin: input,
+            ..echo.clone()
+        },
+        echo,
+    ];
+    let ended = run_pipeline(both, &CancellationToken::new())
+        .await
+        .expect("both start");
+    assert_eq!(stdout(&ended[1]), "text");
+}
+
+#[tokio::test]
+async fn a_stop_reaches_the_whole_tree_inside() {
+    let policy = policy(&[], &[]);
+    let script = "(setsid sleep 600 & echo $!); sleep 600 & echo $!; echo $$; trap '' TERM; wait";
+    let mut spawn = inside(&policy, sh(script, &[]));
+    spawn.deadline = Some(SECOND / 2);
+    let finished = run(spawn).await;
+    assert_eq!(finished.end, End::TimedOut(Some(Exit::Signal(9))));
+    let processes: Vec<&str> = stdout(&finished).lines().collect();
+    assert!(
+        processes.len() == 3 && processes.iter().all(|pid| goes(pid)),
+        "{processes:?}"
+    );
+
+    let polite = sh(
+        "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done",
+        &[],
+    );
+    let cancel = CancellationToken::new();
+    let spawn = Spawn {
+        grace: MINUTE,
+        ..inside(&policy, polite)
+    };
+    let mut child = start(spawn, &cancel).await;
+    assert_eq!(lines(&mut child, 1).await, ["up"]);
+    cancel.cancel();
+    let finished = child.wait().await;
+    assert_eq!(finished.end, End::Cancelled(Some(Exit::Code(7))));
+    assert_eq!(stdout(&finished), "up\nbye\n");
+}
+
+#[tokio::test]
+async fn a_fork_bomb_ends_with_its_deadline() {
+    // Each process starts the next one and ends, so that the tree is never complete.
+    let bomb = "f() { f & sleep 0.01; }; f; sleep 600";
+    let mut spawn = inside(&policy(&[], &[]), sh(bomb, &[]));
+    spawn.deadline = Some(SECOND / 5);
+    let finished = run(spawn).await;
+    assert_eq!(finished.end, End::TimedOut(Some(Exit::Signal(9))));
+    assert!(!finished.pipe_held, "{finished:?}");
+}
+
+#[tokio::test]
+async fn a_verified_program_runs_inside() {
+    let (project, copies) = (folder(), folder());
+    let real = |folder: &tempfile::TempDir| folder.path().canonicalize().expect("it is there");
+    let (project_path, copies_path) = (real(&project), real(&copies));
+    let private = PermissionsExt::from_mode(0o700);
+    fs::set_permissions(&copies_path, private).expect("it is ours");
+    let binary = project_path.join("binary");
+    fs::copy("/bin/cat", &binary).expect("there is space");
+    fs::write(project_path.join("text"), "beside\n").expect("it is ours");
+    let text = "#!/bin/sh\ncat \"$(dirname \"$0\")/text\"\n";
+    let script = script(&project_path, "script", text, 0o755);
+    let policy = policy(&[&project_path, &copies_path], &[]);
+    for (program, argument) in [(binary, "text"), (script, "")] {
+        let digest = haft_process::regular_files::hash(&program).expect("it is readable");
+        let argument = project_path.join(argument);
+        let spawn = Spawn {
+            verified: Some(Verified {
+                digest,
+                project: project_path.clone(),
+                copies: copies_path.clone(),
+            }),
+            ..inside(&policy, Spawn::new(program, [argument]))
+        };
+        let finished = run(spawn).await;
+        assert_eq!(stdout(&finished), "beside\n", "{finished:?}");
+    }
+    // The folders of copies are read-only.
+    let made = Command::new("chmod")
+        .args(["-R", "u+w"])
+        .arg(&copies_path)
+        .status();
+    assert!(made.expect("chmod starts").success());
+}
+
+// ---- Memory.
+
+#[tokio::test]
+async fn a_tree_that_uses_too_much_memory_is_killed() {
+    // A child of the shell holds the memory.
+    let hungry = "head -c 300000000 /dev/zero | tail -c 300000000 | cat >/dev/null";
+    let mut spawn = inside(&policy(&[], &[]), sh(hungry, &[]));
+    spawn.limits.memory = Some(64 << 20);
+    spawn.deadline = Some(MINUTE);
+    let finished = run(spawn).await;
+    assert!(finished.ran_out_of_memory, "{finished:?}");
+    assert!(!finished.end.was_stopped(), "{finished:?}");
+}
+
+/// Root can use a control group; this user cannot, so that the memory is measured.
+#[test]
+fn the_memory_of_an_unprivileged_user_is_limited_by_measuring() {
+    as_nobody("sandbox::a_tree_that_uses_too_much_memory_is_killed");
+}
+
+#[tokio::test]
+async fn memory_of_a_tree_is_measured() {
+    let hungry = "echo $$; head -c 100000000 /dev/zero | tail -c 100000000 | sleep 600; :";
+    let mut child = start(sh(hungry, &[]), &CancellationToken::new()).await;
+    let pid = lines(&mut child, 1).await[0].parse().expect("a number");
+    let used = sandbox::watch_memory(pid, 50_000_000).await;
+    assert!(used > 50_000_000, "{used}");
+    assert_eq!(child.wait().await.end, End::Signaled(9));
+    assert_eq!(sandbox::tree_memory(pid), 0);
+}
+
+// ---- The temporary folder.
+
+#[test]
+fn the_temporary_folder_is_private_and_ends_with_its_sandbox() {
+    arena::alone(
+        "sandbox::the_temporary_folder_is_private_and_ends_with_its_sandbox",
+        private_tmp,
+    );
+}
+
+async fn private_tmp(arena: &Arena) {
+    // What a killed process leaves behind, and what a running one uses.
+    let left = env::temp_dir().join(format!("haft-tmp-left-{}", std::process::id()));
+    let used = env::temp_dir().join(format!("haft-tmp-used-{}", std::process::id()));
+    fs::create_dir_all(left.join("below")).expect("it is new");
+    fs::create_dir(&used).expect("it is new");
+    let lock = File::open(&used).expect("it is there");
+    lock.lock().expect("it is ours");
+
+    let policy = SandboxPolicy {
+        private_tmp: true,
+        ..policy(&[arena.folder()], &[])
+    };
+    let script =
+        "echo text >\"$TMPDIR/file\"; cat \"$TMP/file\"; stat -c %a \"$TEMP\"; echo \"$TMPDIR\"";
+    let spawn = inside(&policy, sh(script, &[]));
+    let sandbox = spawn.sandbox.clone().expect("it was set");
+    let path = sandbox.tmp().expect("the policy asks for it").to_owned();
+    assert_eq!(
+        stdout(&run(spawn).await),
+        format!("text\n700\n{}\n", path.display())
+    );
+    assert!(path.join("file").exists());
+    drop(sandbox);
+    assert!(!path.exists());
+    assert!(!left.exists() && used.exists());
+    fs::remove_dir(used).expect("it is ours");
+}
+
+// ---- The own process.
+
+/// Environment variable with the file that the restricted process may not read.
+const RESTRICTED: &str = "HAFT_TEST_RESTRICTED";
+
+/// Restricts this process if the environment asks for it; without that nothing.
+#[test]
+fn restrict() {
+    let Some(path) = env::var_os(RESTRICTED) else {
+        return;
+    };
+    let policy = SandboxPolicy {
+        private_tmp: true,
+        ..policy(&[], &[])
+    };
+    // The test runner has a thread of its own.
+    let refused = sandbox::restrict_current_process(&policy);
+    assert!(matches!(refused, Err(SandboxError::Threads)), "{refused:?}");
+    let read = move || File::open(&path).map(drop).map_err(|error| error.kind());
+    assert_eq!(read(), Ok(()));
+    #[allow(
+        unsafe_code,
+        reason = "a process with one thread, in which the test can go on"
+    )]
+    // SAFETY: the only other thread waits for this one, so that it holds no lock.
+    let forked = unsafe { nix::unistd::fork() };
+    if let nix::unistd::ForkResult::Parent { child } = forked.expect("there is memory") {
+        let status = nix::sys::wait::waitpid(child, None).expect("it is ours");
+        assert_eq!(status, nix::sys::wait::WaitStatus::Exited(child, 7));
+        return;
+    }
+    let sandbox = sandbox::restrict_current_process(&policy).expect("the kernel has it");
+    assert_eq!(read(), Err(io::ErrorKind::PermissionDenied));
+    let in_a_thread = std::thread::spawn(read).join().expect("it does not panic");
+    assert_eq!(in_a_thread, Err(io::ErrorKind::PermissionDenied));
+    let tmp = sandbox.tmp().expect("the policy asks for it");
+    fs::write(tmp.join("file"), "text").expect("it is allowed");
+    assert!(std::net::TcpListener::bind("127.0.0.1:0").is_err());
+    drop(sandbox);
+    std::process::exit(7);
+}
+
+#[test]
+fn a_process_can_restrict_itself() {
+    let place = folder();
+    let path = place.path().join("secret");
+    fs::write(&path, "secret").expect("it is ours");
+    let ended = Command::new(env::current_exe().expect("Linux"))
+        .args(["--exact", "sandbox::restrict", "--nocapture"])
+        .env(RESTRICTED, &path)
+        .output()
+        .expect("this program starts");
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        ended.status.success() && text.contains("1 passed"),
+        "{text}{errors}"
+    );
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
 use haft_process::{End, Finished, Keep, Leftovers, Spawn, Stdin};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -42,6 +43,8 @@ struct Round {
     signal: i32,
     fate: Fate,
     grace: Duration,
+    /// True if the program runs in a sandbox, which is another way to start.
+    is_sandboxed: bool,
 }
 
 #[test]
@@ -54,22 +57,35 @@ fn slow_hundreds_of_the_worst_programs_leave_nothing() {
 
 async fn inside(arena: &Arena) {
     let tool: Arc<Path> = arena.worst().into();
+    let policy = SandboxPolicy {
+        read: Access::Paths(vec![arena.folder().to_owned()]),
+        execute: Access::All,
+        ..SandboxPolicy::default()
+    };
+    let sandbox = Sandbox::new(&policy.with_system_files()).expect("the kernel has it");
     let mut dice = arena.dice();
     // A first round creates everything that is created only once, before the count.
-    torture(&tool, arena, &mut dice, CONCURRENT_CALLS).await;
+    torture(&tool, arena, &sandbox, &mut dice, CONCURRENT_CALLS).await;
     arena.assert_no_process_is_left();
     let before = Holding::now();
-    torture(&tool, arena, &mut dice, CALLS).await;
+    torture(&tool, arena, &sandbox, &mut dice, CALLS).await;
     arena.assert_no_process_is_left();
     Holding::now().assert_back_to(&before, 12);
 }
 
-async fn torture(tool: &Arc<Path>, arena: &Arena, dice: &mut Dice, calls: usize) {
+async fn torture(
+    tool: &Arc<Path>,
+    arena: &Arena,
+    sandbox: &Sandbox,
+    dice: &mut Dice,
+    calls: usize,
+) {
     let places = Arc::new(Semaphore::new(CONCURRENT_CALLS));
     let mut running = JoinSet::new();
     for number in 0..calls {
         let round = Round::new(number, dice);
-        let spawn = round.spawn(tool, arena.folder());
+        let mut spawn = round.spawn(tool, arena.folder());
+        spawn.sandbox = round.is_sandboxed.then(|| sandbox.clone());
         let place = places.clone().acquire_owned().await;
         running.spawn(async move {
             let _place = place.expect("it is never closed");
@@ -103,6 +119,7 @@ impl Round {
             signal: *dice.pick(&[1, 2, 3, 6, 9, 11, 13, 15]),
             fate,
             grace: dice.millis(30),
+            is_sandboxed: dice.below(2) == 0,
         }
     }
 
