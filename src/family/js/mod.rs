@@ -31,8 +31,8 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
-    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
+    ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation, Level, Problem,
+    Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
@@ -124,7 +124,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     for (candidate, refusal) in candidates.iter().zip(refusals) {
         all.push(match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate, means.config).await,
+            None => load(&mut round, candidate, means).await,
         });
     }
     round.finish().await;
@@ -133,7 +133,8 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
 /// and the author's lines.
-async fn load(round: &mut LoadBatch, candidate: &Candidate, config: &Config) -> Loaded {
+async fn load(round: &mut LoadBatch, candidate: &Candidate, means: &LoadContext<'_>) -> Loaded {
+    let config = means.config;
     let described = match round.load_next().await {
         Ok(described) => described,
         Err(failure) => return broken(explained(failure, candidate, config)),
@@ -143,7 +144,7 @@ async fn load(round: &mut LoadBatch, candidate: &Candidate, config: &Config) -> 
         Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described, elements, candidate, &config.approval)
+            ..take_tools(described, elements, candidate, means)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -234,9 +235,15 @@ fn take_tools(
     module: haft_engine::Described,
     mut elements: Vec<Element>,
     candidate: &Candidate,
-    approval: &ApprovalPolicy,
+    means: &LoadContext<'_>,
 ) -> Loaded {
     let mut loaded = Loaded::default();
+    let approval = &means.config.approval;
+    let code = workers::code_folder(candidate, means.config);
+    let bounds = means
+        .sandboxes
+        .bounds_of_module(means.config, candidate, code);
+    let bounds = Arc::new(bounds);
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
     for element in &mut elements {
@@ -259,6 +266,7 @@ fn take_tools(
                     unasked,
                     &described,
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
+                    Some(bounds.clone()),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
                 let is_checked_by_schema = described.checked_by_schema;
