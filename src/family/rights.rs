@@ -13,6 +13,7 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 
 use super::exec::{COPIES, interpreter};
+use super::file_rights::{FileRights, rights_of};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
@@ -100,10 +101,10 @@ impl Sandboxes {
         candidate: &Candidate,
         name: &str,
     ) -> Result<Confinement, Box<Problem>> {
-        let place = candidate.place(name);
-        let profile = config.profile_of(&place);
-        let source = profile.source.clone();
-        let rights = config.bounded(place.domain, profile);
+        let FileRights {
+            rights, profile, ..
+        } = rights_of(config, candidate, name);
+        let source = profile.source;
         let mut own = vec![candidate.resolved.clone()];
         if candidate.verified.is_some() {
             own.push(config.state_dir.join(COPIES));
@@ -195,23 +196,14 @@ impl Sandboxes {
         })
     }
 
-    /// Returns the rights of the modules of a candidate, with their enforcement in a worker process
-    /// that reads code in the folder `code`.
-    pub(super) fn bounds_of_module(
-        &self,
-        config: &Config,
-        candidate: &Candidate,
-        code: PathBuf,
-    ) -> ToolBounds {
-        let place = candidate.place(&candidate.key);
-        let profile = config.profile_of(&place);
-        let source = profile.source.clone();
-        let rights = config.bounded(place.domain, profile);
+    /// Returns the rights of a module with their enforcement in a worker process that reads code in
+    /// the folder `code`.
+    pub(super) fn bounds_of_module(&self, rights: &FileRights, code: PathBuf) -> ToolBounds {
         let mut bounds = ToolBounds {
-            profile: source,
+            rights: rights.rights.clone(),
+            profile: rights.profile.source.clone(),
             layers: None,
             missing: Vec::new(),
-            rights,
         };
         if bounds.rights.isolation == Isolation::Sandbox {
             let permissions = &bounds.rights.permissions;

@@ -214,6 +214,8 @@ impl SandboxPolicy {
     #[must_use]
     pub fn with_system_files(mut self) -> Self {
         self.read.extend(SYSTEM_READ);
+        // They are opened for both, so writing alone is not enough.
+        self.read.extend(SYSTEM_WRITE);
         self.write.extend(SYSTEM_WRITE);
         let loaders = LOADER_FOLDERS.iter().flat_map(|folder| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
