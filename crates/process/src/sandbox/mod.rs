@@ -204,6 +204,11 @@ const LOADER_FOLDERS: &[&str] = &[
 ];
 
 impl SandboxPolicy {
+    /// Returns the mechanisms of this kernel, and what it cannot enforce of this policy.
+    pub fn layers(&self) -> Layers {
+        layers(self)
+    }
+
     /// Adds what every program needs: the system's programs and libraries and a few files of
     /// `/etc` for reading, harmless devices, `/proc`, and the dynamic loaders for execution.
     #[must_use]
