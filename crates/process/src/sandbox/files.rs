@@ -72,11 +72,13 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
     add(&policy.read, READ);
     add(&policy.write, write);
     add(&policy.execute, AccessFs::Execute.into());
+    // The kernel reads the file to execute with the rights of the program.
+    let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
     let own: Vec<PathBuf> = tmp.into_iter().map(Path::to_owned).collect();
     for (access, rights) in [
         (&policy.read, READ),
         (&policy.write, write | READ),
-        (&policy.execute, AccessFs::Execute.into()),
+        (&policy.execute, execute),
     ] {
         if let Access::Paths(paths) = access {
             lists.push((paths, rights));

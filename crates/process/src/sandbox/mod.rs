@@ -35,7 +35,9 @@
 //! - Code that an allowed interpreter or the dynamic loader reads from an allowed file. `execute`
 //!   decides about `execve` only, and the loader itself, which every program needs, can start any
 //!   readable program.
-//! - System V and POSIX message queues, semaphores and shared memory.
+//! - System V and POSIX message queues, and System V semaphores and shared memory. POSIX semaphores
+//!   and shared memory are files of `/dev/shm`, which is closed unless the policy names it; Python's
+//!   `multiprocessing` needs it.
 //! - Amounts: memory, processor time and processes have the limits of [`crate::Limits`].
 //!
 //! Root keeps the capabilities that are about files, users and the network only.
@@ -90,8 +92,9 @@ pub struct SandboxPolicy {
     /// Files that may be written, and folders in which entries may be made and removed. They may
     /// also be read.
     pub write: Access,
-    /// Files that `execve` may start. The dynamic loader of a program and the interpreter of a
-    /// script need this right too.
+    /// Files that `execve` may start, and programs may read. The dynamic loader of a program and
+    /// the interpreter of a script need this right too. With [`Access::All`], a file must be
+    /// readable to be executed.
     pub execute: Access,
     /// The network.
     pub net: Net,
@@ -159,13 +162,16 @@ const SYSTEM_READ: &[&str] = &[
     "/sbin",
     "/nix/store",
     "/etc/alternatives",
+    "/etc/bash.bashrc",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
     "/etc/crypto-policies",
+    "/etc/fonts",
     "/etc/gai.conf",
     "/etc/group",
     "/etc/host.conf",
     "/etc/hosts",
+    "/etc/inputrc",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -175,13 +181,17 @@ const SYSTEM_READ: &[&str] = &[
     "/etc/nsswitch.conf",
     "/etc/os-release",
     "/etc/passwd",
+    "/etc/perl",
     "/etc/pki/ca-trust",
     "/etc/pki/tls",
+    "/etc/profile",
+    "/etc/profile.d",
     "/etc/protocols",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
     "/etc/timezone",
     "/dev/random",
     "/dev/urandom",
