@@ -1,7 +1,7 @@
 // Refusals of the runtime's permissions in haft's words; twin of `crates/engine/src/refusal.rs`.
 
 import { core } from "ext:core/mod.js";
-import { settings } from "ext:haft/00_state.ts";
+import { currentCall, settings } from "ext:haft/00_state.ts";
 
 const { NotCapable } = core;
 
@@ -30,12 +30,24 @@ function refusal(kind: string, what: string): string | undefined {
   return what === "" ? texts?.any : texts?.to.split("\0").join(what.replace(/[\r\n]/g, " "));
 }
 
+const PERMIT = /`haft permit NAME (--allow [^\n]*)` grants it to the tool NAME/;
+
+/** The hint with the name of the tool that runs, if it is known and plain. */
+function named(text: string): string {
+  const owner = currentCall.get()?.owner ?? "";
+  if (!/^[\w.-]+$/.test(owner)) return text;
+  return text.replace(
+    PERMIT,
+    (_, wish) => `\`haft permit ${owner} ${wish}\` grants it to the tool ${owner}`,
+  );
+}
+
 // The class calls what is its prototype at that time, so this stands between it and `Error`.
 Object.setPrototypeOf(
   NotCapable,
   class extends Error {
     constructor(message: unknown, options?: ErrorOptions) {
-      super(explained(`${message}`), options);
+      super(named(explained(`${message}`)), options);
     }
   },
 );

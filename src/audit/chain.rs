@@ -10,7 +10,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
 use serde::{Deserialize, Serialize};
@@ -184,7 +183,7 @@ impl Batch {
         let mut batch = Batch {
             head: head.clone(),
             bytes: Vec::new(),
-            at: Timestamp::of(SystemTime::now()).precise(),
+            at: Timestamp::now().precise(),
             pid: std::process::id(),
         };
         for body in bodies {

@@ -16,7 +16,7 @@ use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event, LogListener, Outcome,
-    Runner, Stopped, Tool, Updates, User, UserInterface, queue,
+    Runner, Stopped, Tool, Updates, User, UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -88,7 +88,14 @@ pub(crate) async fn execute(
         let shortened = terms.spill.shorten(outcome, limit, &call_id, &tool.name);
         shortened.await;
     }
-    result
+    result.map_err(|error| {
+        // The permissions of a tool do not contain its name.
+        let hint = error.hint().map(|hint| with_tool_name(hint, &tool.name));
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    })
 }
 
 /// Waits for a call, and cancels it when its deadline has passed.

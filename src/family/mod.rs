@@ -6,6 +6,7 @@
 
 pub(crate) mod custom;
 pub(crate) mod exec;
+pub(crate) mod file_rights;
 pub(crate) mod js;
 mod loading;
 mod native;
@@ -54,6 +55,13 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         (plugin, from_plugin),
     ] {
         share.put_back(loaded, &mut all);
+    }
+    for (candidate, loaded) in candidates.iter().zip(&mut all) {
+        // The module loader reports its own, since it resolves the rights before it loads.
+        if candidate.source.family != Family::Js {
+            let rights = file_rights::rights_of(means.config, candidate, &candidate.key);
+            loaded.problems.extend(rights.problems);
+        }
     }
     report_missing_layers(candidates, &mut all);
     all

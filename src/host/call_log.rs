@@ -113,6 +113,8 @@ pub(super) struct CallEntry {
     slot: usize,
     pub(super) call: Arc<CallRecord>,
     recording: Option<Recording>,
+    /// Trace of a call that is not in the audit log.
+    trace: Option<Arc<CallTrace>>,
     has_ended: bool,
 }
 
@@ -311,14 +313,16 @@ impl CallEntry {
             slot,
             call: record,
             recording: Recording::begin(host, call),
+            trace: host.options.trace.clone(),
             has_ended: false,
         }
     }
 
-    /// Returns the trace of the call, if the call is recorded.
+    /// Returns the trace of the call, if the call is recorded or its handle has one.
     pub(super) fn trace(&self) -> Option<Arc<CallTrace>> {
-        let recording = self.recording.as_ref()?;
-        Some(recording.trace.clone())
+        let recording = self.recording.as_ref();
+        let of_recording = recording.map(|recording| recording.trace.clone());
+        of_recording.or_else(|| self.trace.clone())
     }
 
     /// Logs the end of the call.
@@ -365,7 +369,7 @@ impl Recording {
     /// Starts to record a call, if this handle records calls.
     fn begin(host: &Host, call: &Call) -> Option<Recording> {
         let log = host.audit_log()?;
-        let trace = Arc::<CallTrace>::default();
+        let trace = host.options.trace.clone().unwrap_or_default();
         let origin = Origin {
             call: call.id.clone(),
             parent: host.options.origin.parent.clone(),

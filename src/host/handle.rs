@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Host;
 use super::call_log::CallOrigin;
 use crate::audit::AuditLog;
-use haft_tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
+use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]
@@ -22,6 +22,8 @@ pub(super) struct HandleOptions {
     pub(super) origin: Arc<CallOrigin>,
     /// Audit log of the handle's calls; `None`: they are not recorded.
     pub(super) audit: Option<AuditLog>,
+    /// Trace in which the handle's calls note their programs and hosts.
+    pub(super) trace: Option<Arc<CallTrace>>,
 }
 
 impl Host {
@@ -63,6 +65,14 @@ impl Host {
     pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
         let mut host = self.clone();
         host.options.text_limit = Some(bytes);
+        host
+    }
+
+    /// Returns a handle of the same host. Its calls note the programs that they start, and the
+    /// hosts that they connect to, in `trace`.
+    pub(crate) fn traced_in(&self, trace: Arc<CallTrace>) -> Host {
+        let mut host = self.clone();
+        host.options.trace = Some(trace);
         host
     }
 

@@ -225,7 +225,7 @@ pub(crate) fn path(path: &Path) -> Cow<'_, str> {
 }
 
 /// Returns milliseconds with microsecond precision: most calls take less than one.
-fn millis(duration: Duration) -> f64 {
+pub(crate) fn millis(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
 }
 

@@ -66,7 +66,7 @@ impl Entry {
             r#type: "message",
             id: &id,
             parent_id: parent,
-            timestamp: now(),
+            timestamp: Timestamp::now().precise(),
             message,
         })?;
         Ok(Entry {
@@ -90,11 +90,6 @@ pub(crate) fn new_id() -> String {
         bytes = (millis() as u32).to_be_bytes();
     }
     format!("{:08x}", u32::from_be_bytes(bytes))
-}
-
-/// Returns the current time as text.
-pub(super) fn now() -> String {
-    Timestamp::of(SystemTime::now()).precise()
 }
 
 /// Milliseconds since 1970.

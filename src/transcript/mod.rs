@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use entry::Entry;
 pub(crate) use entry::new_id;
-use haft_tool::{Call, Outcome, SessionProvider, SessionView, json};
+use haft_tool::{Call, Outcome, SessionProvider, SessionView, Timestamp, json};
 use haft_tool::{Error, ErrorKind};
 
 /// A session that is stored in a file of JSON lines.
@@ -216,7 +216,7 @@ impl State {
             "type": "session",
             "version": VERSION,
             "id": id,
-            "timestamp": entry::now(),
+            "timestamp": Timestamp::now().precise(),
             "cwd": cwd.to_string_lossy(),
         });
         State {

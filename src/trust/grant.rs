@@ -7,75 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use haft_config::grants::{OfProject, digest, path_of, real, text_of};
+use haft_config::grants::{Grant, Rights, TrustedTool, digest, path_of, real, text_of};
 use haft_discover::{Candidate, Decisions};
 use haft_engine::graph::{Graph, What};
 use haft_tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
-
-/// Everything that the user trusts of one project.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Grant {
-    pub(super) version: u32,
-    /// The project's real path.
-    pub(super) project: String,
-    /// Seconds since 1970.
-    pub(super) trusted_at: u64,
-    /// The hash of its configuration file; `None` if there was none.
-    pub(super) config: Option<String>,
-    /// The keys of that file with their values, to show what changed.
-    #[serde(default)]
-    pub(super) config_keys: BTreeMap<String, String>,
-    /// Hash of each settings file's decisions about plugins, features and providers.
-    #[serde(default)]
-    pub(super) settings: BTreeMap<String, String>,
-    /// The trusted tools, by their files.
-    pub(super) tools: BTreeMap<String, TrustedTool>,
-    /// The hash of each file of the tools.
-    pub(super) files: BTreeMap<String, String>,
-    /// Additional files and rights of the project's modules.
-    #[serde(default)]
-    pub(super) learned: Learned,
-    /// Facts about the module graphs. If they still hold, nothing changed, and no file needs
-    /// parsing.
-    #[serde(default)]
-    pub(super) facts: Option<Graph>,
-}
-
-/// One trusted tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct TrustedTool {
-    /// The family. The grant of a program does not hold for a module at the same path.
-    pub(super) family: Family,
-    /// The id of the provider that found it.
-    pub(super) provider: String,
-    /// All files in its module graph, or only the file itself if it is not a module.
-    pub(super) files: BTreeSet<String>,
-    #[serde(default)]
-    pub(super) rights: Rights,
-}
-
-/// Files and rights that cannot be found by reading the modules; the user has added them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Learned {
-    /// Files that modules loaded while they ran, with their hashes.
-    pub(super) files: Files,
-    /// True if modules may make code of text and bytes at any time.
-    pub(super) code_from_data: bool,
-}
-
-/// Rights that were granted to a tool besides its files.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Rights {
-    /// True if it may make code of text, as `eval` does.
-    pub(super) code_from_text: bool,
-    /// True if it may make WebAssembly of bytes that are not a trusted file.
-    pub(super) code_from_bytes: bool,
-}
 
 /// The files of one tool with their hashes.
 pub(super) type Files = BTreeMap<String, String>;
@@ -111,54 +46,63 @@ impl How {
     }
 }
 
-impl Rights {
-    /// Returns the rights that a module with this graph needs. The user sees and grants them.
-    pub(super) fn of(graph: &Graph) -> Rights {
-        let has = |what: What| {
-            let mut openings = graph.openings.iter();
-            openings.any(|opening| opening.what == what || opening.what == What::Unreadable)
-        };
-        Rights {
-            code_from_text: has(What::CodeFromText),
-            code_from_bytes: has(What::CodeFromBytes),
-        }
+/// Returns the rights that a module with this graph needs. The user sees and grants them.
+pub(super) fn rights_of(graph: &Graph) -> Rights {
+    let has = |what: What| {
+        let mut openings = graph.openings.iter();
+        openings.any(|opening| opening.what == what || opening.what == What::Unreadable)
+    };
+    Rights {
+        code_from_text: has(What::CodeFromText),
+        code_from_bytes: has(What::CodeFromBytes),
     }
 }
 
-impl OfProject for Grant {
-    fn project(&self) -> &str {
-        &self.project
-    }
-}
-
-impl Grant {
+/// A grant, with the part that is enforced when tools load and run.
+pub(super) trait Granted {
     /// Returns the trusted files of the tool in `entry`, if its family and its provider are
     /// unchanged.
-    pub(super) fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
+    fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files>;
+
+    /// Returns the trusted files of the test in `entry`.
+    fn files_of_test(&self, entry: &str) -> Option<Files>;
+
+    /// Returns the bytes that may run, in the form that the loaders enforce.
+    fn verified(&self, names: &Names<'_>) -> Arc<VerifiedFiles>;
+
+    /// Returns the facts about the module graphs, if they can be read.
+    fn facts(&self) -> Option<Graph>;
+}
+
+fn with_hashes(grant: &Grant, tool: &TrustedTool) -> Files {
+    let with_hash = |name: &String| {
+        let hash = grant.files.get(name).cloned().unwrap_or_default();
+        (name.clone(), hash)
+    };
+    tool.files.iter().map(with_hash).collect()
+}
+
+impl Granted for Grant {
+    fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
         let tool = self.tools.get(entry)?;
         let source = &candidate.source;
         let is_same = tool.family == source.family && tool.provider == source.provider;
-        is_same.then(|| self.with_hashes(tool))
+        is_same.then(|| with_hashes(self, tool))
     }
 
-    /// Returns the trusted files of the test in `entry`.
-    pub(super) fn files_of_test(&self, entry: &str) -> Option<Files> {
-        Some(self.with_hashes(self.tools.get(entry)?))
+    fn files_of_test(&self, entry: &str) -> Option<Files> {
+        Some(with_hashes(self, self.tools.get(entry)?))
     }
 
-    fn with_hashes(&self, tool: &TrustedTool) -> Files {
-        let with_hash = |name: &String| {
-            let hash = self.files.get(name).cloned().unwrap_or_default();
-            (name.clone(), hash)
-        };
-        tool.files.iter().map(with_hash).collect()
+    fn facts(&self) -> Option<Graph> {
+        serde_json::from_str(self.facts.as_ref()?.get()).ok()
     }
 
-    /// Returns the bytes that may run, in the form that the loaders enforce.
-    pub(super) fn verified(&self, names: &Names<'_>) -> Arc<VerifiedFiles> {
+    fn verified(&self, names: &Names<'_>) -> Arc<VerifiedFiles> {
         let digest = |name: &String| blake3::Hash::from_hex(self.files.get(name)?).ok();
         let mut verified = VerifiedFiles {
             project: names.project.clone(),
+            profile: self.profile.clone(),
             alias: (!names.is_direct()).then(|| names.cwd.to_owned()),
             ..VerifiedFiles::default()
         };
@@ -167,10 +111,12 @@ impl Grant {
                 let entry = path_of(entry);
                 let family = tool.family;
                 let provider = tool.provider.clone();
+                let requests = tool.requests.clone();
                 let tool = VerifiedEntry {
                     family,
                     provider,
                     digest,
+                    requests,
                 };
                 verified.entries.insert(entry, tool);
             }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::grant::{self, Change, Grant, How, Names};
+use super::grant::{self, Change, Granted, How, Names};
 use super::{HINT, Store};
+use haft_config::grants::Grant;
 use haft_config::{Config, FileUse, PROJECT_FILE};
 use haft_discover::{Candidate, Decisions, Scan};
 use haft_engine::graph::{Checker, Grapher};
@@ -63,7 +64,7 @@ fn decides(config: &Config, decisions: &[Decisions]) -> bool {
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
     // A store that cannot be read is reported by `judge_once`.
-    let grant = store.read::<Grant>(names.project()).ok().flatten();
+    let grant = store.read(names.project()).ok().flatten();
     grant.is_some_and(|grant| grant.settings == names.settings(decisions))
 }
 
@@ -169,8 +170,8 @@ impl Court<'_> {
 
 fn is_untouched(grant: Option<&Grant>, names: &Names<'_>) -> bool {
     // The facts name places by the real path. Through a link, other places would be checked.
-    let facts = grant.and_then(|grant| grant.facts.as_ref());
-    names.is_direct() && facts.is_some_and(|facts| Checker::default().holds(facts))
+    let facts = || grant.and_then(Granted::facts);
+    names.is_direct() && facts().is_some_and(|facts| Checker::default().holds(&facts))
 }
 
 fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {

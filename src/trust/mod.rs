@@ -9,13 +9,18 @@ mod review;
 
 mod judge;
 mod placeholder;
+mod rights;
 
+pub(crate) use crate::family::file_rights::{FileRights, anchored};
 pub use grant::{Change, How};
 pub(crate) use haft_config::grants::real;
 pub use haft_config::grants::{Project, Store};
 pub(crate) use judge::{Judged, look};
 pub(crate) use placeholder::untrusted;
-pub use review::{ConfigKey, PackageUse, Review, Reviewed, ReviewedSettings, State};
+pub use review::{
+    ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,
+};
+pub(crate) use rights::rights_of;
 
 use std::path::PathBuf;
 

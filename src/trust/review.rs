@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool};
-use haft_config::grants::{VERSION, digest, path_of, real, text_of};
+use super::grant::{self, Change, Files, Granted, Names, rights_of};
+use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
 use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, Problem};
+use haft_tool::{Family, Isolation, PermissionRequest, Problem, ProfileSource};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -55,8 +55,20 @@ pub struct Reviewed {
     pub missing: BTreeSet<String>,
     /// Places in the code that may load other code than these files.
     pub openings: BTreeSet<DynamicImport>,
+    /// Permissions that it asks for.
+    pub requests: Vec<PermissionRequest>,
+    /// The profile that it will have; `None` for a test.
+    pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
     pub state: State,
+}
+
+/// Profile of a tool.
+pub struct ReviewedProfile {
+    /// Its name, and the choice of it.
+    pub source: ProfileSource,
+    /// The separation of the tool.
+    pub isolation: Isolation,
 }
 
 /// A key of the project's configuration.
@@ -104,9 +116,15 @@ impl Review {
     /// Reviews the project that `config` works in. The configuration should have been made with
     /// `trust_project`, because otherwise the tools that the project's own file names are missing.
     pub fn of(config: &Config) -> Review {
+        Review::with_profile(config, None)
+    }
+
+    /// Reviews the project, whose tools get the profile `chosen` if it is trusted; `None` keeps the
+    /// one that was chosen before, or else the configured one.
+    pub fn with_profile(config: &Config, chosen: Option<&str>) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
-        let read = store.read::<Grant>(names.project());
+        let read = store.read(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -114,25 +132,28 @@ impl Review {
         let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
+        let chosen_before = before.as_ref().and_then(|before| before.profile.clone());
+        grant.profile = chosen.map(str::to_owned).or(chosen_before);
         let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
-            let graph = super::graph(&grapher, &candidate);
+            let mut graph = super::graph(&grapher, &candidate);
+            graph.requests = requests(&names, &grapher, &candidate, &graph);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
             let was = before
                 .as_ref()
                 .and_then(|grant| grant.files_of(&entry, &candidate));
-            tools.push(reviewed(
-                (&names, &grapher),
-                &candidate,
-                &graph,
-                state(was, &files),
-            ));
+            let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
+            tools.push(Reviewed {
+                profile: Some(profile(config, &candidate, grant.profile.as_deref())),
+                ..tool
+            });
             let tool = TrustedTool {
                 family: candidate.source.family,
                 provider: candidate.source.provider.clone(),
                 files: files.keys().cloned().collect(),
-                rights: Rights::of(&graph),
+                rights: rights_of(&graph),
+                requests: graph.requests.clone(),
             };
             grant.tools.insert(entry, tool);
             grant.files.extend(files);
@@ -159,7 +180,9 @@ impl Review {
         let settings = settings.collect();
         let config_file = reviewed_config(config, before.as_ref(), &mut grant);
         let config_keys = config_keys(before.as_ref(), &grant);
-        grant.facts = names.is_direct().then(|| union(names.project(), graphs));
+        let facts = names.is_direct().then(|| union(names.project(), graphs));
+        // Facts that cannot be written are left out: the files are parsed instead.
+        grant.facts = facts.and_then(|facts| serde_json::value::to_raw_value(&facts).ok());
         let is_still = |entry: &&String| !grant.tools.contains_key(*entry);
         let gone = before.iter().flat_map(|grant| grant.tools.keys());
         Review {
@@ -183,7 +206,7 @@ impl Review {
     pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::of_tests(&config.state_dir, &config.home);
-        let read = store.read::<Grant>(names.project());
+        let read = store.read(names.project());
         let problem = read.as_ref().err();
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
@@ -228,7 +251,8 @@ impl Review {
                 family: Family::Js,
                 provider: "test".to_owned(),
                 files: files.keys().cloned().collect(),
-                rights: Rights::of(&graph),
+                rights: rights_of(&graph),
+                requests: Vec::new(),
             };
             grant.tools.insert(entry, tool);
             grant.files.extend(files);
@@ -310,13 +334,15 @@ fn empty(project: &Path) -> Grant {
         settings: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
+        profile: None,
         learned: Learned::default(),
         facts: None,
     }
 }
 
 fn is_same(before: &Grant, now: &Grant) -> bool {
-    (&before.config, &before.settings) == (&now.config, &now.settings)
+    (&before.config, &before.settings, &before.profile)
+        == (&now.config, &now.settings, &now.profile)
         && before.tools == now.tools
         && (&before.files, &before.learned) == (&now.files, &now.learned)
 }
@@ -402,8 +428,41 @@ fn reviewed_files(
             .collect(),
         missing: missing_packages(graph, grapher),
         openings: openings.collect(),
+        requests: graph.requests.clone(),
+        profile: None,
         state,
     }
+}
+
+/// Returns the profile that a tool will have.
+fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> ReviewedProfile {
+    let place = candidate.place(&candidate.key);
+    let profile = match chosen {
+        Some(name) => config.profile_at_trust(&place, name),
+        None => config.profile_of(&place),
+    };
+    ReviewedProfile {
+        source: profile.source.clone(),
+        isolation: config.bounded(place.domain, profile).isolation,
+    }
+}
+
+/// Returns what the tool asks for, with the files named by their real paths.
+fn requests(
+    names: &Names<'_>,
+    grapher: &Grapher,
+    candidate: &Candidate,
+    graph: &Graph,
+) -> Vec<PermissionRequest> {
+    let mut requests = graph.requests.clone();
+    if candidate.source.family == Family::Shell {
+        requests.extend(grapher.requests_of_declaration(&candidate.resolved));
+    }
+    for request in &mut requests {
+        let place = names.place(Path::new(&request.file));
+        request.file = place.display().to_string();
+    }
+    requests
 }
 
 /// Returns the missing imports that are not files of the tool itself.

@@ -31,6 +31,8 @@ mod verified_programs;
 mod owners;
 // The host through the SDK: the cases that need a clock, or ten thousand calls.
 mod engine;
+// Worker processes of modules.
+mod workers;
 // Modules over several isolates.
 mod isolates;
 // A project that is not trusted, and every command.
@@ -55,6 +57,8 @@ mod ui;
 mod loopback;
 // Enforcement of `permissions` and tiers, API by API and family by family.
 mod permissions;
+// Programs in the sandboxes of their profiles.
+mod profiles;
 // Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

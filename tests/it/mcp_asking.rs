@@ -326,3 +326,117 @@ fn approval_takes_the_same_way() {
     let done = call_new(&mut client, params, forms());
     assert_eq!(text(&done["result"]), "done");
 }
+
+const NEEDS: &str = r#"
+import * as fs from "node:fs";
+const says = (text) => ({ content: [{ type: "text", text }] });
+const attempt = (what) => { try { return what() } catch (error) { return error.message.split("\n")[0] } };
+export default () => [
+  { name: "reads", description: "d", parameters: { type: "object" },
+    execute: () => says(String(attempt(() => fs.readFileSync("/etc/hostname").length > 0))) },
+  { name: "twice", description: "d", parameters: { type: "object" },
+    execute: () => says([1, 2].map(() => attempt(() => fs.statSync("/etc/hostname").isFile())).join(" ")) },
+];
+"#;
+
+/// Starts a client whose tool has a profile with these permissions.
+fn profiled(permissions: &str, isolation: &str) -> Client {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", NEEDS);
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        &format!(
+            "profiles: {{small: {{isolation: {isolation}, {permissions}}}}}\nsandbox: {{user: small}}\n"
+        ),
+    );
+    let mut client = Client::within(sandbox, &[]);
+    client.initialize(forms());
+    client
+}
+
+const ONCE: &str = "yes, until this call ends";
+const REFUSED: &str = "`read` access to `/etc/hostname` is not permitted: ";
+
+#[test]
+fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
+    let mut client = profiled("read: [/usr]", "none");
+    for _ in 0..2 {
+        let id = client.request("tools/call", json!({"name": "twice"}));
+        let request = question(&mut client);
+        assert_eq!(
+            request["params"]["message"],
+            "[twice] `twice` needs `read` access to `/etc/hostname`, which its permissions do not \
+             grant. Allow it?"
+        );
+        let options = &request["params"]["requestedSchema"]["properties"]["choice"]["enum"];
+        assert_eq!(options, &json!(["no", ONCE, "yes, always for this tool"]));
+        client.reply(&request, accept("choice", ONCE));
+        assert_eq!(text(&client.answer(id)["result"]), "true true");
+    }
+    for reply in [accept("choice", "no"), json!({"action": "cancel"})] {
+        let id = client.request("tools/call", json!({"name": "twice"}));
+        let request = question(&mut client);
+        client.reply(&request, reply);
+        let answer = client.answer(id);
+        let said = text(&answer["result"]);
+        assert_eq!(said.matches(REFUSED).count(), 2, "one question: {said}");
+    }
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", "yes, always for this tool"));
+    assert_eq!(text(&client.answer(id)["result"]), "true");
+    assert_eq!(text(&client.call("reads", json!({}))), "true");
+    let shown = client
+        .sandbox
+        .sh("haft --tool tools.ts permit reads")
+        .output;
+    assert!(shown.contains("read: [/etc/hostname]"), "{shown}");
+}
+
+#[test]
+fn a_cancelled_call_withdraws_the_question_about_an_access() {
+    let mut client = profiled("read: [/usr]", "none");
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    client.reply(&request, accept("choice", ONCE));
+    // The isolate goes on, and has granted nothing.
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", "no"));
+    assert!(text(&client.answer(id)["result"]).starts_with(REFUSED));
+}
+
+#[test]
+fn nobody_is_asked_beyond_the_configured_permissions_or_without_a_profile() {
+    for config in [
+        "permissions: {read: [/usr]}\n",
+        "permissions: {read: [/usr]}\nprofiles: {small: {isolation: none, read: [/usr/lib]}}\n\
+         sandbox: {user: small}\n",
+    ] {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", NEEDS);
+        sandbox.write("home/.config/haft/config.yaml", config);
+        let mut client = Client::within(sandbox, &[]);
+        client.initialize(forms());
+        let said = text(&client.call("reads", json!({}))).to_owned();
+        assert!(said.starts_with(REFUSED), "{said}");
+    }
+}
+
+#[test]
+fn a_worker_asks_through_its_host() {
+    let mut client = profiled("read: [/usr]", "process");
+    let id = client.request("tools/call", json!({"name": "twice"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", ONCE));
+    assert_eq!(text(&client.answer(id)["result"]), "true true");
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    client.reply(&request, accept("choice", ONCE));
+    let id = client.request("tools/call", json!({"name": "reads"}));
+    let request = question(&mut client);
+    client.reply(&request, accept("choice", "no"));
+    assert!(text(&client.answer(id)["result"]).starts_with(REFUSED));
+}

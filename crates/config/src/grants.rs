@@ -3,47 +3,99 @@
 //! A store that another user could have written is not used, nor one inside of the project itself.
 //! A grant that cannot be read counts as missing, and is reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use url::Url;
 
 use crate::ProjectFile;
 use crate::paths::is_missing;
 use haft_process::owners::{self, Exposed};
 use haft_process::private_files::{self, Durability};
-use haft_tool::Problem;
 use haft_tool::error::{Error, ErrorKind};
+use haft_tool::{Family, PermissionRequest, Problem};
 
 /// Version of the format. Grants of another version are not used. Version 1 had no families,
 /// providers or rights.
 pub const VERSION: u32 = 2;
 
-/// Parts of a grant that are read without the tools that it is about.
-#[derive(Deserialize)]
+/// Everything that the user trusts of one project. It is read as a whole everywhere, so that a
+/// damaged grant counts for nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
-    project: String,
-    trusted_at: u64,
-    config: Option<String>,
-    tools: BTreeMap<String, IgnoredAny>,
+pub struct Grant {
+    /// Version of the format.
+    pub version: u32,
+    /// The project's real path, as [`text_of`] writes it.
+    pub project: String,
+    /// Seconds since 1970.
+    pub trusted_at: u64,
+    /// The hash of its configuration file; `None` if there was none.
+    pub config: Option<String>,
+    /// The keys of that file with their values, to show what changed.
+    #[serde(default)]
+    pub config_keys: BTreeMap<String, String>,
+    /// Hash of each settings file's decisions about plugins, features and providers.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// The profile of permissions that the user chose for the project's tools; `None` if it is the
+    /// configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The trusted tools, by their files.
+    pub tools: BTreeMap<String, TrustedTool>,
+    /// The hash of each file of the tools.
+    pub files: BTreeMap<String, String>,
+    /// Additional files and rights of the project's modules.
+    #[serde(default)]
+    pub learned: Learned,
+    /// Facts about the module graphs, as JSON. If they still hold, nothing changed, and no file
+    /// needs parsing. If they cannot be read, every file is parsed.
+    #[serde(default)]
+    pub facts: Option<Box<RawValue>>,
 }
 
-/// A grant, which names the project that it is about.
-pub trait OfProject {
-    /// Returns the project's real path, as [`text_of`] writes it.
-    fn project(&self) -> &str;
+/// One trusted tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrustedTool {
+    /// The family. The grant of a program does not hold for a module at the same path.
+    pub family: Family,
+    /// The id of the provider that found it.
+    pub provider: String,
+    /// All files in its module graph, or only the file itself if it is not a module.
+    pub files: BTreeSet<String>,
+    /// Rights besides its files.
+    #[serde(default)]
+    pub rights: Rights,
+    /// The permissions that it asked for when it was trusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<PermissionRequest>,
 }
 
-impl OfProject for Summary {
-    fn project(&self) -> &str {
-        &self.project
-    }
+/// Files and rights that cannot be found by reading the modules; the user has added them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Learned {
+    /// Files that modules loaded while they ran, with their hashes.
+    pub files: BTreeMap<String, String>,
+    /// True if modules may make code of text and bytes at any time.
+    pub code_from_data: bool,
+}
+
+/// Rights that were granted to a tool besides its files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rights {
+    /// True if it may make code of text, as `eval` does.
+    pub code_from_text: bool,
+    /// True if it may make WebAssembly of bytes that are not a trusted file.
+    pub code_from_bytes: bool,
 }
 
 /// Store of one user's grants.
@@ -101,22 +153,14 @@ impl Store {
     }
 
     /// Reads the grant of the project with this real path.
-    pub fn read<T: DeserializeOwned + OfProject>(
-        &self,
-        project: &Path,
-    ) -> Result<Option<T>, StoreError> {
+    pub fn read(&self, project: &Path) -> Result<Option<Grant>, StoreError> {
         let path = self.file_of(project);
         if !is_there(&path)? {
             return Ok(None);
         }
-        let folder = real(&self.folder);
-        if folder.starts_with(project) && !self.home.starts_with(project) {
-            return Err(StoreError::InProject);
-        }
-        check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
-        owners::check(&self.folder).map_err(StoreError::Exposed)?;
-        let grant: T = read(&path)?;
-        if grant.project() == text_of(project) {
+        check_folder(&self.folder, &self.home, project)?;
+        let grant: Grant = read(&path, VERSION)?;
+        if grant.project == text_of(project) {
             Ok(Some(grant))
         } else {
             Err(StoreError::Broken)
@@ -185,7 +229,7 @@ impl Store {
         };
         let paths = entries.flatten().map(|entry| entry.path());
         for path in paths.filter(|path| path.extension().is_some_and(|end| end == "json")) {
-            match read::<Summary>(&path) {
+            match read::<Grant>(&path, VERSION) {
                 Ok(grant) => projects.push(Project {
                     path: grant.project.replace('\0', ""),
                     tools: grant.tools.len(),
@@ -221,7 +265,18 @@ fn remove(path: &Path) -> Result<bool, Error> {
     }
 }
 
-fn is_there(path: &Path) -> Result<bool, StoreError> {
+/// Checks that only the user can write to a folder of the state directory, and that it is outside
+/// of the project.
+pub(crate) fn check_folder(folder: &Path, home: &Path, project: &Path) -> Result<(), StoreError> {
+    let real_folder = real(folder);
+    if real_folder.starts_with(project) && !home.starts_with(project) {
+        return Err(StoreError::InProject);
+    }
+    check(&fs::metadata(folder).map_err(unreadable)?)?;
+    owners::check(folder).map_err(StoreError::Exposed)
+}
+
+pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if is_missing(&error) => Ok(false),
@@ -229,7 +284,8 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+/// Reads a private JSON file with this `version`.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
     let found = fs::metadata(path).map_err(unreadable)?;
     if !found.is_file() {
         return Err(StoreError::Unreadable("not a file".into()));
@@ -244,7 +300,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
         version: u32,
     }
     let found: Versioned = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
-    if found.version != VERSION {
+    if found.version != version {
         return Err(StoreError::OtherVersion);
     }
     serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)
@@ -268,7 +324,7 @@ fn unreadable(error: io::Error) -> StoreError {
 pub fn allows(file: &ProjectFile<'_>) -> bool {
     let store = Store::at(file.state_dir, file.home);
     // A store that cannot be read is reported when tools are judged.
-    let grant = store.read::<Summary>(&real(file.project)).ok().flatten();
+    let grant = store.read(&real(file.project)).ok().flatten();
     grant.is_some_and(|grant| grant.config.as_deref() == Some(digest(file.text).as_str()))
 }
 

@@ -20,6 +20,7 @@ mod log;
 mod mcp;
 mod omp;
 pub mod paths;
+pub mod permits;
 mod profiles;
 mod reference;
 mod roots;
@@ -177,6 +178,9 @@ declare::settings! {
             pub project_file: FileUse,
             /// Names that tools cannot take.
             pub built_in_tool_names: Vec<String>,
+            /// The tool file that has all of the user's permissions, because its accesses are
+            /// recorded.
+            pub records_permissions_of: Option<PathBuf>,
             /// Do not run the tools of the project, not even trusted ones.
             pub distrust_project: bool,
             /// Ids of the only providers that are used; `None`: all of them.

@@ -31,7 +31,7 @@ settings! {
     #[derive(Clone, Debug)]
     pub struct SandboxSettings {
         /// Do not run a tool if a layer of its sandbox is missing. Otherwise it runs with the other
-        /// layers, and `haft doctor` and the details of the call name the missing one.
+        /// layers, and `haft doctor` and the log of calls name the missing one.
         pub required: bool = "false", env "HAFT_SANDBOX_REQUIRED", user "HAFT_SANDBOX_REQUIRED";
         /// Profile of the tools of a project. In a project's own file: a profile that narrows the
         /// rights of its tools.
@@ -227,8 +227,21 @@ impl Config {
 
     /// Returns the profile of a tool, before anything narrows it.
     pub fn profile_of(&self, place: &ToolPlace<'_>) -> Profile {
+        self.profile_with(place, None)
+    }
+
+    /// Returns the profile of a trusted project's tool. `at_trust` is the profile that the user
+    /// chose when the project was trusted, in place of `sandbox.project`.
+    pub fn profile_at_trust(&self, place: &ToolPlace<'_>, at_trust: &str) -> Profile {
+        self.profile_with(place, Some(at_trust))
+    }
+
+    fn profile_with(&self, place: &ToolPlace<'_>, at_trust: Option<&str>) -> Profile {
         let (key, name) = self.choice_by_place(place);
-        let by_place = self.profile(name, &key, false);
+        let by_place = match at_trust {
+            Some(chosen) if key == PROJECT_KEY => self.profile_by_trust(chosen),
+            _ => self.profile(name, &key, false),
+        };
         let Some((key, name)) = self.choice_by_name(place) else {
             return by_place;
         };
@@ -241,6 +254,17 @@ impl Config {
             isolation: by_place.isolation.max(by_name.isolation),
             source: by_name.source,
         }
+    }
+
+    /// Returns the profile of that name, which the user chose with `haft trust`.
+    fn profile_by_trust(&self, name: &str) -> Profile {
+        let mut profile = self.profile(name, TRUST_KEY, false);
+        profile.source.chosen_by = Some((TRUST_KEY.to_owned(), "`haft trust`".to_owned()));
+        let chosen = PermissionSource::Profile(profile.source.clone());
+        for sources in profile.permissions.sources.values_mut() {
+            *sources = vec![chosen.clone()];
+        }
+        profile
     }
 
     /// Returns the rights of a tool of that domain with that profile: those that `permissions` and
@@ -434,6 +458,9 @@ impl Config {
         Err(Error::new(ErrorKind::Usage, format!("{place}: {problem}")).with_hint(hint))
     }
 }
+
+/// The option of `haft trust` that names the profile for the tools of a project.
+const TRUST_KEY: &str = "--profile";
 
 /// The key of the profile for the tools of a project.
 pub(super) const PROJECT_KEY: &str = "sandbox.project";

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::call::{ModuleCall, ended, unless_stopped};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
+use super::requests::Caller;
 use super::{Ended, Module};
 use haft_tool::{ApprovalRequirement, CallCtx, Gate, Tier};
 
@@ -87,7 +88,7 @@ impl Module {
                     prepared,
                     call_id: call.call_id.to_owned(),
                 },
-                Some(ctx.into()),
+                Some(Caller::of_tool(ctx, &self.url)),
             );
             let ended = module.follow(&isolate, asked, ctx).await;
             if matches!(ended, Some(Ended::NotStarted(_))) {

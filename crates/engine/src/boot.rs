@@ -21,10 +21,10 @@ use super::memory::HeapLimit;
 use super::op_host::OpHost;
 use super::transpile_cache::Compiled;
 use super::{
-    EngineOptions, IsolateKey, code_cache, eval_guard, load_trace, platform, refusal, snapshot,
-    sqlite,
+    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
+    snapshot, sqlite,
 };
-use haft_tool::{Permission, PermissionProfile};
+use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -101,6 +101,7 @@ pub(super) fn boot(
 pub(super) fn start_v8(heap_mb: u32) {
     PLATFORM.call_once(|| {
         load_trace::install_recorder();
+        asking::install_prompter();
         sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -136,9 +137,7 @@ fn make_worker(
     alarm: &HeapLimit,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
-    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
-        .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
+    let permissions = permissions_of(profile)?;
     let heap = (options.heap_mb as usize) << 20;
     let worker = MainWorker::bootstrap_from_options(
         main,
@@ -154,7 +153,7 @@ fn make_worker(
             module_loader: Rc::new(Loader::new(node.clone())),
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,
-            permissions: PermissionsContainer::new(parser, permissions),
+            permissions,
             root_cert_store_provider: None,
             fetch_dns_resolver: Default::default(),
             shared_array_buffer_store: None,
@@ -187,6 +186,14 @@ fn make_worker(
     Ok(worker)
 }
 
+/// Returns the permissions of an isolate in the runtime's form.
+pub(super) fn permissions_of(profile: &PermissionProfile) -> Result<PermissionsContainer, String> {
+    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
+        .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
+    Ok(PermissionsContainer::new(parser, permissions))
+}
+
 fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
     let denied = |permission: &Permission| {
         let list = permission.denied();
@@ -195,6 +202,7 @@ fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
     PermissionsOptions {
         allow_env: profile.env.granted(),
         deny_env: denied(&profile.env),
+        ignore_env: hides_variables(profile).then(Vec::new),
         allow_ffi: profile.ffi.granted(),
         deny_ffi: denied(&profile.ffi),
         allow_import: profile.import.granted(),
@@ -209,10 +217,19 @@ fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
         deny_sys: denied(&profile.sys),
         allow_write: profile.write.granted(),
         deny_write: denied(&profile.write),
-        // An isolate has no terminal at which a user could answer.
-        prompt: false,
+        // The prompter of `asking` asks the user of the call.
+        prompt: profile.askable.is_some(),
         ..Default::default()
     }
+}
+
+/// Returns true if variables that are not granted look unset. A profile hides them so, as it does
+/// from programs: packages look for many variables (`NODE_ENV`, `DEBUG`) that are seldom set, and
+/// would end with an error.
+fn hides_variables(profile: &PermissionProfile) -> bool {
+    let sources = profile.sources.get(&PermissionKind::Env);
+    let of_profile = |source: &PermissionSource| matches!(source, PermissionSource::Profile(_));
+    profile.env.denied().is_empty() && sources.into_iter().flatten().any(of_profile)
 }
 
 fn extension_for_runtime() -> deno_core::Extension {

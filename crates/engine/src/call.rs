@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
-use super::requests::Withdrawn;
+use super::requests::{Caller, Withdrawn};
 use haft_tool::error::Error;
 use haft_tool::{CallCtx, Stopped, Tier};
 
@@ -87,7 +87,7 @@ impl Module {
                     call_id: call.call_id.to_owned(),
                     arguments: call.arguments.get().to_owned(),
                 },
-                Some(ctx.into()),
+                Some(Caller::of_tool(ctx, &self.url)),
             );
             if let Some(ended) = self.follow(&isolate, asked, ctx).await {
                 return ended;

@@ -11,12 +11,15 @@ use serde_json::value::RawValue;
 
 use super::EngineOptions;
 use super::ToolLog;
+use super::asking::{self, GrantedNow, PermitStore};
 use super::isolate::Shared;
 use super::load_trace::LoadTrace;
 use super::prompts::PromptBridge;
 use super::users::Users;
 use super::widgets::WidgetBridge;
-use haft_tool::{CurrentSession, LogLevel, LogLine, Progress, SessionView};
+use haft_tool::{
+    CurrentSession, LogLevel, LogLine, PermissionKind, Progress, SessionView, accesses,
+};
 
 /// Connection of an isolate to the callers of its tools. The functions are those of
 /// `extension::IsolateHost` that need a caller, with the same meaning.
@@ -38,6 +41,12 @@ pub(super) trait CallerLink: Send + Sync {
 
     /// Records a host that one of the running calls connects to.
     fn host_connected(&self, target: &str);
+
+    /// Asks the user whether the running calls may access `what`. The isolate's thread waits.
+    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool;
+
+    /// Records an access of the tool that `haft permit --record` runs.
+    fn accessed(&self, kind: PermissionKind, what: &str);
 
     fn session(&self) -> Result<String, String>;
 
@@ -90,6 +99,8 @@ pub(super) struct LocalLink {
     /// The view of the session that JavaScript has read last.
     session_read: Mutex<Option<Arc<SessionView>>>,
     log: Arc<dyn ToolLog>,
+    permits: Option<Arc<dyn PermitStore>>,
+    granted: Arc<GrantedNow>,
 }
 
 impl LocalLink {
@@ -102,7 +113,15 @@ impl LocalLink {
             widgets: WidgetBridge::new(users),
             shared,
             log: options.log.clone(),
+            permits: options.permits.clone(),
+            granted: options.granted.clone(),
         }
+    }
+
+    /// Does the same as [`CallerLink::ask_permission`] without a thread that waits.
+    pub(super) fn permission(&self, kind: PermissionKind, what: &str) -> BoxFuture<'static, bool> {
+        let (store, granted) = (self.permits.clone(), self.granted.clone());
+        asking::ask(&self.shared, kind, what.to_owned(), store, granted)
     }
 
     /// Returns the state of the isolate.
@@ -148,6 +167,17 @@ impl CallerLink for LocalLink {
         // little.
         for trace in self.shared.requests.traces() {
             trace.connects(target);
+        }
+    }
+
+    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
+        asking::wait(self.permission(kind, what))
+    }
+
+    fn accessed(&self, kind: PermissionKind, what: &str) {
+        // A worker reports accesses, too, and only that of the recorded tool may.
+        if self.shared.key.permissions.is_recorded {
+            accesses::record(kind, what);
         }
     }
 

@@ -331,7 +331,8 @@ impl Shared {
         if let (Some(host), Some(terminate)) = (&self.host, self.termination.get()) {
             host.ending(terminate);
         }
-        if !may_end_by_itself {
+        // A worker process decides this by itself, and has to know at once.
+        if !may_end_by_itself || self.connection().is_some() {
             self.terminate_javascript();
         }
         termination::spawn_watchdog(self, &self.programs);

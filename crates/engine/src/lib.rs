@@ -6,6 +6,7 @@
 
 mod advertised;
 mod approved_call;
+mod asking;
 mod boot;
 mod cache;
 mod call;
@@ -62,6 +63,7 @@ use url::Url;
 
 use haft_tool::{Tier, TrustDomain, VerifiedFiles};
 
+pub use asking::{GrantedNow, PermitStore};
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
 pub use domain::IsolateKey;

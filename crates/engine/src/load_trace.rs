@@ -5,7 +5,7 @@
 //! Other code that runs in the isolate meanwhile is recorded too: the notes may contain too much,
 //! never too little.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +15,7 @@ use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
 use serde::{Deserialize, Serialize};
 
 use super::caller_link::CallerLink;
+use haft_tool::{PermissionKind, PermissionProfile};
 
 /// Inputs of one load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -62,6 +63,8 @@ thread_local! {
     /// The callers of the isolate of this thread, whose calls may have caused the recorded accesses.
     static CALLERS: RefCell<Option<Arc<dyn CallerLink>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Recorder> = RefCell::default();
+    /// True if every access of the isolate is recorded, for `haft permit --record`.
+    static IS_RECORDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// False if another part of this process receives Deno's reports: then no load's inputs are known.
@@ -73,8 +76,9 @@ pub(super) fn install_recorder() {
 }
 
 /// Registers the callers of the isolate of this thread.
-pub(super) fn belongs_to(callers: Arc<dyn CallerLink>) {
+pub(super) fn belongs_to(callers: Arc<dyn CallerLink>, permissions: &PermissionProfile) {
     CALLERS.set(Some(callers));
+    IS_RECORDED.set(permissions.is_recorded);
 }
 
 /// Notes that a load begins on this thread.
@@ -210,9 +214,23 @@ fn note(write: impl FnOnce(&mut LoadTrace)) {
     });
 }
 
+/// Reports an access for `haft permit --record`, if the isolate belongs to the recorded tool.
+pub(super) fn record_access(kind: PermissionKind, what: &str) {
+    if IS_RECORDED.get() {
+        CALLERS.with_borrow(|callers| {
+            if let Some(callers) = callers {
+                callers.accessed(kind, what);
+            }
+        });
+    }
+}
+
 /// Callback of Deno before a permission check. Opening a file is reported as reading and as
 /// writing, whatever it is opened for.
 fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
+    if let Some(kind) = PermissionKind::from_name(permission) {
+        record_access(kind, value);
+    }
     // Programs are recorded where they are started, because the call is known there.
     if permission == "net" {
         CALLERS.with_borrow(|callers| {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use deno_runtime::deno_permissions::PermissionsContainer;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
@@ -22,8 +23,8 @@ use super::isolate::{Answer, Shared};
 use super::loader::Required;
 use super::schema_check::SchemaChecker;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, load_trace, render};
-use haft_tool::{LogLevel, Replay, ReplayAnswer, ReplayChannel};
+use super::{EngineOptions, Programs, asking, load_trace, render};
+use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct OpHost {
@@ -186,6 +187,10 @@ impl IsolateHost for OpHost {
         self.shared.requests.answer(id, answer);
     }
 
+    fn restored_permissions(&self) -> Option<PermissionsContainer> {
+        asking::restored_permissions()
+    }
+
     fn start(&self, id: u32) -> bool {
         let starts = self.shared.requests.start(id);
         if starts {
@@ -201,13 +206,19 @@ impl IsolateHost for OpHost {
 
     fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture {
         load_trace::mark_uncacheable("it starts programs");
+        let mut permissions = self.shared.key.permissions.clone();
         if let Ok(Program { command }) = serde_json::from_str(&request) {
+            if asking::is_program_refused(&permissions, &command)
+                && self.link.ask_permission(PermissionKind::Run, &command)
+            {
+                Arc::make_mut(&mut permissions).grant(PermissionKind::Run, &command);
+            }
+            load_trace::record_access(PermissionKind::Run, &command);
             self.link.program_started(call, &command);
         }
         let cancel = CancellationToken::new();
         self.execs.borrow_mut().insert(id, cancel.clone());
-        let permissions = &self.shared.key.permissions;
-        let running = self.programs.exec(request, permissions, cancel);
+        let running = self.programs.exec(request, &permissions, cancel);
         let execs = self.execs.clone();
         Box::pin(async move {
             let answer = running.await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::asking::{GrantedNow, PermitStore};
 use super::verify::Verifier;
 use super::worker::Workers;
 use haft_tool::{
@@ -44,6 +45,10 @@ pub struct EngineOptions {
     pub keeps_detached: bool,
     /// Receives the log lines of tools.
     pub log: Arc<dyn ToolLog>,
+    /// Stores what the user grants tools for good; `None` offers no such answer.
+    pub permits: Option<Arc<dyn PermitStore>>,
+    /// What the user has granted tools for good since the host started.
+    pub granted: Arc<GrantedNow>,
     /// Replaces the network behind `fetch`, in tests of tools.
     pub tape: Option<Arc<dyn Replay>>,
     /// Changes to the process's environment for tools; `None` removes a variable.

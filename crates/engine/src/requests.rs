@@ -4,10 +4,13 @@
 //! blocks no caller. The registry tracks which requests JavaScript has seen: only the others may be
 //! sent to another isolate.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
+
+use url::Url;
 
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
@@ -21,6 +24,17 @@ pub(super) struct Caller {
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
     cancellation: Cancellation,
+    /// The file of the called tool.
+    file: Option<PathBuf>,
+}
+
+/// A call that runs, for a question to its user.
+pub(super) struct RunningCall {
+    pub(super) user: Option<User>,
+    pub(super) updates: Updates,
+    pub(super) cancellation: Cancellation,
+    /// The file of the tool.
+    pub(super) file: Option<PathBuf>,
 }
 
 /// State of an open request.
@@ -98,6 +112,17 @@ impl From<&CallCtx> for Caller {
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
             cancellation: ctx.cancellation().clone(),
+            file: None,
+        }
+    }
+}
+
+impl Caller {
+    /// Returns the caller of a tool of the module at `url`.
+    pub(super) fn of_tool(ctx: &CallCtx, url: &Url) -> Caller {
+        Caller {
+            file: url.to_file_path().ok(),
+            ..Caller::from(ctx)
         }
     }
 }
@@ -362,6 +387,24 @@ impl Requests {
     /// Returns the user behind a request.
     pub(super) fn user(&self, id: u32) -> Option<User> {
         self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
+    }
+
+    /// Returns the calls that JavaScript has seen. The start of a call in a worker may not be known
+    /// yet; without any known call, all of them count.
+    pub(super) fn running_calls(&self) -> Vec<RunningCall> {
+        let table = self.table();
+        let is_known = |slot: &Slot| slot.is_taken || slot.is_started;
+        let has_known = table.slots.values().any(is_known);
+        let running = table.slots.values();
+        let running = running.filter(|slot| is_known(slot) || !has_known);
+        let callers = running.filter_map(|slot| slot.caller.as_ref());
+        let running = callers.map(|caller| RunningCall {
+            user: caller.user.clone(),
+            updates: caller.updates.clone(),
+            cancellation: caller.cancellation.clone(),
+            file: caller.file.clone(),
+        });
+        running.collect()
     }
 
     /// Returns the listener for the log lines of a request.

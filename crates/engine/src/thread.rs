@@ -23,7 +23,7 @@ use super::platform::ForegroundTasks;
 use super::requests::Termination;
 use super::spin_wait::RequestSpin;
 use super::worker::{NoMessage, SocketInbox};
-use super::{load_trace, stuck_threads};
+use super::{asking, load_trace, stuck_threads};
 
 /// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -117,7 +117,8 @@ fn live(
             return ready(Err(format!("cannot start an event loop: {error}")));
         }
     };
-    load_trace::belongs_to(callers.clone());
+    load_trace::belongs_to(callers.clone(), &shared.key.permissions);
+    asking::belongs_to(&callers, &shared.key.permissions);
     let link = Rc::new(OpHost::new(shared.clone(), callers, options));
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());

@@ -67,6 +67,18 @@ pub fn with_stack_for<T>(value: &Value, work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Returns the kind of the JSON value in `text`, with its article.
+pub fn kind_of(text: &str) -> &'static str {
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}
+
 /// Returns true if the value has more than `levels` levels.
 pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let is_deeper = |inner: &Value| levels == 0 || is_deeper_than(inner, levels - 1);

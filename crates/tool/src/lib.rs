@@ -3,6 +3,7 @@
 //! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
 //! types, so every surface sees a field that is added here.
 
+pub mod accesses;
 mod approval;
 mod approval_policy;
 mod call;
@@ -27,6 +28,7 @@ pub mod queue;
 pub mod quotes;
 mod render;
 mod replay;
+mod request;
 mod runner;
 mod scan;
 pub mod schema;
@@ -56,12 +58,14 @@ pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
+    TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
-pub use place::place_after;
+pub use place::{code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
+pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
 pub use runner::{CallCtx, Gate, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};

@@ -35,6 +35,11 @@ pub struct PermissionProfile {
     pub ffi: Permission,
     /// Hosts that modules may be imported from.
     pub import: Permission,
+    /// Permissions that the user may grant when a tool needs them. An access within them is asked
+    /// about, and one beyond them refused at once. `None`: the user is never asked.
+    pub askable: Option<Box<PermissionProfile>>,
+    /// True if every access is recorded, for `haft permit --record`.
+    pub is_recorded: bool,
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
     /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
@@ -42,6 +47,7 @@ pub struct PermissionProfile {
 
 /// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
     Read,
@@ -61,6 +67,10 @@ pub enum PermissionSource {
     File(String),
     /// The program that embeds haft.
     Program,
+    /// What the user granted or refused this tool, with `haft permit` or when asked.
+    Permit,
+    /// The tool's own request, which this file contains.
+    Request(String),
     /// The tier of the tool.
     Tier(Tier),
     /// The replay of a test, in which the tool may not reach the outside except through the
@@ -129,6 +139,8 @@ impl PermissionProfile {
             sys: Permission::All,
             ffi: Permission::All,
             import: Permission::All,
+            askable: None,
+            is_recorded: false,
             sources: BTreeMap::new(),
         }
     }
@@ -180,11 +192,48 @@ impl PermissionProfile {
                 if !self.of(kind).is_bounded() {
                     sources.clear();
                 }
-                sources.extend(other.sources.get(&kind).into_iter().flatten().cloned());
+                for source in other.sources.get(&kind).into_iter().flatten() {
+                    if !sources.contains(source) {
+                        sources.push(source.clone());
+                    }
+                }
             }
             *narrowed.of_mut(kind) = both;
         }
+        let askable = self.askable.as_ref();
+        narrowed.askable = askable.map(|askable| Box::new(askable.narrowed(other)));
         narrowed
+    }
+
+    /// Adds the permissions of `other` that this profile does not have.
+    #[must_use]
+    pub fn widened(&self, other: &PermissionProfile) -> PermissionProfile {
+        let mut widened = self.clone();
+        for kind in PermissionKind::ALL {
+            let either = self.of(kind).either(other.of(kind), kind);
+            if either != *self.of(kind) {
+                let sources = widened.sources.entry(kind).or_default();
+                for source in other.sources.get(&kind).into_iter().flatten() {
+                    if !sources.contains(source) {
+                        sources.push(source.clone());
+                    }
+                }
+            }
+            *widened.of_mut(kind) = either;
+        }
+        widened
+    }
+
+    /// Returns true if the access is granted. `what` is an entry of a list: an absolute path, a
+    /// host, a name.
+    pub fn grants(&self, kind: PermissionKind, what: &str) -> bool {
+        self.of(kind).covers(kind, what)
+    }
+
+    /// Returns true if the user may be asked about the access.
+    pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
+        let askable = self.askable.as_ref();
+        askable.is_some_and(|askable| askable.grants(kind, what))
     }
 
     /// Returns the permissions that both profiles grant in a sandbox. There
@@ -344,10 +393,19 @@ impl PermissionProfile {
             let tier = tier.as_str();
             return format!("a call of the tier `{tier}` has no `{kind}` permission");
         }
-        let of_profile = |source: &PermissionSource| matches!(source, PermissionSource::Profile(_));
-        if sources.iter().any(of_profile) {
+        if let Some(PermissionSource::Request(file)) = sources.last() {
+            return format!("the tool asks for `{kind}` of {granted} only, in {file}");
+        }
+        let is_chosen = |source: &PermissionSource| {
+            matches!(
+                source,
+                PermissionSource::Profile(_) | PermissionSource::Permit
+            )
+        };
+        if sources.iter().any(is_chosen) {
             let places = sources.iter().map(|source| match source {
                 PermissionSource::Profile(_) => format!("in {source}"),
+                PermissionSource::Permit => format!("with {source}"),
                 other => format!("by `permissions.{kind}` in {other}"),
             });
             let places: Vec<String> = places.collect();
@@ -376,6 +434,17 @@ impl PermissionProfile {
                 return "what goes through `pi.exec` and `fetch` can be recorded: `haft test --record`"
                     .to_owned();
             }
+            Some(PermissionSource::Request(file)) => {
+                return match what {
+                    "" => format!("its author adds `{kind}` to the `permissions` in {file}"),
+                    what => {
+                        format!("its author adds `{what}` to `permissions.{kind}` in {file}")
+                    }
+                };
+            }
+            Some(PermissionSource::Permit) => {
+                return permit_command(kind, what);
+            }
             Some(PermissionSource::Profile(profile)) => return profile.way_out(kind, what),
             Some(PermissionSource::File(file)) => file,
             Some(PermissionSource::Program) => "the program that embeds haft",
@@ -399,11 +468,7 @@ impl ProfileSource {
         if let (true, Some((key, file))) = (self.by_project, &self.chosen_by) {
             return format!("choose another profile for `{key}` in {file}");
         }
-        let entry = match what {
-            "" => kind.to_string(),
-            what => format!("{kind}={what}"),
-        };
-        format!("`haft permit NAME --allow {entry}` grants it to the tool NAME")
+        permit_command(kind, what)
     }
 }
 
@@ -454,7 +519,7 @@ impl PermissionKind {
     }
 
     /// Returns the kind with that key.
-    fn from_name(name: &str) -> Option<PermissionKind> {
+    pub fn from_name(name: &str) -> Option<PermissionKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
@@ -503,6 +568,7 @@ impl PermissionKind {
                         domain.starts_with('.')
                             && inner_host.to_lowercase().ends_with(&domain.to_lowercase())
                     });
+                let is_host = is_host || is_in_range(inner_host, host);
                 is_host && (port.is_none() || port == inner_port)
             }
             Self::Env => outer
@@ -514,13 +580,34 @@ impl PermissionKind {
     }
 }
 
+/// Name that stands for the tool in a hint. JavaScript replaces it where it knows the name.
+pub const TOOL_PLACEHOLDER: &str = "NAME";
+
+/// Returns the hint with the name of the tool in place of [`TOOL_PLACEHOLDER`].
+pub fn with_tool_name(hint: &str, tool: &str) -> String {
+    let (command, sentence) = (
+        format!("haft permit {TOOL_PLACEHOLDER} "),
+        format!("grants it to the tool {TOOL_PLACEHOLDER}"),
+    );
+    let named = hint.replacen(&command, &format!("haft permit {tool} "), 1);
+    named.replacen(&sentence, &format!("grants it to the tool {tool}"), 1)
+}
+
+/// Returns the hint that names the command which grants a tool the access.
+pub fn permit_command(kind: PermissionKind, what: &str) -> String {
+    let entry = match what {
+        "" => kind.to_string(),
+        what => format!("{kind}={what}"),
+    };
+    format!(
+        "`haft permit {TOOL_PLACEHOLDER} --allow {entry}` grants it to the tool {TOOL_PLACEHOLDER}"
+    )
+}
+
 /// Returns true for a host name, an IP address or a range of addresses, with or without a port.
 fn is_host(entry: &str) -> bool {
-    if let Some((address, bits)) = entry.split_once('/') {
-        let address: Option<IpAddr> = address.parse().ok();
-        let bits: Option<u8> = bits.parse().ok();
-        let most = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
-        return address.is_some_and(|address| bits.is_some_and(|bits| bits <= most(address)));
+    if entry.contains('/') {
+        return range_of(entry).is_some();
     }
     let (host, port) = split_port(entry);
     let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -528,6 +615,36 @@ fn is_host(entry: &str) -> bool {
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_name = !name.is_empty() && !name.contains(['*', ':', '[', ']', '?', '#', '@', '\\']);
     (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+/// Returns true if the host is an address in the range.
+fn is_in_range(host: &str, range: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse();
+    let (Ok(address), Some((start, bits))) = (address, range_of(range)) else {
+        return false;
+    };
+    let shift = |width: u32| width - bits.min(width);
+    match (start, address) {
+        (IpAddr::V4(start), IpAddr::V4(address)) => {
+            let differs = start.to_bits() ^ address.to_bits();
+            differs.checked_shr(shift(32)).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(start), IpAddr::V6(address)) => {
+            let differs = start.to_bits() ^ address.to_bits();
+            differs.checked_shr(shift(128)).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+/// Parses a range of addresses such as `10.0.0.0/8`: an address, and the number of its bits that
+/// count.
+fn range_of(entry: &str) -> Option<(IpAddr, u32)> {
+    let (address, bits) = entry.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let bits: u32 = bits.parse().ok()?;
+    let width = if address.is_ipv4() { 32 } else { 128 };
+    (bits <= width).then_some((address, bits))
 }
 
 /// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
@@ -550,6 +667,8 @@ impl fmt::Display for PermissionSource {
             PermissionSource::File(path) => f.write_str(path),
             PermissionSource::Program => f.write_str("the program that embeds haft"),
             PermissionSource::Replay => f.write_str("a test that is replayed"),
+            PermissionSource::Permit => f.write_str("what you granted this tool"),
+            PermissionSource::Request(file) => write!(f, "the request in {file}"),
             PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
             PermissionSource::Profile(profile) => profile.fmt(f),
         }
@@ -582,6 +701,11 @@ impl Permission {
             Permission::List(list) => Some(list),
             Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
         }
+    }
+
+    /// Returns the permission without the backticks that sentences have around it.
+    pub fn plain(&self) -> String {
+        self.to_string().trim_matches('`').to_owned()
     }
 
     /// Returns an error if an entry cannot mean anything for that kind.
@@ -640,6 +764,42 @@ impl Permission {
                 deny,
             },
         }
+    }
+
+    /// Returns the permission that covers what either permission grants. An entry that either one
+    /// refuses by name stays refused.
+    fn either(&self, other: &Permission, kind: PermissionKind) -> Permission {
+        let mut deny = self.denied().to_vec();
+        deny.extend(other.denied().iter().cloned());
+        deny.sort();
+        deny.dedup();
+        let allow = match (self.allowed(), other.allowed()) {
+            (None, _) | (_, None) => None,
+            (Some(ours), Some(theirs)) => {
+                let mut all = ours.to_vec();
+                for entry in theirs {
+                    if !ours.iter().any(|one| kind.contains(one, entry)) {
+                        all.push(entry.clone());
+                    }
+                }
+                Some(all)
+            }
+        };
+        match (allow, deny.is_empty()) {
+            (None, true) => Permission::All,
+            (Some(allow), _) if allow.is_empty() => Permission::None,
+            (Some(allow), true) => Permission::List(allow),
+            (allow, false) => Permission::Except {
+                allow: allow.unwrap_or_default(),
+                deny,
+            },
+        }
+    }
+
+    /// Returns true if the entry `what` of that kind is granted.
+    pub fn covers(&self, kind: PermissionKind, what: &str) -> bool {
+        let holds = |entry: &String| kind.contains(entry, what);
+        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
     /// Returns true if the path is granted. The path must be absolute and must not contain `.` or

@@ -7,6 +7,11 @@ use std::time::SystemTime;
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
+    /// Returns the timestamp of the current time.
+    pub fn now() -> Timestamp {
+        Timestamp::of(SystemTime::now())
+    }
+
     /// Returns the timestamp of `time`; the beginning of 1970 for one that has no four-digit year.
     pub fn of(time: SystemTime) -> Timestamp {
         Timestamp(jiff::Timestamp::try_from(time).unwrap_or_default())

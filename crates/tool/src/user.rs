@@ -92,6 +92,16 @@ impl User {
         said("has_user", || self.0.listener.ui.has_user())
     }
 
+    /// Returns the name of the tool on whose behalf the user is asked.
+    pub fn tool(&self) -> &str {
+        &self.0.from.tool
+    }
+
+    /// Returns true if both ask through the same interface.
+    pub fn has_same_interface(&self, other: &User) -> bool {
+        Arc::ptr_eq(&self.0.listener.ui, &other.0.listener.ui)
+    }
+
     /// Returns true if the call has ended or must end. No question is asked any more then.
     pub fn must_end(&self) -> bool {
         self.0.ended.is_cancelled()

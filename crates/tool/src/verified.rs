@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::Family;
+use super::{Family, PermissionRequest};
 
 /// Digests of the files of one trusted project. This type reads no files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct VerifiedFiles {
     pub alias: Option<PathBuf>,
     /// Files that modules of the project may import, by path.
     pub modules: HashMap<PathBuf, blake3::Hash>,
+    /// The profile that the user chose for the tools; `None` if it is the configured one.
+    pub profile: Option<String>,
     /// The project's tool files as they were trusted, by path.
     pub entries: HashMap<PathBuf, VerifiedEntry>,
     /// Permission of modules to compile text to code (`eval`, `new Function`, `node:vm`).
@@ -48,6 +50,8 @@ pub struct VerifiedEntry {
     pub provider: String,
     /// The digest of the file, or of the link's target.
     pub digest: blake3::Hash,
+    /// The permissions that it asked for when it was trusted.
+    pub requests: Vec<PermissionRequest>,
 }
 
 /// Reason for which bytes must not become code.

@@ -5,6 +5,8 @@
 
 use serde_json::value::RawValue;
 
+use haft_tool::json;
+
 /// Reason why the arguments are not an object.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoObject {
@@ -33,12 +35,8 @@ pub(super) fn object(arguments: &RawValue) -> Result<String, NoObject> {
 }
 
 fn checked(text: String) -> Result<String, NoObject> {
-    Err(NoObject::Other(match text.as_bytes().first() {
-        Some(b'{') => return Ok(text),
-        Some(b'[') => "an array",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    }))
+    if text.starts_with('{') {
+        return Ok(text);
+    }
+    Err(NoObject::Other(json::kind_of(&text)))
 }

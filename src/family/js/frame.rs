@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use haft_tool::Problem;
+use haft_tool::{Problem, code_frame};
 
 /// A place in a file, both numbers 1-based.
 struct Place {
@@ -22,7 +22,8 @@ pub(super) fn locate(mut problem: Problem, module: &Path, stack: Option<&str>) -
     let Some(place) = found else {
         return problem;
     };
-    problem.frame = frame(&place);
+    problem.frame =
+        read(&place.path).and_then(|text| code_frame(&text, (place.line, place.column), AROUND));
     problem.line = Some(place.line);
     problem.column = Some(place.column);
     problem.file = (place.path != module).then_some(place.path);
@@ -101,50 +102,6 @@ fn split_place(text: &str) -> Option<(&str, u32, u32)> {
 
 /// Number of lines that are shown before and after the place.
 const AROUND: u32 = 2;
-/// Number of characters of a line that are shown, and of those before the place.
-const WIDTH: usize = 160;
-const BEFORE: usize = 60;
-
-fn frame(place: &Place) -> Option<String> {
-    let text = read(&place.path)?;
-    // A binary file has no lines to show.
-    if text.contains('\0') {
-        return None;
-    }
-    let first = place.line.saturating_sub(AROUND).max(1);
-    let last = place.line + AROUND;
-    let width = last.to_string().len();
-    let at = place.column.saturating_sub(1) as usize;
-    // Generated code can have very long lines: all are cut at the same column.
-    let skipped = if at < WIDTH { 0 } else { at - BEFORE };
-    let mut lines = Vec::new();
-    for (number, line) in (1u32..).zip(text.lines()) {
-        if number < first || number > last {
-            continue;
-        }
-        let mark = if number == place.line { '>' } else { ' ' };
-        lines.push(format!("{mark} {number:>width$} | {}", part(line, skipped)));
-        if number == place.line {
-            // A tab must be as wide below as above.
-            let above = line.chars().skip(skipped).take(at - skipped);
-            let mut pad: String = above.map(|c| if c == '\t' { c } else { ' ' }).collect();
-            if skipped > 0 {
-                pad.insert(0, ' ');
-            }
-            lines.push(format!("  {:>width$} | {pad}^", ""));
-        }
-    }
-    (!lines.is_empty()).then(|| lines.join("\n"))
-}
-
-/// Returns the part of `line` that starts at character `from`; dots mark omitted text.
-fn part(line: &str, from: usize) -> String {
-    let mut rest = line.chars().skip(from);
-    let shown: String = rest.by_ref().take(WIDTH).collect();
-    let before = if from > 0 { "…" } else { "" };
-    let after = if rest.next().is_some() { "…" } else { "" };
-    format!("{before}{shown}{after}")
-}
 
 fn read(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::file_rights::{FileRights, GrantingStore, rights_of};
 use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
@@ -31,8 +32,8 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
-    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
+    ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation, Level, Problem,
+    Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
@@ -80,6 +81,8 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
         programs: programs(world.tape.clone(), config.limits.keep_detached),
         workers: workers::workers(sandboxes),
         keeps_detached: config.limits.keep_detached,
+        permits: Some(Arc::new(GrantingStore::new(config))),
+        granted: Arc::default(),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,
@@ -108,24 +111,30 @@ fn can_be_made(config: &Config) -> bool {
 /// one.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
-    let asked = candidates.iter().zip(&refusals);
-    let asked = asked.filter(|(_, refusal)| refusal.is_none());
+    let rights: Vec<_> = candidates
+        .iter()
+        .map(|one| rights_of(means.config, one, &one.key))
+        .collect();
+    let asked = candidates.iter().zip(&refusals).zip(&rights);
+    let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
     let wanted: Vec<_> = asked
-        .map(|(candidate, _)| LoadRequest {
+        .map(|((candidate, _), rights)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
-            rights: means.config.rights_of(&candidate.place(&candidate.key)),
+            rights: rights.rights.clone(),
             code: workers::code_folder(candidate, means.config),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
     let mut all = Vec::with_capacity(candidates.len());
-    for (candidate, refusal) in candidates.iter().zip(refusals) {
-        all.push(match refusal {
+    for ((candidate, refusal), rights) in candidates.iter().zip(refusals).zip(rights) {
+        let mut loaded = match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate, means.config).await,
-        });
+            None => load(&mut round, candidate, &rights, means).await,
+        };
+        loaded.problems.extend(rights.problems);
+        all.push(loaded);
     }
     round.finish().await;
     all
@@ -133,17 +142,23 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
 /// and the author's lines.
-async fn load(round: &mut LoadBatch, candidate: &Candidate, config: &Config) -> Loaded {
+async fn load(
+    round: &mut LoadBatch,
+    candidate: &Candidate,
+    rights: &FileRights,
+    means: &LoadContext<'_>,
+) -> Loaded {
+    let config = means.config;
     let described = match round.load_next().await {
         Ok(described) => described,
-        Err(failure) => return broken(explained(failure, candidate, config)),
+        Err(failure) => return broken(explained(failure, candidate, rights, config)),
     };
     let is_remembered = described.is_remembered;
     match elements_of(&described.text) {
         Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described, elements, candidate, &config.approval)
+            ..take_tools(described, elements, candidate, rights, means)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -184,7 +199,12 @@ fn refusal(candidate: &Candidate) -> Option<Problem> {
     None
 }
 
-fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Problem {
+fn explained(
+    failure: LoadFailure,
+    candidate: &Candidate,
+    rights: &FileRights,
+    config: &Config,
+) -> Problem {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
     match failure {
@@ -194,7 +214,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
                 stack: None,
             });
             // A refusal of the permissions has its own hint.
-            let permissions = config.permissions_of(candidate.bounds_level());
+            let permissions = &rights.rights.permissions;
             let permissions = permissions.of_tier(config.approval.unasked_tier());
             let refusal = failure.error.strip_prefix(FAILED);
             let refusal = refusal.and_then(|text| permissions.parts_of_refusal(text));
@@ -234,9 +254,16 @@ fn take_tools(
     module: haft_engine::Described,
     mut elements: Vec<Element>,
     candidate: &Candidate,
-    approval: &ApprovalPolicy,
+    rights: &FileRights,
+    means: &LoadContext<'_>,
 ) -> Loaded {
     let mut loaded = Loaded::default();
+    let approval = &means.config.approval;
+    let code = workers::code_folder(candidate, means.config);
+    let bounds = means
+        .sandboxes
+        .bounds_of_module(means.config, candidate, code);
+    let bounds = Arc::new(bounds);
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
     for element in &mut elements {
@@ -259,6 +286,7 @@ fn take_tools(
                     unasked,
                     &described,
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
+                    Some(bounds.clone()),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
                 let is_checked_by_schema = described.checked_by_schema;

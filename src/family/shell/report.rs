@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::definition::Place;
-use haft_tool::{Problem, Severity};
+use haft_tool::{Problem, Severity, code_frame};
 
 /// The problems of one file, in the order in which they were found.
 pub(crate) struct Report<'a> {
@@ -59,28 +59,7 @@ impl<'a> Report<'a> {
             .at(self.path)
             .place(place.line, place.column)
             .hint(hint);
-        problem.frame = frame(self.text, place);
+        problem.frame = code_frame(self.text, (place.line, place.column), 0);
         self.problems.push(problem);
     }
 }
-
-/// Returns the line with its number, and a caret below the column.
-fn frame(text: &str, place: Place) -> Option<String> {
-    let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
-    let line = text.lines().nth(index)?.trim_end();
-    if line.chars().count() > MAX_LINE_LEN {
-        return None;
-    }
-    let number = place.line.to_string();
-    let before: String = line
-        .chars()
-        .take(usize::try_from(place.column).ok()?.saturating_sub(1))
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
-    let gap = " ".repeat(number.len());
-    Some(format!("> {number} | {line}\n  {gap} | {before}^"))
-}
-
-/// Limit of a source line in a problem, in characters. Longer ones are left out: they do not fit
-/// on a terminal.
-const MAX_LINE_LEN: usize = 200;

@@ -14,6 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::schema_kind::{Kind, closed_names, other_properties, property};
+use haft_tool::json::kind_of;
 use haft_tool::provider_schema::PropertyNames;
 use haft_tool::visible::is_harmful;
 use haft_tool::{Error, ErrorKind};
@@ -73,13 +74,7 @@ fn object(text: &str) -> Result<Box<RawValue>, Error> {
     if json.get().starts_with('{') {
         return Ok(json);
     }
-    let what = match json.get().as_bytes().first() {
-        Some(b'[') => "an array",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    };
+    let what = kind_of(json.get());
     let text = format!("the arguments are {what}, a tool takes an object");
     Err(Error::new(ErrorKind::Usage, text).with_hint("for example '{\"path\": \"README.md\"}'"))
 }

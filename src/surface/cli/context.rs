@@ -125,6 +125,16 @@ impl<'a> CommandContext<'a> {
         Ok(())
     }
 
+    /// Makes the host give a tool file all of the user's permissions and record its accesses. Must
+    /// be called before anything of it is loaded, so the cache is off.
+    pub(super) async fn records(&mut self, file: &Path) {
+        let mut config = self.host.config().clone();
+        config.records_permissions_of = Some(file.to_owned());
+        config.use_cache = false;
+        self.host.shutdown().await;
+        self.host = self.make_host(config);
+    }
+
     /// Offers to trust the recorded files.
     pub(super) async fn offer_learned(&mut self, is_agreed: bool) -> Result<(), Failure> {
         let said = learn::offer(&self.host, self.flags.clone(), is_agreed).await?;

@@ -20,6 +20,7 @@ mod log;
 mod manual;
 mod new;
 mod open;
+mod permit;
 mod refresh;
 mod repl;
 mod rpc;
@@ -95,6 +96,7 @@ enum Command {
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
     Trust(With<trust::Args>),
+    Permit(With<permit::Args>),
     Log(Box<log::Args>),
     Install(With<install::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
@@ -190,6 +192,7 @@ impl Command {
                 .await
             }
             Command::Trust(c) => c.args.run(globals, out).await,
+            Command::Permit(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Log(args) => args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
@@ -218,6 +221,7 @@ impl Command {
             Command::Refresh(c) => &c.globals,
             Command::Watch(c) => &c.globals,
             Command::Trust(c) => &c.globals,
+            Command::Permit(c) => &c.globals,
             Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
             Command::Test(c) => &c.globals,
@@ -241,6 +245,7 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Watch(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
+            Command::Permit(c) => Answer::json_if(c.args.json),
             Command::Log(args) => Answer::json_if(args.json),
             Command::Install(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),

@@ -19,7 +19,7 @@ use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, suggest};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -29,6 +29,7 @@ Examples:
   haft trust ~/work/site
   haft trust --list
   haft trust --revoke ~/work/site
+  haft trust --profile full   with these permissions instead of the configured ones
   haft trust --learn          also what tools load by computed paths
 
 Trust is bound to content: a change in any file that a tool pulls in asks again. Nothing runs
@@ -57,8 +58,12 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "revoke")]
     allow_eval: bool,
 
-    /// With --list: print one JSON array
-    #[arg(long, requires = "list")]
+    /// Choose the profile of the project's tools [default: `sandbox.project` of the configuration]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["revoke", "list"])]
+    profile: Option<String>,
+
+    /// Print what is shown as JSON, and ask nothing: the project, or with --list all projects
+    #[arg(long, conflicts_with_all = ["revoke", "learn"])]
     pub(super) json: bool,
 }
 
@@ -88,7 +93,7 @@ impl Args {
             return revoke(flags, out);
         }
         let config = Config::resolve(trusting(flags.clone()))?;
-        let mut review = Review::of(&config);
+        let mut review = Review::with_profile(&config, self.profile(&config)?);
         if self.allow_eval {
             review.allow_code_from_data();
         }
@@ -96,6 +101,14 @@ impl Args {
             say(&problem::problem(found, &config.home, ink));
         }
         let project = text::path(&review.project, &config.home);
+        if self.json {
+            if self.yes && !review.is_granted() && !review.is_empty() {
+                grant(&review, &config)?;
+            }
+            let view = trust_page::PageView::of(&review, self.yes);
+            out.json(&view)?;
+            return Ok(SUCCESS);
+        }
         if review.is_empty() {
             // Forget the grant, so that tools added later count as new.
             review.forget()?;
@@ -121,6 +134,23 @@ impl Args {
         } else {
             Ok(SUCCESS)
         }
+    }
+
+    /// Returns the chosen profile, if there is such a profile.
+    fn profile(&self, config: &Config) -> Result<Option<&str>, Error> {
+        let Some(name) = self.profile.as_deref() else {
+            return Ok(None);
+        };
+        let known = config.profile_names();
+        if known.contains(&name) {
+            return Ok(Some(name));
+        }
+        let hint = match suggest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        let text = format!("unknown profile `{name}`");
+        Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
     }
 
     /// Returns the flags with the reviewed project as working directory.

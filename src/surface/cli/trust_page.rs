@@ -3,13 +3,18 @@
 //! File names are untrusted text on the page that asks for trust. Their control characters and line
 //! breaks must not reach it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
+use crate::trust::{
+    Change, ConfigKey, How, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,
+};
 use haft_render::style::Ink;
 use haft_render::{text, units};
+use haft_tool::{Isolation, Permission, PermissionKind, PermissionRequest};
 
 /// Renders the page. Every line has a line break.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
@@ -58,6 +63,188 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
     }
     lines.push('\n');
     lines
+}
+
+/// The page as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageView<'a> {
+    project: String,
+    granted: bool,
+    tools: Vec<ToolView<'a>>,
+    settings: Vec<SettingsView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<ConfigurationView<'a>>,
+    learned: Vec<LearnedView>,
+    gone: &'a [String],
+    allows_code_from_data: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolView<'a> {
+    name: &'a str,
+    provider: &'a str,
+    path: String,
+    state: &'static str,
+    changes: Vec<ChangeView<'a>>,
+    files: Vec<String>,
+    packages: BTreeMap<&'a str, usize>,
+    not_installed: Vec<&'a str>,
+    open: Vec<OpeningView>,
+    asks_for: Vec<RequestView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ChangeView<'a> {
+    path: &'a str,
+    change: &'static str,
+}
+
+#[derive(Serialize)]
+struct OpeningView {
+    path: String,
+    line: u32,
+    what: &'static str,
+}
+
+/// A request for permissions as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RequestView<'a> {
+    file: &'a str,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permissions: Option<&'a BTreeMap<PermissionKind, Permission>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    required_permissions: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cannot_be_read: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SettingsView<'a> {
+    path: String,
+    state: &'static str,
+    values: &'a serde_json::Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct ConfigurationView<'a> {
+    path: String,
+    state: &'static str,
+    keys: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct LearnedView {
+    path: String,
+    state: &'static str,
+}
+
+impl<'a> From<&'a PermissionRequest> for RequestView<'a> {
+    fn from(request: &'a PermissionRequest) -> Self {
+        let kinds = request.kinds.as_ref();
+        RequestView {
+            file: &request.file,
+            line: request.line,
+            permissions: kinds.ok().filter(|_| request.texts.is_empty()),
+            required_permissions: &request.texts,
+            cannot_be_read: kinds.err().map(String::as_str),
+        }
+    }
+}
+
+impl<'a> PageView<'a> {
+    /// Returns the JSON form of a review. `is_granted_now` is true if the user has just trusted it.
+    pub(super) fn of(review: &'a Review, is_granted_now: bool) -> Self {
+        let config = review.config_file.as_ref();
+        PageView {
+            project: shown(&review.project),
+            granted: is_granted_now || review.is_granted(),
+            tools: review.tools.iter().map(ToolView::from).collect(),
+            settings: review
+                .settings
+                .iter()
+                .map(|settings| SettingsView {
+                    path: shown(&settings.path),
+                    state: word(&settings.state),
+                    values: &settings.says,
+                })
+                .collect(),
+            configuration: config.map(|(path, state)| ConfigurationView {
+                path: shown(path),
+                state: word(state),
+                keys: review
+                    .config_keys
+                    .iter()
+                    .filter_map(|key| Some((&*key.key, key.value.as_deref()?)))
+                    .collect(),
+            }),
+            learned: review
+                .learned
+                .iter()
+                .map(|(path, state)| LearnedView {
+                    path: shown(path),
+                    state: word(state),
+                })
+                .collect(),
+            gone: &review.gone,
+            allows_code_from_data: review.allows_code_from_data,
+        }
+    }
+}
+
+impl<'a> From<&'a Reviewed> for ToolView<'a> {
+    fn from(tool: &'a Reviewed) -> Self {
+        let changes = match &tool.state {
+            State::Changed(changes) => changes.as_slice(),
+            State::New | State::Unchanged => &[],
+        };
+        let change = |change: &'a Change| ChangeView {
+            path: &change.path,
+            change: change.how.as_str(),
+        };
+        let packages = tool.packages.iter();
+        let openings = tool.openings.iter().map(|opening| OpeningView {
+            path: shown(&opening.path),
+            line: opening.line,
+            what: opening.what.as_str(),
+        });
+        ToolView {
+            name: &tool.key,
+            provider: &tool.provider_name,
+            path: shown(&tool.path),
+            state: word(&tool.state),
+            changes: changes.iter().map(change).collect(),
+            files: tool.files.iter().map(|file| shown(file)).collect(),
+            packages: packages.map(|one| (&*one.name, one.files)).collect(),
+            not_installed: tool.missing.iter().map(String::as_str).collect(),
+            open: openings.collect(),
+            asks_for: tool.requests.iter().map(RequestView::from).collect(),
+            profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
+            isolation: tool
+                .profile
+                .as_ref()
+                .map(|profile| profile.isolation.as_str()),
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn word(state: &State) -> &'static str {
+    match state {
+        State::New => "new",
+        State::Unchanged => "unchanged",
+        State::Changed(_) => "changed",
+    }
 }
 
 struct Page<'a> {
@@ -111,7 +298,50 @@ impl Page<'_> {
             let open = self.ink.warning("open");
             lines.push_str(&format!("  {open}: {place} {}\n", opening.what.as_str()));
         }
+        for request in &tool.requests {
+            lines.push_str(&self.request(tool, request));
+        }
+        // Tools that may do whatever the user may need no line.
+        let is_bounded = |profile: &&ReviewedProfile| {
+            profile.source.name != "full" || profile.isolation != Isolation::None
+        };
+        if let Some(profile) = tool.profile.as_ref().filter(is_bounded) {
+            let source = one_line(&profile.source.to_string());
+            let isolation = profile.isolation;
+            lines.push_str(&format!("  may: {source}; isolation: {isolation}\n"));
+        }
         lines
+    }
+
+    /// Renders what the tool asks for, one line for each kind.
+    fn request(&self, tool: &Reviewed, request: &PermissionRequest) -> String {
+        let file = Path::new(&request.file);
+        let place = if file == tool.path {
+            String::new()
+        } else {
+            format!("  ({})", self.file(file))
+        };
+        match &request.kinds {
+            Err(why) => {
+                let file = self.file(Path::new(&request.file));
+                let place = match request.line {
+                    0 => file,
+                    line => format!("{file}:{line}"),
+                };
+                let asks = self.ink.warning("asks for permissions that cannot be read");
+                format!("  {asks}: {place}: {}\n", one_line(why))
+            }
+            Ok(_) => {
+                let lines = request.lines();
+                if lines.is_empty() {
+                    return format!("  asks for no permission{place}\n");
+                }
+                let lines = lines.iter();
+                lines
+                    .map(|line| format!("  asks for {}{place}\n", one_line(line)))
+                    .collect()
+            }
+        }
     }
 
     /// Renders a key of the configuration with its value, and with the value that was trusted
@@ -158,9 +388,8 @@ impl Page<'_> {
 
     fn state(&self, state: &State) -> String {
         match state {
-            State::New => self.ink.warning("new").to_string(),
-            State::Unchanged => self.ink.good("unchanged").to_string(),
-            State::Changed(_) => self.ink.warning("changed").to_string(),
+            State::Unchanged => self.ink.good(word(state)).to_string(),
+            State::New | State::Changed(_) => self.ink.warning(word(state)).to_string(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::ErrorData;
@@ -63,7 +63,7 @@ impl Tasks {
             return Err(Box::new(execution));
         }
         let id = random_id();
-        let now = now();
+        let now = Timestamp::now().precise();
         let task = Task::new(&id, TaskStatus::Working, &now, &now)
             .with_ttl_ms(millis(LIFE))
             .with_poll_interval_ms(millis(LOOKING));
@@ -127,7 +127,7 @@ impl Job {
     fn is(&self, payload: TaskPayload) {
         let mut state = self.state.lock();
         let mut task = state.task.clone();
-        task.last_updated_at = now();
+        task.last_updated_at = Timestamp::now().precise();
         *state = DetailedTask::new(task, payload);
     }
 
@@ -148,7 +148,7 @@ impl Job {
     fn says(&self, message: String) {
         let mut state = self.state.lock();
         state.task.status_message = Some(message);
-        state.task.last_updated_at = now();
+        state.task.last_updated_at = Timestamp::now().precise();
     }
 }
 
@@ -209,8 +209,4 @@ fn object(value: &impl Serialize) -> JsonObject {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn now() -> String {
-    Timestamp::of(SystemTime::now()).precise()
 }

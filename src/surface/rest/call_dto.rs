@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use serde::Serialize;
@@ -15,7 +14,7 @@ use super::event_ring::Feeds;
 use crate::audit::{CallOutcome, RecordedCall};
 use crate::host::{CallEnd, CallListener, CallRecord};
 use crate::surface::http::ProblemDetails;
-use crate::surface::wire::OutcomeView;
+use crate::surface::wire::{OutcomeView, millis};
 use haft_tool::Error;
 use haft_tool::{Outcome, Stopped, Timestamp};
 
@@ -222,10 +221,6 @@ impl CallListener for Publisher {
     fn ended(&self, call: &CallRecord, end: &CallEnd) {
         self.publish("call.ended", call, Some(end));
     }
-}
-
-fn millis(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1000.0
 }
 
 fn content() -> Schema {

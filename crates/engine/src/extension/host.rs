@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use deno_runtime::deno_permissions::PermissionsContainer;
+
 /// The answer to `pi.exec`, as JSON text: a result or `{"error": …}`.
 pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
 
@@ -35,6 +37,10 @@ pub trait IsolateHost {
 
     /// Answers the request `id`, or reports an update of it.
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
+
+    /// Returns the isolate's own permissions after a call, if an answer of the user has changed
+    /// them.
+    fn restored_permissions(&self) -> Option<PermissionsContainer>;
 
     /// Returns true if the tool of the request `id` may start, after its arguments were accepted.
     /// If the call was cancelled, the request is answered and the tool may not start.

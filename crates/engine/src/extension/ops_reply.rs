@@ -11,7 +11,13 @@ use super::host::{IsolateHost, ReplyKind};
 #[op2(fast)]
 pub fn op_haft_reply(state: &mut OpState, id: u32, #[smi] kind: u8, #[string] text: String) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.reply(id, ReplyKind::from_code(kind), text);
+    let kind = ReplyKind::from_code(kind);
+    host.reply(id, kind, text);
+    if kind != ReplyKind::Update
+        && let Some(permissions) = host.restored_permissions()
+    {
+        state.put(permissions);
+    }
 }
 
 /// Returns true if the tool of the request `id`, whose arguments were accepted, may start.

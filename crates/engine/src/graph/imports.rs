@@ -19,6 +19,7 @@ use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSp
 use serde::{Deserialize, Serialize};
 
 use super::dynamic::What;
+use super::requests::{self, InModule};
 use super::{MAX_SOURCE_BYTES, nesting};
 use crate::loader::{parse_as, url_of};
 
@@ -28,7 +29,8 @@ const MAX_IMPORTS: usize = 20_000;
 /// Limit of the openings that are listed for one file.
 const MAX_OPENINGS: usize = 1000;
 
-/// Words without which a file cannot import anything. Names may be written with escapes.
+/// Words without which a file cannot import anything or ask for permissions. Names may be written
+/// with escapes.
 const SIGNS: &[&str] = &[
     "import",
     "require",
@@ -46,6 +48,7 @@ const SIGNS: &[&str] = &[
     "_compile",
     "_extensions",
     "Hooks",
+    requests::NAME,
 ];
 
 /// Imports of one file.
@@ -68,6 +71,9 @@ pub(crate) struct Imports {
     pub(super) jsx_sources: BTreeSet<String>,
     /// The lines (1-based; 0 for the file) that make the graph incomplete.
     pub(super) openings: BTreeSet<(u32, What)>,
+    /// The exported request for permissions.
+    #[serde(default)]
+    pub(super) permissions: Option<InModule>,
 }
 
 impl Imports {
@@ -126,6 +132,7 @@ impl Imports {
             calls: Vec::new(),
             fixed: BTreeSet::new(),
         };
+        reader.imports.permissions = requests::in_tree(parsed);
         match parsed.program_ref() {
             ProgramRef::Module(module) => module.visit_with(&mut reader),
             ProgramRef::Script(script) => script.visit_with(&mut reader),
@@ -532,7 +539,7 @@ fn literal(argument: &ExprOrSpread) -> Option<String> {
 }
 
 /// Returns the expression inside of parentheses and type assertions.
-fn unwrapped(expr: &Expr) -> &Expr {
+pub(super) fn unwrapped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Paren(inner) => unwrapped(&inner.expr),
         Expr::TsAs(inner) => unwrapped(&inner.expr),

@@ -14,6 +14,7 @@ mod missing;
 mod nesting;
 mod packages;
 mod reader;
+mod requests;
 mod watched;
 
 use std::cell::RefCell;
@@ -36,7 +37,10 @@ pub(crate) use nesting::stack_for;
 use packages::Packages;
 use reader::Apart;
 pub use reader::{Reader, StartReader, serve_reader, set_reader};
+pub use requests::requests_of_module;
 use watched::Watched;
+
+use haft_tool::PermissionRequest;
 
 /// Size limit of a source that is parsed.
 pub(crate) const MAX_SOURCE_BYTES: u64 = 16 << 20;
@@ -66,6 +70,9 @@ pub struct Graph {
     pub builtins: BTreeSet<String>,
     /// Places that make the graph incomplete.
     pub openings: BTreeSet<DynamicImport>,
+    /// Permissions that the entry asks for.
+    #[serde(default)]
+    pub requests: Vec<PermissionRequest>,
 }
 
 impl Graph {
@@ -124,10 +131,22 @@ impl Grapher {
         walk.finish()
     }
 
+    /// Returns the permissions that the YAML tool at `entry` asks for.
+    pub fn requests_of_declaration(&self, entry: &Path) -> Option<PermissionRequest> {
+        let bytes = Watched::default().read_source(entry).ok()?;
+        match &self.apart {
+            Some(apart) => apart.borrow_mut().requests_of_declaration(entry, &bytes),
+            None => requests::of_declaration(entry, &text_of(bytes)),
+        }
+    }
+
     fn walk(&self, entry: &Path) -> Graph {
         let mut walk = self.start(entry);
         match probe(&walk.disk, entry) {
-            Some(file) => walk.enqueue(file),
+            Some(file) => {
+                walk.entry_file.clone_from(&file);
+                walk.enqueue(file);
+            }
             None => walk.miss(entry, &entry.display().to_string()),
         }
         walk.finish()
@@ -149,6 +168,7 @@ impl Grapher {
             queued: BTreeSet::new(),
             is_full: false,
             required: BTreeSet::new(),
+            entry_file: PathBuf::new(),
         }
     }
 
@@ -197,6 +217,8 @@ struct Walk<'a> {
     is_full: bool,
     /// Files that `require` runs as code, whatever their extension is.
     required: BTreeSet<PathBuf>,
+    /// The file that the entry means, once it is known. Only its request for permissions counts.
+    entry_file: PathBuf,
 }
 
 impl Walk<'_> {
@@ -245,7 +267,10 @@ impl Walk<'_> {
             });
         }
         // Both determine how the file is compiled, even if it imports nothing.
-        self.packages.closest_manifest(path);
+        let manifest = self.packages.closest_manifest(path);
+        if path == self.entry_file {
+            self.note_requests(path, &imports, manifest.as_deref());
+        }
         let config = self.tsconfigs.of(path);
         let jsx = imports.has_jsx.then(|| {
             let source = config.and_then(|config| config.jsx_import_source.clone());
@@ -286,6 +311,16 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    fn note_requests(&mut self, path: &Path, imports: &Imports, manifest: Option<&Path>) {
+        let in_module = imports.permissions.clone();
+        let in_module = in_module.map(|found| requests::of_module(path, found));
+        let in_manifest = manifest.and_then(|manifest| {
+            let bytes = self.disk.read_source(manifest).ok()?;
+            requests::of_manifest(manifest, &bytes)
+        });
+        self.graph.requests = in_module.into_iter().chain(in_manifest).collect();
     }
 
     fn import(&mut self, specifier: &str, referrer: &Url) -> bool {

@@ -52,10 +52,11 @@ impl Packages {
         }
     }
 
-    /// Looks up the manifest that determines the file's kind of module.
-    pub(super) fn closest_manifest(&self, path: &Path) {
-        // Only the recorded access counts: a broken manifest is a fact like a valid one.
-        let _ = self.manifests.get_closest_package_json(path);
+    /// Returns the manifest that determines the file's kind of module, unless it is broken. The
+    /// access is recorded in any case.
+    pub(super) fn closest_manifest(&self, path: &Path) -> Option<PathBuf> {
+        let found = self.manifests.get_closest_package_json(path);
+        found.ok().flatten().map(|manifest| manifest.path.clone())
     }
 
     pub(super) fn resolve_require(

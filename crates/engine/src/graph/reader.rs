@@ -17,8 +17,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::dynamic::What;
 use super::imports::Imports;
-use super::missing;
+use super::{missing, requests};
 use crate::loader::text_of;
+use haft_tool::PermissionRequest;
 
 /// Limit of the memory that the process may map.
 const MAX_MEMORY: u64 = 1 << 30;
@@ -58,6 +59,8 @@ enum Question {
     Imports,
     /// The imports that are left in the compiled file; the reader reads the file itself.
     AtRunTime,
+    /// The permissions that a YAML tool asks for.
+    Declaration,
 }
 
 /// Client of reader processes, which are started when they are first needed.
@@ -86,6 +89,19 @@ impl Apart {
         match START.get() {
             None => missing::imports_at_run_time(path),
             Some(_) => self.ask::<Option<Imports>>(Question::AtRunTime, path, &[])?,
+        }
+    }
+
+    /// Returns the permissions that the YAML tool with this text asks for.
+    pub(super) fn requests_of_declaration(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Option<PermissionRequest> {
+        match START.get() {
+            None if bytes.len() > MAX_BYTES_IN_PROCESS => None,
+            None => requests::of_declaration(path, &text_of(bytes.to_vec())),
+            Some(_) => self.ask::<Option<PermissionRequest>>(Question::Declaration, path, bytes)?,
         }
     }
 
@@ -199,6 +215,10 @@ fn answer(request: &[u8]) -> Option<Vec<u8>> {
         kind if kind == Question::Imports as u8 => {
             let imports = Imports::of(&path, text_of(text.to_vec()));
             serde_json::to_vec(&imports).ok()
+        }
+        kind if kind == Question::Declaration as u8 => {
+            let text = text_of(text.to_vec());
+            serde_json::to_vec(&requests::of_declaration(&path, &text)).ok()
         }
         _ => serde_json::to_vec(&missing::imports_at_run_time(&path)).ok(),
     }

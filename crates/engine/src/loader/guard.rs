@@ -13,6 +13,7 @@ use deno_error::JsErrorBox;
 
 use super::is_asset;
 use crate::graph::module_graph;
+use crate::load_trace::record_access;
 use haft_tool::{PermissionKind, PermissionProfile};
 
 /// Folders of the kernel's files, which describe every process and lead around other permissions.
@@ -106,7 +107,10 @@ impl ReadGuard {
             .holds(&real, as_data || is_asset(&real));
         match (is_own, permissions.read.allows_path(&real)) {
             (true, _) => Ok(Access::OfModule),
-            (false, true) => Ok(Access::Granted),
+            (false, true) => {
+                record_access(PermissionKind::Read, &real.display().to_string());
+                Ok(Access::Granted)
+            }
             (false, false) => Err(refused(PermissionKind::Read, path)),
         }
     }

@@ -23,7 +23,7 @@ use crate::isolate::{Ask, Shared};
 use crate::requests::{Termination, Withdrawn};
 use crate::verify::Verifier;
 use crate::{EngineOptions, lock};
-use haft_tool::{Replay, ReplayAnswer, VerifiedFiles};
+use haft_tool::{PermissionKind, Replay, ReplayAnswer, VerifiedFiles};
 
 /// Time in which a worker has to start its isolate.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -369,6 +369,7 @@ impl Connection {
             FromWorker::SharedStateChanged => link.shared_state_changed(),
             FromWorker::ProgramStarted { call, program } => link.program_started(call, &program),
             FromWorker::HostConnected { target } => link.host_connected(&target),
+            FromWorker::Accessed { kind, what } => link.accessed(kind, &what),
             FromWorker::WithdrawQuestion { id } => link.withdraw_question(id),
             FromWorker::TellUser {
                 request,
@@ -405,6 +406,9 @@ impl Connection {
     }
 
     fn answer_query(&self, number: u32, query: Query, link: &Arc<LocalLink>) {
+        if let Query::Permission { kind, what } = &query {
+            return self.ask_permission(number, *kind, what, link);
+        }
         if !query.is_awaited() {
             let reply = self.reply_to(query, link);
             return self.send_control(&Control::Reply(number, reply));
@@ -422,6 +426,18 @@ impl Connection {
             let reply = reply.await;
             connection.open_queries.fetch_sub(1, Ordering::Relaxed);
             connection.send(&ToWorker::Reply(number, reply));
+        });
+    }
+
+    /// Asks the user while the isolate's thread waits. Other messages are handled meanwhile.
+    fn ask_permission(&self, number: u32, kind: PermissionKind, what: &str, link: &Arc<LocalLink>) {
+        let Some(connection) = link.shared().connection() else {
+            return;
+        };
+        let answer = link.permission(kind, what);
+        self.runtime.spawn(async move {
+            let is_granted = answer.await;
+            connection.send_control(&Control::Reply(number, Reply::Flag(is_granted)));
         });
     }
 
@@ -455,7 +471,10 @@ impl Connection {
                     Some(ReplayAnswer::Nothing(why)) => Reply::Refused(why),
                 }
             }
-            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. } => Reply::Unknown,
+            Query::Permission { .. }
+            | Query::AskUser { .. }
+            | Query::Show { .. }
+            | Query::NextTouch { .. } => Reply::Unknown,
         }
     }
 

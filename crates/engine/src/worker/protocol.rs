@@ -13,8 +13,8 @@ use crate::requests::Withdrawn;
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
-    CodeFromData, Isolation, LogLevel, PermissionProfile, Replay, ReplayChannel, Tier, ToolRights,
-    TrustDomain, VerifiedFiles,
+    CodeFromData, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay, ReplayChannel,
+    Tier, ToolRights, TrustDomain, VerifiedFiles,
 };
 
 /// Message on the main socket to the worker.
@@ -98,6 +98,11 @@ pub(super) enum FromWorker {
     HostConnected {
         target: String,
     },
+    /// An access of the tool that `haft permit --record` runs.
+    Accessed {
+        kind: PermissionKind,
+        what: String,
+    },
     WithdrawQuestion {
         id: u32,
     },
@@ -149,6 +154,11 @@ pub(super) enum Query {
     HasUser {
         request: u32,
         owner: String,
+    },
+    /// A question to the user about an access. The isolate's thread waits until it is answered.
+    Permission {
+        kind: PermissionKind,
+        what: String,
     },
     AskUser {
         request: u32,
@@ -409,6 +419,9 @@ impl BootSettings {
             session_id: self.session_id,
             grace: self.grace,
             load_timeout: self.load_timeout,
+            // haft's process asks the user, and stores the answer.
+            permits: None,
+            granted: Arc::default(),
             rights: ToolRights {
                 permissions: key.permissions.clone(),
                 isolation: Isolation::None,

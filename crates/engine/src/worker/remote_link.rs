@@ -12,7 +12,7 @@ use super::protocol::{FromWorker, Query, Reply, number_of};
 use crate::caller_link::CallerLink;
 use crate::load_trace::LoadTrace;
 use crate::lock;
-use haft_tool::{LogLevel, Replay, ReplayAnswer, ReplayChannel};
+use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// Reason for which a query has no reply.
 const ENDS: &str = "the isolate ends";
@@ -120,6 +120,17 @@ impl CallerLink for RemoteLink {
     fn host_connected(&self, target: &str) {
         let target = target.to_owned();
         self.host.send(&FromWorker::HostConnected { target });
+    }
+
+    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
+        let what = what.to_owned();
+        let granted = self.flag(Query::Permission { kind, what });
+        granted.unwrap_or_default()
+    }
+
+    fn accessed(&self, kind: PermissionKind, what: &str) {
+        let what = what.to_owned();
+        self.host.send(&FromWorker::Accessed { kind, what });
     }
 
     fn session(&self) -> Result<String, String> {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::family::exec::spawn_error;
 use haft_config::format_duration;
 use haft_process::{End, Finished};
+use haft_tool::json::kind_of;
 
 /// Prefix of every reason that concerns the program and not what it printed.
 pub(super) const FAILED: &str = "failed to run description command";
@@ -85,7 +86,10 @@ fn parse(bytes: &[u8]) -> Result<Description, Unusable> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| Unusable::NotJson(error.to_string()))?;
     let Value::Object(mut fields) = value else {
-        return Err(Unusable::NotJson(format!("it is {}", kind(&value))));
+        return Err(Unusable::NotJson(format!(
+            "it is {}",
+            kind_of(&value.to_string())
+        )));
     };
     let name = text(&mut fields, "name").ok_or(Unusable::NoName)?;
     let description = text(&mut fields, "description").ok_or(Unusable::NoDescription)?;
@@ -104,7 +108,7 @@ fn parse(bytes: &[u8]) -> Result<Description, Unusable> {
                 });
             return Err(Unusable::BadSchema(kind));
         }
-        Some(other) => return Err(Unusable::BadSchema(kind(&other).to_owned())),
+        Some(other) => return Err(Unusable::BadSchema(kind_of(&other.to_string()).to_owned())),
     };
     Ok(Description {
         name,
@@ -118,16 +122,5 @@ fn text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
     match fields.shift_remove(key) {
         Some(Value::String(text)) if !text.is_empty() => Some(text),
         _ => None,
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }

@@ -6,7 +6,6 @@
 mod description;
 mod result;
 mod runner;
-mod schema;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +18,9 @@ use description::Description;
 use haft_config::{Config, CustomTools};
 use haft_discover::Candidate;
 use haft_process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
+use haft_tool::schema::Schema;
 use haft_tool::{Problem, Tool};
 use runner::KodeletRunner;
-use schema::Schema;
 
 /// Timeout of `TOOL description`.
 const DESCRIBING: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@
 //! Bytes in, data out. The reason of a failure is the first of these that exists: the tool's own
 //! error object, its standard error, its output, how it ended (kodelet 35–41).
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
         }
         Err(error) => details["error"] = error.as_str().into(),
     }
-    details["timestamp"] = Timestamp::of(SystemTime::now()).precise().into();
+    details["timestamp"] = Timestamp::now().precise().into();
     let is_error = said.is_err();
     let (text, display) = match said {
         Ok(output) => {

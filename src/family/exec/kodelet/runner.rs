@@ -7,13 +7,13 @@ use async_trait::async_trait;
 
 use super::PREFIX;
 use super::result::{self, Bounds};
-use super::schema::Schema;
 use crate::family::exec::verified::Refused;
-use crate::family::exec::{MAX_GRACE, spawn_error};
+use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
 use crate::family::rights::Confinement;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{End, Keep, Spawn, Stdin};
+use haft_tool::schema::Schema;
 use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier, ToolBounds};
 use haft_tool::{Error, ErrorKind};
 
@@ -59,9 +59,19 @@ impl KodeletRunner {
         }
     }
 
+    /// Returns the text of the arguments for the tool, as it came. The error has everything that is
+    /// wrong with them.
     fn arguments(&self, call: &Call) -> Result<String, Error> {
-        let checked = self.schema.check(call);
-        checked.map_err(|text| Error::new(ErrorKind::BadArguments, text))
+        let invalid = |why: String| {
+            Error::new(
+                ErrorKind::BadArguments,
+                format!("invalid JSON input: {why}"),
+            )
+        };
+        let text = arguments::object(&call.arguments).map_err(|why| invalid(why.to_string()))?;
+        let value = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        self.schema.check(&call.tool, &value)?;
+        Ok(text)
     }
 
     fn not_started(&self, why: Stopped) -> Outcome {
@@ -84,10 +94,13 @@ impl Runner for KodeletRunner {
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
-        let arguments = match self.schema.check(&call) {
+        let arguments = match self.arguments(&call) {
             Ok(arguments) => arguments,
             // Kodelet's callers get the same form of a failure whatever failed (kodelet 57).
-            Err(text) => return Ok(result::outcome(&self.name, Err(text), Duration::ZERO)),
+            Err(error) => {
+                let said = Err(error.message().to_owned());
+                return Ok(result::outcome(&self.name, said, Duration::ZERO));
+            }
         };
         if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(Tier::Exec)).await? {
             return Ok(self.not_started(why));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::super::definition::{Datum, Definition, Environment, Platform};
 use super::mask::Mask;
@@ -57,7 +57,7 @@ pub(super) fn predefined(
     host_env: &HostEnv,
 ) -> Vec<(&'static str, String)> {
     // The clock is read once, so that the date and the time fit together.
-    let now = Timestamp::of(SystemTime::now());
+    let now = Timestamp::now();
     let text = |path: &Path| path.display().to_string();
     vec![
         ("TOOL_NAME", definition.name.clone()),

@@ -162,7 +162,7 @@ impl Watch {
             exit_code: Some(ended.exit_code),
             millis: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             start_time: Timestamp::of(self.time).precise(),
-            end_time: Timestamp::of(SystemTime::now()).precise(),
+            end_time: Timestamp::now().precise(),
         }
     }
 }

@@ -1,0 +1,302 @@
+//! Permissions that the user grants and refuses single tools, beside the trust in projects.
+//!
+//! A permit is bound to the tool's file and to its content. If the content changes, what it grants
+//! does not count any more; what it refuses still counts. It is never stored in a project.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::grants::{StoreError, check_folder, is_there, read, real, text_of};
+use crate::paths::is_missing;
+use haft_process::private_files::{self, Durability};
+use haft_process::regular_files;
+use haft_tool::error::{Error, ErrorKind};
+use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// Entries by kind. [`Permission::All`] stands for the whole kind.
+pub type Entries = BTreeMap<PermissionKind, Permission>;
+
+/// What the user grants and refuses one tool file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Permit {
+    version: u32,
+    /// The real path of the file, as [`text_of`] writes it.
+    file: String,
+    /// The hash of the file (blake3, hex) for which `allow` counts.
+    pub hash: String,
+    /// Granted entries.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub allow: Entries,
+    /// Refused entries. They override granted ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub deny: Entries,
+}
+
+/// Store of one user's permits.
+#[derive(Clone, Debug)]
+pub struct Permits {
+    folder: PathBuf,
+    home: PathBuf,
+    project: PathBuf,
+}
+
+impl Permit {
+    /// Creates a permit without entries for the present content of a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn new(file: &Path) -> Result<Permit, Error> {
+        let file = real(file);
+        let hash = hash_of(&file).map_err(|error| {
+            let text = format!("cannot read {}: {error}", file.display());
+            Error::new(ErrorKind::Load, text)
+        })?;
+        Ok(Permit {
+            version: VERSION,
+            file: text_of(&file),
+            hash,
+            allow: Entries::new(),
+            deny: Entries::new(),
+        })
+    }
+
+    /// Returns true if the granted entries count: the file is the one that they were granted to.
+    pub fn is_current(&self) -> bool {
+        hash_of(&crate::grants::path_of(&self.file)).is_ok_and(|hash| hash == self.hash)
+    }
+
+    /// Returns true if it has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.allow.is_empty() && self.deny.is_empty()
+    }
+
+    /// Grants an entry; `None` grants the whole kind. An equal refusal ends.
+    pub fn allow(&mut self, kind: PermissionKind, entry: Option<&str>) {
+        take(&mut self.deny, kind, entry);
+        put(&mut self.allow, kind, entry);
+    }
+
+    /// Refuses an entry; `None` refuses the whole kind. An equal grant ends.
+    pub fn deny(&mut self, kind: PermissionKind, entry: Option<&str>) {
+        take(&mut self.allow, kind, entry);
+        put(&mut self.deny, kind, entry);
+    }
+
+    /// Removes an entry from what is granted and refused; `None` removes all entries of the kind.
+    /// Returns false if there was none.
+    pub fn remove(&mut self, kind: PermissionKind, entry: Option<&str>) -> bool {
+        let was_allowed = take(&mut self.allow, kind, entry);
+        take(&mut self.deny, kind, entry) || was_allowed
+    }
+
+    /// Returns the permissions with the granted entries, if these count.
+    #[must_use]
+    pub fn widened(&self, granted: PermissionProfile) -> PermissionProfile {
+        if self.allow.is_empty() || !self.is_current() {
+            return granted;
+        }
+        let mut allowed = PermissionProfile::everything();
+        for kind in PermissionKind::ALL {
+            let entries = self.allow.get(&kind).cloned();
+            let entries = entries.unwrap_or(Permission::None);
+            allowed.set(kind, entries, PermissionSource::Permit);
+        }
+        let mut widened = granted.widened(&allowed);
+        let ffi = PermissionKind::Ffi;
+        if let Some(entries) = self.allow.get(&ffi)
+            && !granted.sources.contains_key(&ffi)
+        {
+            // Nothing states it, so the default applies, which is `none`.
+            widened.set(ffi, entries.clone(), PermissionSource::Permit);
+        }
+        widened
+    }
+
+    /// Returns the permissions that the refused entries leave, for
+    /// [`PermissionProfile::narrowed`].
+    pub fn bounds(&self) -> PermissionProfile {
+        let mut left = PermissionProfile::everything();
+        for (kind, refused) in &self.deny {
+            let deny = match refused {
+                Permission::List(deny) => Permission::Except {
+                    allow: Vec::new(),
+                    deny: deny.clone(),
+                },
+                _ => Permission::None,
+            };
+            left.set(*kind, deny, PermissionSource::Permit);
+        }
+        left
+    }
+}
+
+fn put(entries: &mut Entries, kind: PermissionKind, entry: Option<&str>) {
+    match (entry, entries.get_mut(&kind)) {
+        (None, _) => {
+            entries.insert(kind, Permission::All);
+        }
+        (Some(_), Some(Permission::All)) => {}
+        (Some(entry), Some(Permission::List(list))) => {
+            if !list.iter().any(|one| one == entry) {
+                list.push(entry.to_owned());
+            }
+        }
+        (Some(entry), _) => {
+            entries.insert(kind, Permission::List(vec![entry.to_owned()]));
+        }
+    }
+}
+
+fn take(entries: &mut Entries, kind: PermissionKind, entry: Option<&str>) -> bool {
+    let Some(entry) = entry else {
+        return entries.remove(&kind).is_some();
+    };
+    let Some(Permission::List(list)) = entries.get_mut(&kind) else {
+        return false;
+    };
+    let before = list.len();
+    list.retain(|one| one != entry);
+    let is_removed = list.len() < before;
+    if list.is_empty() {
+        entries.remove(&kind);
+    }
+    is_removed
+}
+
+fn hash_of(file: &Path) -> Result<String, String> {
+    let hash = regular_files::hash(file).map_err(|error| error.to_string())?;
+    Ok(hash.to_hex().to_string())
+}
+
+impl Permits {
+    /// Returns the store in a state directory. Permits inside of `project` do not count.
+    pub fn at(state_dir: &Path, home: &Path, project: &Path) -> Permits {
+        Permits {
+            folder: state_dir.join("permits"),
+            home: home.to_owned(),
+            project: real(project),
+        }
+    }
+
+    /// Reads the permit of a tool file.
+    ///
+    /// # Errors
+    /// When there is one that must not be used.
+    pub fn read(&self, file: &Path) -> Result<Option<Permit>, StoreError> {
+        let file = real(file);
+        let path = self.file_of(&file);
+        if !is_there(&path)? {
+            return Ok(None);
+        }
+        check_folder(&self.folder, &self.home, &self.project)?;
+        let permit: Permit = read(&path, VERSION)?;
+        if permit.file == text_of(&file) {
+            Ok(Some(permit))
+        } else {
+            Err(StoreError::Broken)
+        }
+    }
+
+    /// Stores a permit in place of an earlier one. One without entries is removed.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, permit: &Permit) -> Result<(), Error> {
+        let path = self.file_of(&crate::grants::path_of(&permit.file));
+        let failed = |error: io::Error| {
+            let text = format!(
+                "cannot store the permissions in {}: {error}",
+                path.display()
+            );
+            let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place";
+            Error::new(ErrorKind::Internal, text).with_hint(hint)
+        };
+        if permit.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if !is_missing(&error) => Err(failed(error)),
+                _ => Ok(()),
+            };
+        }
+        if self.folder.starts_with(&self.home) && !self.home.is_dir() {
+            return Err(failed(io::Error::other("there is no home directory")));
+        }
+        private_files::make_folder(&self.folder).map_err(failed)?;
+        let text = serde_json::to_vec(permit).map_err(|error| failed(error.into()))?;
+        private_files::replace(&path, &text, Durability::Synced).map_err(failed)
+    }
+
+    /// Returns the problem of a permit that is not used.
+    pub fn problem(&self, file: &Path, error: &StoreError) -> Problem {
+        let text = format!("the permissions that you granted this tool are not used: {error}");
+        let hint = "remove the file, and grant them again with `haft permit`";
+        Problem::warning(text)
+            .at(self.file_of(&real(file)))
+            .hint(hint)
+    }
+
+    fn file_of(&self, file: &Path) -> PathBuf {
+        let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
+        self.folder.join(format!("{}.json", &hash[..32]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(entries: &[&str]) -> Permission {
+        Permission::List(entries.iter().map(|&entry| entry.to_owned()).collect())
+    }
+
+    #[test]
+    fn a_permit_widens_the_profile_of_the_file_that_it_was_granted_to() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path();
+        let tool = folder.join("tool.ts");
+        fs::write(&tool, "1").expect("a file");
+        let mut permit = Permit::new(&tool).expect("a file");
+        permit.allow(PermissionKind::Read, Some("/work/data"));
+        permit.allow(PermissionKind::Net, None);
+        permit.deny(PermissionKind::Read, Some("/work/data/secret"));
+        let mut granted = PermissionProfile::everything();
+        granted.read = list(&["/tmp"]);
+        granted.net = Permission::None;
+        let rights = permit.widened(granted.clone()).narrowed(&permit.bounds());
+        assert_eq!(rights.net, Permission::All);
+        assert_eq!(
+            rights.read,
+            Permission::Except {
+                allow: vec!["/tmp".to_owned(), "/work/data".to_owned()],
+                deny: vec!["/work/data/secret".to_owned()],
+            }
+        );
+        assert_eq!(rights.run, Permission::All);
+
+        fs::write(&tool, "2").expect("a file");
+        let rights = permit.widened(granted).narrowed(&permit.bounds());
+        assert_eq!(rights.net, Permission::None, "another file was granted it");
+        assert_eq!(rights.read.denied(), ["/work/data/secret"]);
+
+        let store = Permits::at(
+            &folder.join("state"),
+            Path::new("/nonexistent"),
+            &folder.join("x"),
+        );
+        store.write(&permit).expect("a folder");
+        assert_eq!(store.read(&tool).ok().flatten(), Some(permit.clone()));
+        assert!(permit.remove(PermissionKind::Net, None));
+        assert!(!permit.remove(PermissionKind::Net, None));
+        assert!(permit.remove(PermissionKind::Read, Some("/work/data")));
+        assert!(permit.remove(PermissionKind::Read, Some("/work/data/secret")));
+        store.write(&permit).expect("a folder");
+        assert!(store.read(&tool).is_ok_and(|permit| permit.is_none()));
+    }
+}

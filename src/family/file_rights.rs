@@ -1,0 +1,193 @@
+//! Rights of one tool file: what the configuration grants it, what the user granted and refused it,
+//! and what it asks for.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_config::paths;
+use haft_config::permits::{Permit, Permits};
+use haft_config::{Config, Profile};
+use haft_discover::Candidate;
+use haft_engine::PermitStore;
+use haft_engine::graph::requests_of_module;
+use haft_tool::{
+    Family, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+};
+use haft_tool::{PermissionRequest, Problem, ToolRights};
+
+/// Rights of the tools of one file, with everything that decided about them.
+#[derive(Clone, Debug)]
+pub(crate) struct FileRights {
+    /// The rights under which the tools run.
+    pub(crate) rights: ToolRights,
+    /// The profile that the configuration or the user chose for them.
+    pub(crate) profile: Profile,
+    /// What the user granted and refused this file.
+    pub(crate) permit: Option<Permit>,
+    /// What the file asks for.
+    pub(crate) requests: Vec<PermissionRequest>,
+    /// Permits and requests that do not count.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Returns the rights of the tools of a candidate: what the configuration and the user grant them,
+/// narrowed to what they ask for.
+///
+/// `name` is that of the tool; tools of a module share their rights, and its key stands for all of
+/// them.
+pub(crate) fn rights_of(config: &Config, candidate: &Candidate, name: &str) -> FileRights {
+    let place = candidate.place(name);
+    let at_trust = candidate.verified.as_ref();
+    let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
+        Some(name) => config.profile_at_trust(&place, name),
+        None => config.profile_of(&place),
+    };
+    let store = Permits::at(&config.state_dir, &config.home, &config.cwd);
+    let mut problems = Vec::new();
+    let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
+        problems.push(store.problem(&candidate.resolved, &error));
+        None
+    });
+    if let Some(permit) = &permit
+        && !permit.allow.is_empty()
+        && !permit.is_current()
+    {
+        problems.push(changed(candidate));
+    }
+    let widest = Profile {
+        permissions: PermissionProfile::everything(),
+        ..profile.clone()
+    };
+    let widest = config.bounded(place.domain, widest);
+    let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
+    let mut rights = if is_recorded {
+        ToolRights {
+            permissions: Arc::new(recordable(&widest.permissions)),
+            ..widest.clone()
+        }
+    } else {
+        let mut granted = profile.clone();
+        if let Some(permit) = &permit {
+            granted.permissions = permit.widened(granted.permissions);
+        }
+        config.bounded(place.domain, granted)
+    };
+    let mut permissions = PermissionProfile::clone(&rights.permissions);
+    // Plain `permissions` are the user's last word; a profile is a proposal.
+    let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
+    if is_chosen && !is_recorded {
+        permissions.askable = Some(Box::new(PermissionProfile::clone(&widest.permissions)));
+    }
+    if let Some(permit) = &permit {
+        permissions = permissions.narrowed(&permit.bounds());
+    }
+    let requests = requests_of(candidate);
+    for request in &requests {
+        let shown = PermissionRequest {
+            file: paths::shown(Path::new(&request.file), &config.home),
+            ..request.clone()
+        };
+        if let Some(mut bounds) = shown.bounds() {
+            bounds.anchor(|entry| anchored(config, entry));
+            permissions = if rights.isolation == Isolation::Sandbox {
+                permissions.narrowed_in_sandbox(&bounds)
+            } else {
+                permissions.narrowed(&bounds)
+            };
+        }
+        let place = |problem: Problem| Problem {
+            path: Some(candidate.path.clone()),
+            ..problem
+        };
+        problems.extend(request.problem().map(place));
+    }
+    rights.permissions = Arc::new(permissions);
+    FileRights {
+        rights,
+        profile,
+        permit,
+        requests,
+        problems,
+    }
+}
+
+/// Store of what users grant tools when they are asked.
+pub(crate) struct GrantingStore(Permits);
+
+impl GrantingStore {
+    pub(crate) fn new(config: &Config) -> GrantingStore {
+        GrantingStore(Permits::at(&config.state_dir, &config.home, &config.cwd))
+    }
+}
+
+impl PermitStore for GrantingStore {
+    fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
+        let before = self.0.read(file).ok().flatten();
+        let mut permit = Permit::new(file).map_err(|error| error.message().to_owned())?;
+        if let Some(before) = before {
+            if before.is_current() {
+                permit.allow = before.allow;
+            }
+            permit.deny = before.deny;
+        }
+        permit.allow(kind, Some(what));
+        let stored = self.0.write(&permit);
+        stored.map_err(|error| error.message().to_owned())
+    }
+}
+
+/// Returns an entry of a list with an absolute path. Relative paths start at the project.
+pub(crate) fn anchored(config: &Config, entry: &str) -> String {
+    match paths::expand(entry, &config.home) {
+        Ok(path) => paths::resolve(&config.cwd, &path).display().to_string(),
+        Err(_) => entry.to_owned(),
+    }
+}
+
+/// Returns what the file asks for: as it was trusted, or as it is if it is the user's own.
+fn requests_of(candidate: &Candidate) -> Vec<PermissionRequest> {
+    if let Some(verified) = &candidate.verified {
+        let entry = verified.entries.get(&candidate.resolved);
+        let by_alias = || {
+            let alias = verified.alias.as_deref()?;
+            let rest = candidate.resolved.strip_prefix(alias).ok()?;
+            verified.entries.get(&verified.project.join(rest))
+        };
+        return entry
+            .or_else(by_alias)
+            .map(|entry| entry.requests.clone())
+            .unwrap_or_default();
+    }
+    match candidate.source.family {
+        Family::Js => requests_of_module(&candidate.resolved),
+        // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
+        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
+            Vec::new()
+        }
+    }
+}
+
+/// Returns the same permissions in a form in which the runtime reports reads and writes apart: it
+/// does not tell them apart where both are granted as a whole.
+fn recordable(ceiling: &PermissionProfile) -> PermissionProfile {
+    let mut permissions = ceiling.clone();
+    for (kind, granted) in [
+        (PermissionKind::Read, &ceiling.read),
+        (PermissionKind::Write, &ceiling.write),
+    ] {
+        if *granted == Permission::All {
+            let sources = permissions.sources.get(&kind).cloned();
+            let source = sources.into_iter().flatten().next();
+            let source = source.unwrap_or(PermissionSource::Permit);
+            permissions.set(kind, Permission::List(vec!["/".to_owned()]), source);
+        }
+    }
+    permissions.is_recorded = true;
+    permissions
+}
+
+fn changed(candidate: &Candidate) -> Problem {
+    let text = "the permissions that you granted this tool do not count: its file has changed";
+    let hint = "`haft permit NAME --keep` grants them to the changed file";
+    Problem::warning(text).at(&candidate.path).hint(hint)
+}

@@ -1,0 +1,516 @@
+//! `haft permit`: shows the permissions of a tool, and changes what the user grants it.
+//!
+//! The grant belongs to the tool's file and to its content. It is kept in the state directory.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::call_input::Input;
+use super::context::CommandContext;
+use super::exit::{Failure, SUCCESS, say};
+use super::run_call::{CALL_ID, CallOptions, Form};
+use super::trust;
+use super::trust_page::RequestView;
+use crate::registry::Entry;
+use crate::trust::{FileRights, anchored, rights_of};
+use haft_config::permits::{Entries, Permit, Permits};
+use haft_config::{Config, Permission, PermissionKind, PermissionProfile, PermissionSource, paths};
+use haft_render::table::{self, Column, Fit};
+use haft_render::{problem, text};
+use haft_tool::accesses::{self, Accesses, Proposal, Roots};
+use haft_tool::{Call, CallTrace, Error, ErrorKind};
+
+/// Show what a tool may access, and grant it more or less
+#[derive(clap::Args)]
+#[command(after_help = "\
+KIND is read, write, net, run, env, sys, ffi or import. VALUE is a path, a host, a name; without
+it the whole kind is meant.
+
+Examples:
+  haft permit fetcher                                  what it may access, and why
+  haft permit fetcher --allow net=api.example.com
+  haft permit fetcher --allow read=~/data --deny read=~/data/private
+  haft permit fetcher --remove net
+  haft permit fetcher --record -- url=https://api.example.com
+
+A grant belongs to the tool's file with its present content, and never exceeds `permissions` of
+the configuration nor what the tool itself asks for. What is denied stays denied when the file
+changes. --record calls the tool once with all permissions that the configuration grants, shows
+what it used beyond its permissions, and asks whether to grant that. What programs do that it
+starts is not recorded.")]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    /// Grant the tool this access (may be repeated)
+    #[arg(long, value_name = "KIND[=VALUE]", value_parser = wish)]
+    allow: Vec<Wish>,
+
+    /// Refuse the tool this access, whatever grants it (may be repeated)
+    #[arg(long, value_name = "KIND[=VALUE]", value_parser = wish)]
+    deny: Vec<Wish>,
+
+    /// Forget this grant or refusal (may be repeated)
+    #[arg(long, value_name = "KIND[=VALUE]", value_parser = wish)]
+    remove: Vec<Wish>,
+
+    /// Let the earlier grants count for the changed file
+    #[arg(long)]
+    keep: bool,
+
+    /// Call the tool with ARGS, and offer to grant what it used
+    #[arg(long, conflicts_with_all = ["allow", "deny", "remove", "keep"])]
+    record: bool,
+
+    /// With --record: grant it without a question
+    #[arg(long, short, requires = "record")]
+    yes: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// With --record: the arguments of the call, as KEY=VALUE or as one JSON object
+    #[arg(last = true, requires = "record")]
+    args: Vec<String>,
+}
+
+/// A kind of access, or one entry of it.
+#[derive(Clone, Debug)]
+struct Wish {
+    kind: PermissionKind,
+    entry: Option<String>,
+}
+
+/// Parses `KIND` and `KIND=VALUE`.
+fn wish(written: &str) -> Result<Wish, String> {
+    let (kind, entry) = match written.split_once('=') {
+        Some((kind, entry)) => (kind, Some(entry)),
+        None => (written, None),
+    };
+    let kind = PermissionKind::from_name(kind).ok_or_else(|| {
+        let known: Vec<&str> = PermissionKind::ALL.iter().map(|it| it.as_str()).collect();
+        format!("`{kind}` is not a kind of permission: {}", known.join(", "))
+    })?;
+    let entry = entry.filter(|entry| *entry != "all").map(str::to_owned);
+    if let Some(entry) = &entry {
+        Permission::List(vec![entry.clone()]).check(kind)?;
+    }
+    Ok(Wish { kind, entry })
+}
+
+impl Wish {
+    /// Returns the entry with an absolute path, as it is stored.
+    fn entry(&self, config: &Config) -> Option<String> {
+        let entry = self.entry.as_deref()?;
+        let mut anchor = PermissionProfile::everything();
+        let source = PermissionSource::Permit;
+        anchor.set(self.kind, Permission::List(vec![entry.to_owned()]), source);
+        anchor.anchor(|entry| anchored(config, entry));
+        anchor.of(self.kind).granted()?.pop()
+    }
+}
+
+const COLUMNS: [Column; 3] = [
+    Column::new("KIND", Fit::Whole),
+    Column::new("PERMISSION", Fit::KeepStart(24)),
+    Column::new("FROM", Fit::KeepStart(16)),
+];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PermitView<'a> {
+    tool: &'a str,
+    path: String,
+    trusted: bool,
+    profile: ProfileView<'a>,
+    isolation: &'static str,
+    permissions: BTreeMap<PermissionKind, PermissionView<'a>>,
+    asks_for: Vec<RequestView<'a>>,
+    granted: &'a Entries,
+    /// False if the file has changed since, so that `granted` does not count.
+    grant_counts: bool,
+    refused: &'a Entries,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProfileView<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen_by: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PermissionView<'a> {
+    value: &'a Permission,
+    from: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordView<'a> {
+    tool: &'a str,
+    is_error: bool,
+    missing: &'a BTreeMap<PermissionKind, Vec<String>>,
+    not_proposed: BTreeMap<PermissionKind, Vec<&'a str>>,
+    granted: bool,
+    command: Option<String>,
+}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
+        let entry = session.tool(&self.name).await?;
+        let config = session.host.config().clone();
+        let (rights, is_trusted) = self.rights(&config, &entry)?;
+        for found in &rights.problems {
+            say(&problem::problem(found, &config.home, session.err));
+        }
+        if self.record {
+            return self
+                .record(entry, &config, &rights, is_trusted, session)
+                .await;
+        }
+        let is_change = !(self.allow.is_empty() && self.deny.is_empty() && self.remove.is_empty());
+        let rights = if is_change || self.keep {
+            self.change(&config, &entry, &rights)?;
+            self.rights(&config, &entry)?.0
+        } else {
+            rights
+        };
+        self.report_ineffective(&config, &rights);
+        if self.json {
+            session.out.json(&self.view(&entry, &rights, is_trusted))?;
+        } else {
+            let page = page(&entry, &rights, &config, session);
+            session.out.write_all(page.as_bytes())?;
+        }
+        Ok(SUCCESS)
+    }
+
+    fn rights(&self, config: &Config, entry: &Entry) -> Result<(FileRights, bool), Error> {
+        rights_of(config, &entry.resolved_path, &entry.tool.name).ok_or_else(|| {
+            let text = format!("`{}` has no file of its own", self.name);
+            let hint = "`permissions` of the configuration apply to it";
+            Error::new(ErrorKind::Usage, text).with_hint(hint)
+        })
+    }
+
+    /// Stores the changed grant.
+    fn change(&self, config: &Config, entry: &Entry, rights: &FileRights) -> Result<(), Error> {
+        let file = &entry.resolved_path;
+        let mut permit = Permit::new(file)?;
+        if let Some(before) = &rights.permit {
+            permit.deny.clone_from(&before.deny);
+            if self.keep || before.is_current() {
+                permit.allow.clone_from(&before.allow);
+            } else if !before.allow.is_empty() && !self.allow.is_empty() {
+                say("the grants to the earlier content of the file are dropped\n");
+            }
+        }
+        for wish in &self.remove {
+            permit.remove(wish.kind, wish.entry(config).as_deref());
+        }
+        for wish in &self.allow {
+            permit.allow(wish.kind, wish.entry(config).as_deref());
+        }
+        for wish in &self.deny {
+            permit.deny(wish.kind, wish.entry(config).as_deref());
+        }
+        store(config).write(&permit)
+    }
+
+    /// Reports each granted access that something else still refuses.
+    fn report_ineffective(&self, config: &Config, rights: &FileRights) {
+        for wish in &self.allow {
+            let permissions = &rights.rights.permissions;
+            let entry = wish.entry(config);
+            let is_granted = match &entry {
+                Some(entry) => permissions.grants(wish.kind, entry),
+                None => !permissions.of(wish.kind).is_bounded(),
+            };
+            if !is_granted {
+                let refusal = permissions.refusal(wish.kind, entry.as_deref().unwrap_or_default());
+                let reason = refusal.lines().next().unwrap_or_default();
+                say(&format!("note: still refused: {reason}\n"));
+            }
+        }
+    }
+
+    fn view<'a>(
+        &'a self,
+        entry: &'a Entry,
+        rights: &'a FileRights,
+        is_trusted: bool,
+    ) -> PermitView<'a> {
+        static NOTHING: Entries = Entries::new();
+        let permissions = &rights.rights.permissions;
+        let kinds = PermissionKind::ALL.into_iter().map(|kind| {
+            let view = PermissionView {
+                value: permissions.of(kind),
+                from: sources(permissions, kind),
+            };
+            (kind, view)
+        });
+        let permit = rights.permit.as_ref();
+        let source = &rights.profile.source;
+        PermitView {
+            tool: &entry.tool.name,
+            path: entry.resolved_path.display().to_string(),
+            trusted: is_trusted,
+            profile: ProfileView {
+                name: &source.name,
+                file: source.file.as_deref(),
+                chosen_by: source
+                    .chosen_by
+                    .as_ref()
+                    .map(|(key, place)| format!("{key} in {place}")),
+            },
+            isolation: rights.rights.isolation.as_str(),
+            permissions: kinds.collect(),
+            asks_for: rights.requests.iter().map(RequestView::from).collect(),
+            granted: permit.map_or(&NOTHING, |permit| &permit.allow),
+            grant_counts: permit.is_none_or(Permit::is_current),
+            refused: permit.map_or(&NOTHING, |permit| &permit.deny),
+        }
+    }
+
+    /// Calls the tool and offers to grant what it used beyond its permissions.
+    async fn record(
+        &self,
+        entry: Arc<Entry>,
+        config: &Config,
+        rights: &FileRights,
+        is_trusted: bool,
+        session: &mut CommandContext<'_>,
+    ) -> Result<u8, Failure> {
+        if !is_trusted {
+            let text = format!("`{}` is not trusted, so it does not run", self.name);
+            let hint = "`haft trust` shows what would run, and asks";
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
+        }
+        let input = match self.args.as_slice() {
+            [one] if one.starts_with('{') => Input::read(Some(one), &[])?,
+            pairs => Input::read(None, pairs)?,
+        };
+        let arguments = input.typed_by(&entry.tool)?;
+        session.records(&entry.resolved_path).await;
+        accesses::begin_recording();
+        let trace = Arc::<CallTrace>::default();
+        session.host = session.host.traced_in(trace.clone());
+        // Loaded with all permissions, too: a module may read files while it loads.
+        session.tool(&self.name).await?;
+        let call = Call {
+            id: CALL_ID.into(),
+            tool: self.name.clone(),
+            arguments,
+        };
+        let code = if self.json {
+            let outcome = session.host.call(call, None).outcome().await?;
+            u8::from(outcome.is_error)
+        } else {
+            let options = CallOptions {
+                form: Form::Text,
+                timeout: None,
+            };
+            let is_attended = session.is_attended;
+            options.call(call, is_attended, None, session).await?.code
+        };
+        let mut used = accesses::end_recording();
+        for program in &trace.notes().programs {
+            used.add(PermissionKind::Run, program);
+        }
+        let proposal = proposal(&used, config, rights);
+        self.offer(&entry, config, rights, &proposal, code, session)
+            .await
+    }
+
+    async fn offer(
+        &self,
+        entry: &Entry,
+        config: &Config,
+        rights: &FileRights,
+        proposal: &Proposal,
+        code: u8,
+        session: &mut CommandContext<'_>,
+    ) -> Result<u8, Failure> {
+        let is_needed = !proposal.entries.is_empty();
+        if !self.json {
+            say(&summary(&self.name, proposal, &config.home));
+        }
+        let is_agreed = is_needed
+            && (self.yes
+                || !self.json
+                    && trust::can_ask()
+                    && trust::consents(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
+        if is_agreed {
+            let mut permit = Permit::new(&entry.resolved_path)?;
+            if let Some(before) = &rights.permit {
+                permit.deny.clone_from(&before.deny);
+                if before.is_current() {
+                    permit.allow.clone_from(&before.allow);
+                }
+            }
+            for (kind, entries) in &proposal.entries {
+                for entry in entries {
+                    permit.allow(*kind, Some(entry));
+                }
+            }
+            store(config).write(&permit)?;
+        }
+        let command = is_needed.then(|| command(&self.name, proposal));
+        if self.json {
+            let mut not_proposed: BTreeMap<PermissionKind, Vec<&str>> = BTreeMap::new();
+            for (kind, what) in &proposal.too_wide {
+                not_proposed.entry(*kind).or_default().push(what);
+            }
+            session.out.json(&RecordView {
+                tool: &self.name,
+                is_error: code != SUCCESS,
+                missing: &proposal.entries,
+                not_proposed,
+                granted: is_agreed,
+                command,
+            })?;
+        } else if is_agreed {
+            say(&format!("granted to `{}`\n", self.name));
+        } else if let Some(command) = command {
+            say(&format!("to grant it: {command}\n"));
+        }
+        Ok(code)
+    }
+}
+
+fn store(config: &Config) -> Permits {
+    Permits::at(&config.state_dir, &config.home, &config.cwd)
+}
+
+fn proposal(used: &Accesses, config: &Config, rights: &FileRights) -> Proposal {
+    let roots = Roots {
+        project: &config.cwd,
+        home: &config.home,
+        temp: &config.temp_dir,
+    };
+    let granted = &rights.rights.permissions;
+    used.proposal(roots, Path::is_dir, |kind, what| granted.grants(kind, what))
+}
+
+fn summary(name: &str, proposal: &Proposal, home: &Path) -> String {
+    let mut lines = String::new();
+    if proposal.entries.is_empty() {
+        lines.push_str(&format!(
+            "nothing to grant: `{name}` used what it may use\n"
+        ));
+    } else {
+        lines.push_str("used, and not granted yet:\n");
+        for (kind, entries) in &proposal.entries {
+            for entry in entries {
+                let entry = text::first_line(&text::path(Path::new(entry), home));
+                lines.push_str(&format!("  {:<6} {entry}\n", kind.as_str()));
+            }
+        }
+    }
+    if !proposal.too_wide.is_empty() {
+        lines.push_str("not proposed, since it would grant far more:\n");
+        for (kind, what) in &proposal.too_wide {
+            let what = text::first_line(what);
+            lines.push_str(&format!("  {:<6} {what}\n", kind.as_str()));
+        }
+    }
+    lines
+}
+
+/// Returns the command that grants what is proposed.
+fn command(name: &str, proposal: &Proposal) -> String {
+    let mut words = format!("haft permit {}", paths::quoted(Path::new(name)));
+    for (kind, entries) in &proposal.entries {
+        for entry in entries {
+            let wish = format!("{kind}={entry}");
+            words.push_str(&format!(" --allow {}", paths::quoted(Path::new(&wish))));
+        }
+    }
+    words
+}
+
+fn sources(permissions: &PermissionProfile, kind: PermissionKind) -> Vec<String> {
+    let sources = permissions.sources.get(&kind).into_iter().flatten();
+    sources.map(ToString::to_string).collect()
+}
+
+fn page(
+    entry: &Entry,
+    rights: &FileRights,
+    config: &Config,
+    session: &CommandContext<'_>,
+) -> String {
+    let ink = session.out.ink();
+    let shown = text::path(&entry.resolved_path, &config.home);
+    let mut page = format!("{}  {shown}\n", ink.bold(text::name(&entry.tool.name)));
+    let isolation = rights.rights.isolation;
+    let profile = rights.profile.source.to_string();
+    page.push_str(&format!(
+        "{}; isolation: {isolation}\n\n",
+        text::name(&profile)
+    ));
+    let permissions = &rights.rights.permissions;
+    let rows: Vec<Vec<String>> = PermissionKind::ALL
+        .into_iter()
+        .map(|kind| {
+            let sources = permissions.sources.get(&kind).into_iter().flatten();
+            // The line above the table says which profile that is.
+            let from = sources.map(|source| match source {
+                PermissionSource::Profile(profile) => format!("the profile `{}`", profile.name),
+                other => other.to_string(),
+            });
+            let from = match from.collect::<Vec<_>>() {
+                from if from.is_empty() => "the default".to_owned(),
+                from => from.join(", "),
+            };
+            let value = permissions.of(kind).plain();
+            vec![kind.to_string(), text::name(&value), text::name(&from)]
+        })
+        .collect();
+    let table = table::render(&COLUMNS, &rows, session.out.width(), ink);
+    page.push_str(&table);
+    let requested: Vec<String> = rights
+        .requests
+        .iter()
+        .flat_map(|request| request.lines())
+        .collect();
+    if !requested.is_empty() {
+        page.push_str("\nthe tool asks for\n");
+        for line in requested {
+            page.push_str(&format!("  {}\n", text::name(&line)));
+        }
+    }
+    if let Some(permit) = &rights.permit {
+        let heading = if permit.is_current() {
+            "you granted this tool"
+        } else {
+            "you granted this tool, before its file changed"
+        };
+        page.push_str(&entries(heading, &permit.allow));
+        page.push_str(&entries("you refused this tool", &permit.deny));
+    }
+    page
+}
+
+fn entries(heading: &str, entries: &Entries) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let mut lines = format!("\n{heading}\n");
+    for (kind, granted) in entries {
+        let granted = text::name(&granted.plain());
+        lines.push_str(&format!("  {kind}: {granted}\n"));
+    }
+    lines
+}

@@ -1,0 +1,26 @@
+//! Rights of one tool file, for surfaces that show and change them.
+
+use std::path::Path;
+
+use super::judge::look;
+use crate::family::file_rights::{self, FileRights};
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_tool::Family;
+
+/// Returns the rights of the tool `name` in a file that a scan finds, and true if it may run now.
+/// `None` for a tool that is not in such a file.
+pub(crate) fn rights_of(config: &Config, file: &Path, name: &str) -> Option<(FileRights, bool)> {
+    let (_, judged) = look(config);
+    let found = |candidate: &Candidate| match candidate.source.family {
+        // All tools of a module have the same rights.
+        Family::Js => file_rights::rights_of(config, candidate, &candidate.key),
+        _ => file_rights::rights_of(config, candidate, name),
+    };
+    let is_it = |candidate: &Candidate| candidate.resolved == file;
+    if let Some(candidate) = judged.trusted.iter().find(|one| is_it(one)) {
+        return Some((found(candidate), true));
+    }
+    let (candidate, _) = judged.doubted.iter().find(|(one, _)| is_it(one))?;
+    Some((found(candidate), false))
+}

@@ -1,0 +1,9 @@
+const more = ["data"];
+export const permissions = { read: more };
+
+export default () => ({
+  name: "computed",
+  description: "d",
+  parameters: { type: "object" },
+  execute: () => "ran",
+});
