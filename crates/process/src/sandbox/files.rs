@@ -85,6 +85,13 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
         }
     }
     lists.push((&own, write | READ));
+    let everything = [PathBuf::from("/")];
+    if policy.write == Access::All {
+        // The kernel denies renames and links between folders in every sandbox, unless a rule
+        // allows them.
+        handled |= AccessFs::Refer;
+        lists.push((&everything, AccessFs::Refer.into()));
+    }
 
     let mut ruleset = Ruleset::default()
         .handle_access(handled)

@@ -13,7 +13,8 @@
 //! - Each started program has a domain of its own. Two programs of one [`Sandbox`] cannot trace or
 //!   signal each other either.
 //! - The network is limited as [`Net`] says. `AF_UNIX` sockets cannot be created unless
-//!   [`SandboxPolicy::unix_sockets`] allows it; `socketpair` always works.
+//!   [`SandboxPolicy::unix_sockets`] allows it; pairs of stream sockets
+//!   (`socketpair`) always work.
 //! - New mounts, namespaces, kernel modules, `io_uring`, BPF programs, keyrings and other parts of
 //!   the kernel that programs rarely need are not accessible. The calls fail with EPERM, or ENOSYS
 //!   where programs have a fallback. No program is killed for a denied call.
@@ -24,9 +25,9 @@
 //!   [`SandboxPolicy::with_system_files`], since most runtimes read `/proc/self`, and Landlock
 //!   cannot name "the own process". `/proc/PID/environ`, `mem`, `fd`, `root`, `maps` and `cwd` of
 //!   other processes are closed.
-//! - Metadata: `stat` and `inotify` work for every path. Mode, owner, times and attributes of the user's own
-//!   files can be changed, unless the policy has no writable path at all; Landlock does not cover
-//!   these calls, and seccomp cannot see paths.
+//! - Metadata: `stat` and `inotify` work for every path. Mode, owner, times and attributes of the
+//!   user's own files can be changed, unless the policy has no writable path at all; Landlock does
+//!   not cover these calls, and seccomp cannot see paths.
 //! - Sockets by path (`docker.sock`, an SSH agent, D-Bus), if `unix_sockets` is true. Landlock
 //!   restricts them only since ABI 9 (Linux 7.1). The mitigation is the default, `false`.
 //! - The address of a connection with [`Net::Ports`], for a process that enters a sandbox by

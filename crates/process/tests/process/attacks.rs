@@ -309,6 +309,11 @@ const TABLE: &[Row] = &[
             File::open(format!("/proc/self/fd/{}", held.as_raw_fd())).map(drop)
         },
     ),
+    works("rename between folders", AllFiles, Succeeds, |facts| {
+        fs::write(facts.work("own"), "")?;
+        fs::rename(facts.work("own"), facts.closed("moved"))?;
+        fs::hard_link(facts.secret(), facts.work("link"))
+    }),
     works("watch a folder", Work, Succeeds, |facts| {
         let path = c_path(&facts.closed(""));
         call(|| unsafe {
