@@ -819,6 +819,30 @@ const TABLE: &[Row] = &[
         |facts| connect_to(0, &address([0; 4], facts.number("PORT"))),
     ),
     row(
+        "an own filter that gets every connection",
+        Port,
+        Errno::EPERM,
+        Succeeds,
+        |_| {
+            call(|| unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+            let mut allow = libc::sock_filter {
+                code: 6,
+                jt: 0,
+                jf: 0,
+                k: libc::SECCOMP_RET_ALLOW,
+            };
+            let program = libc::sock_fprog {
+                len: 1,
+                filter: &raw mut allow,
+            };
+            call(|| unsafe {
+                let (number, operation) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
+                let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+                libc::syscall(number, operation, flags, &raw const program)
+            })
+        },
+    ),
+    row(
         "TCP with data in the first packet",
         Port,
         Errno::EPERM,
