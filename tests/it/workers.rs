@@ -87,7 +87,7 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
         let before = call(&host, "pid", "").await.expect("it runs").text();
         assert_ne!(before, own, "the module runs in haft's process");
         let mut beside = start(&host, "waits", "");
-        while !matches!(beside.next_event().await, Some(Event::Update(_))) {}
+        while !matches!(beside.next_event().await, Event::Update(_)) {}
         let ended = call(&host, "ends", how).await;
         let error = ended.expect_err("its process has gone").to_string();
         let expected = format!("the call of `ends` was lost: its worker process {end}");
