@@ -377,7 +377,8 @@ fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
         let id = client.request("tools/call", json!({"name": "twice"}));
         let request = question(&mut client);
         client.reply(&request, reply);
-        let said = text(&client.answer(id)["result"]);
+        let answer = client.answer(id);
+        let said = text(&answer["result"]);
         assert_eq!(said.matches(REFUSED).count(), 2, "one question: {said}");
     }
     let id = client.request("tools/call", json!({"name": "reads"}));
@@ -385,7 +386,10 @@ fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
     client.reply(&request, accept("choice", "yes, always for this tool"));
     assert_eq!(text(&client.answer(id)["result"]), "true");
     assert_eq!(text(&client.call("reads", json!({}))), "true");
-    let shown = client.sandbox.sh("haft --tool tools.ts permit reads").output;
+    let shown = client
+        .sandbox
+        .sh("haft --tool tools.ts permit reads")
+        .output;
     assert!(shown.contains("read: [/etc/hostname]"), "{shown}");
 }
 

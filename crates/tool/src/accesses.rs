@@ -37,7 +37,7 @@ pub struct Roots<'a> {
 pub struct Proposal {
     /// The entries by kind.
     pub entries: BTreeMap<PermissionKind, Vec<String>>,
-    /// Accesses for which there is no entry that does not cover far more.
+    /// Accesses that only an entry with far more in it would cover.
     pub too_wide: BTreeSet<(PermissionKind, String)>,
 }
 
