@@ -17,7 +17,7 @@ const attempts: Record<string, () => unknown> = {
   "fs.rmSync": () => fs.rmSync("/tmp/refusals", { recursive: true }),
   "fs.cpSync": () => fs.cpSync("/etc/passwd", "/tmp/refusals"),
   "fs.symlinkSync": () => fs.symlinkSync("/etc/passwd", "/tmp/refusals"),
-  "fs.watch": () => fs.watch("/etc").close(),
+  "fs.watch": () => ended((end) => fs.watch("/etc").on("error", end)),
   "Deno.open": () => Deno.open("/etc/passwd"),
   "Deno.makeTempDir": () => Deno.makeTempDir(),
   "Deno.Command": () => new Deno.Command("true").outputSync(),
