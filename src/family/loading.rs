@@ -1,4 +1,4 @@
-//! What every family gets to load its candidates, and what it returns.
+//! Context and result of loading, which all families share.
 
 use std::sync::Arc;
 

@@ -196,6 +196,32 @@ impl Sandboxes {
         })
     }
 
+    /// Returns the rights of a module with their enforcement in a worker process that reads code in
+    /// the folder `code`.
+    pub(super) fn bounds_of_module(&self, rights: &FileRights, code: PathBuf) -> ToolBounds {
+        let mut bounds = ToolBounds {
+            rights: rights.rights.clone(),
+            profile: rights.profile.source.clone(),
+            layers: None,
+            missing: Vec::new(),
+        };
+        if bounds.rights.isolation == Isolation::Sandbox {
+            let permissions = &bounds.rights.permissions;
+            let mut policy = self.policy(permissions, &[code], None);
+            if has_some_hosts(&permissions.net) {
+                // The proxy is started with the worker.
+                policy.net = Net::Ports(Vec::new());
+            }
+            let found = policy.layers();
+            if !policy.unix_sockets {
+                bounds.missing = found.missing;
+            }
+            let missing = Vec::new();
+            bounds.layers = Some(Layers { missing, ..found }.to_string());
+        }
+        bounds
+    }
+
     /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
     /// that may read the paths `code`; and the proxy of it, if `net` is limited to some hosts.
     ///
@@ -276,7 +302,7 @@ impl Sandboxes {
     /// Returns the proxy for programs that may reach some hosts. The kernel knows only ports.
     fn proxy(&self, permissions: &PermissionProfile) -> Result<Option<Arc<Proxy>>, String> {
         let net = &permissions.net;
-        if matches!(net, Permission::All | Permission::None) {
+        if !has_some_hosts(net) {
             return Ok(None);
         }
         let kind = PermissionKind::Net;
@@ -401,6 +427,11 @@ pub(super) fn program_rights(profile: &PermissionProfile) -> Rights {
         move |program: &str| profile.refusal(PermissionKind::Run, program)
     };
     Rights::new(&names(&profile.run), names(&profile.env), refusal)
+}
+
+/// Returns true if some hosts are granted, and not all.
+fn has_some_hosts(net: &Permission) -> bool {
+    !matches!(net, Permission::All | Permission::None)
 }
 
 /// Returns the granted paths. The private folder is granted by its own.

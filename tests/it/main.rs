@@ -31,6 +31,8 @@ mod verified_programs;
 mod owners;
 // The host through the SDK: the cases that need a clock, or ten thousand calls.
 mod engine;
+// Worker processes of modules.
+mod workers;
 // Modules over several isolates.
 mod isolates;
 // A project that is not trusted, and every command.

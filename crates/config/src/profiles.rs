@@ -31,7 +31,7 @@ settings! {
     #[derive(Clone, Debug)]
     pub struct SandboxSettings {
         /// Do not run a tool if a layer of its sandbox is missing. Otherwise it runs with the other
-        /// layers, and `haft doctor` and the details of the call name the missing one.
+        /// layers, and `haft doctor` and the log of calls name the missing one.
         pub required: bool = "false", env "HAFT_SANDBOX_REQUIRED", user "HAFT_SANDBOX_REQUIRED";
         /// Profile of the tools of a project. In a project's own file: a profile that narrows the
         /// rights of its tools.

@@ -24,7 +24,7 @@ use super::{
     EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
     snapshot, sqlite,
 };
-use haft_tool::{Permission, PermissionProfile};
+use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -202,6 +202,7 @@ fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
     PermissionsOptions {
         allow_env: profile.env.granted(),
         deny_env: denied(&profile.env),
+        ignore_env: hides_variables(profile).then(Vec::new),
         allow_ffi: profile.ffi.granted(),
         deny_ffi: denied(&profile.ffi),
         allow_import: profile.import.granted(),
@@ -220,6 +221,15 @@ fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
         prompt: profile.askable.is_some(),
         ..Default::default()
     }
+}
+
+/// Returns true if variables that are not granted look unset. A profile hides them so, as it does
+/// from programs: packages look for many variables (`NODE_ENV`, `DEBUG`) that are seldom set, and
+/// would end with an error.
+fn hides_variables(profile: &PermissionProfile) -> bool {
+    let sources = profile.sources.get(&PermissionKind::Env);
+    let of_profile = |source: &PermissionSource| matches!(source, PermissionSource::Profile(_));
+    profile.env.denied().is_empty() && sources.into_iter().flatten().any(of_profile)
 }
 
 fn extension_for_runtime() -> deno_core::Extension {

@@ -32,8 +32,8 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalPolicy, ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation,
-    Level, Problem, Replay, Source, Tier, Tool, ToolRights,
+    ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation, Level, Problem,
+    Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
@@ -131,7 +131,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     for ((candidate, refusal), rights) in candidates.iter().zip(refusals).zip(rights) {
         let mut loaded = match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate, &rights, means.config).await,
+            None => load(&mut round, candidate, &rights, means).await,
         };
         loaded.problems.extend(rights.problems);
         all.push(loaded);
@@ -146,8 +146,9 @@ async fn load(
     round: &mut LoadBatch,
     candidate: &Candidate,
     rights: &FileRights,
-    config: &Config,
+    means: &LoadContext<'_>,
 ) -> Loaded {
+    let config = means.config;
     let described = match round.load_next().await {
         Ok(described) => described,
         Err(failure) => return broken(explained(failure, candidate, rights, config)),
@@ -157,7 +158,7 @@ async fn load(
         Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described, elements, candidate, &config.approval)
+            ..take_tools(described, elements, candidate, rights, means)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -253,9 +254,16 @@ fn take_tools(
     module: haft_engine::Described,
     mut elements: Vec<Element>,
     candidate: &Candidate,
-    approval: &ApprovalPolicy,
+    rights: &FileRights,
+    means: &LoadContext<'_>,
 ) -> Loaded {
     let mut loaded = Loaded::default();
+    let approval = &means.config.approval;
+    let code = workers::code_folder(candidate, means.config);
+    let bounds = means
+        .sandboxes
+        .bounds_of_module(means.config, candidate, code);
+    let bounds = Arc::new(bounds);
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
     for element in &mut elements {
@@ -278,6 +286,7 @@ fn take_tools(
                     unasked,
                     &described,
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
+                    Some(bounds.clone()),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
                 let is_checked_by_schema = described.checked_by_schema;

@@ -40,6 +40,7 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
             Tier::Exec,
             &described,
             Renderers::new(&described, place, place),
+            None,
         ),
         engine: engine.clone(),
     };

@@ -14,7 +14,7 @@ use super::drawing::Renderers;
 use haft_engine::{Ended, Lost, Module, ModuleCall};
 use haft_tool::{
     Approval, ApprovalRequirement, Block, Call, CallCtx, Error, ErrorKind, Outcome, Problem,
-    RawRender, RenderOptions, RenderTarget, Runner, Stopped, Tier, json,
+    RawRender, RenderOptions, RenderTarget, Runner, Stopped, Tier, ToolBounds, json,
 };
 
 /// Runs the tool at `index` of `module`.
@@ -30,6 +30,7 @@ pub(super) struct JsRunner {
     /// Approval requirement of every call; `None` if that depends on the call.
     stance: Option<ApprovalRequirement>,
     renderers: Renderers,
+    bounds: Option<Arc<ToolBounds>>,
 }
 
 impl JsRunner {
@@ -39,6 +40,7 @@ impl JsRunner {
         unasked: Tier,
         described: &Described,
         renderers: Renderers,
+        bounds: Option<Arc<ToolBounds>>,
     ) -> Self {
         JsRunner {
             module,
@@ -49,6 +51,7 @@ impl JsRunner {
             has_live_description: described.has_live_description,
             stance: described.approval.clone(),
             renderers,
+            bounds,
         }
     }
 
@@ -85,6 +88,10 @@ impl JsRunner {
 
 #[async_trait]
 impl Runner for JsRunner {
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        self.bounds.clone()
+    }
+
     fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
         // The module is not loaded with more rights before the user has approved a call.
         let module = self.looked_at();

@@ -78,19 +78,33 @@ impl HostSender {
 pub fn run_worker(
     programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
 ) -> ExitCode {
-    match serve(programs) {
+    let served = connect().and_then(|(main, host)| {
+        serve(main, &host, programs).inspect_err(|error| {
+            let why = format!("the worker process cannot work: {error}");
+            host.send(&FromWorker::Booted(Err(why)));
+        })
+    });
+    match served {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!(%error, "a worker process cannot work");
-            ExitCode::FAILURE
-        }
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
+/// Returns the main socket, for reading and for writing.
+fn connect() -> io::Result<(OwnedFd, Arc<HostSender>)> {
+    let main = io::stdin().as_fd().try_clone_to_owned()?;
+    let host = HostSender {
+        socket: main.try_clone()?,
+        turn: Mutex::default(),
+    };
+    Ok((main, Arc::new(host)))
+}
+
 fn serve(
+    main: OwnedFd,
+    host: &Arc<HostSender>,
     programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
 ) -> io::Result<()> {
-    let main = io::stdin().as_fd().try_clone_to_owned()?;
     let control = io::stdout().as_fd().try_clone_to_owned()?;
     let report = WorkerReport::of_this_process()?;
     let null = std::fs::File::options()
@@ -101,10 +115,6 @@ fn serve(
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
 
-    let host = Arc::new(HostSender {
-        socket: main.try_clone()?,
-        turn: Mutex::default(),
-    });
     let mut reader = MessageReader::default();
     let Received::Message(ToWorker::Boot(settings)) = reader.read(&main, RecvFlags::empty())?
     else {
@@ -116,7 +126,7 @@ fn serve(
         .has_replay
         .then(|| Arc::new(RemoteReplay(link.clone())) as Arc<dyn Replay>);
     let programs = programs(tape.clone(), settings.keeps_detached);
-    let (verifier, settings) = verifier(*settings, &host);
+    let (verifier, settings) = verifier(*settings, host);
     let options = settings.into_options(&key, programs, tape, verifier.clone());
     let (alive, ended) = std::sync::mpsc::channel();
     let shared = Shared::of_worker(&options, &key, host.clone(), ended);
@@ -132,7 +142,8 @@ fn serve(
         host: host.clone(),
         verifier,
     };
-    let booted = move |result| host.send(&FromWorker::Booted(result));
+    let sender = host.clone();
+    let booted = move |result| sender.send(&FromWorker::Booted(result));
     let isolate = thread::spawn(options, shared, inbox.into(), link.clone(), alive, booted)?;
     // A panic was reported by the hook.
     let _ = isolate.join();

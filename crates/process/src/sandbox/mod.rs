@@ -204,11 +204,18 @@ const LOADER_FOLDERS: &[&str] = &[
 ];
 
 impl SandboxPolicy {
+    /// Returns the mechanisms of this kernel, and what it cannot enforce of this policy.
+    pub fn layers(&self) -> Layers {
+        layers(self)
+    }
+
     /// Adds what every program needs: the system's programs and libraries and a few files of
     /// `/etc` for reading, harmless devices, `/proc`, and the dynamic loaders for execution.
     #[must_use]
     pub fn with_system_files(mut self) -> Self {
         self.read.extend(SYSTEM_READ);
+        // They are opened for both, so writing alone is not enough.
+        self.read.extend(SYSTEM_WRITE);
         self.write.extend(SYSTEM_WRITE);
         let loaders = LOADER_FOLDERS.iter().flat_map(|folder| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

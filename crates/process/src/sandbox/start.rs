@@ -103,7 +103,7 @@ pub(in crate::sandbox) fn run(
         let Err((step, errno)) = steps(&plan);
         let code = u64::from((errno as i32).cast_unsigned());
         failure.store((step as u64) << 32 | code, Ordering::Relaxed);
-        // The shell's code for a program that cannot be executed. Nobody sees it.
+        // The shell's code for a program that cannot be executed. Only our reaping sees it.
         126
     });
     let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK;
