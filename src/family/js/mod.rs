@@ -260,9 +260,7 @@ fn take_tools(
     let mut loaded = Loaded::default();
     let approval = &means.config.approval;
     let code = workers::code_folder(candidate, means.config);
-    let bounds = means
-        .sandboxes
-        .bounds_of_module(means.config, candidate, code);
+    let bounds = means.sandboxes.bounds_of_module(rights, code);
     let bounds = Arc::new(bounds);
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
