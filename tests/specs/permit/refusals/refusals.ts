@@ -56,7 +56,7 @@ export default (pi: any) => ({
       try {
         await Promise.race([attempt(), waiting]);
       } catch (error: any) {
-        const text = [error?.message, error?.stack, error?.cause, String(error), JSON.stringify(error)].join("\n");
+        const text = [error?.message, error?.stack, error?.cause, String(error), error?.error?.message].join("\n");
         if (/is not permitted/.test(text)) refused++;
         if (/--allow-(read|write|net|env|run|sys|ffi|import|all)|-A |run again|Deno requests/i.test(text)) wrong.push(`${name}: ${text}`);
       }
