@@ -22,9 +22,9 @@ pub(crate) struct FileRights {
     pub(crate) rights: ToolRights,
     /// The profile that the configuration or the user chose for them.
     pub(crate) profile: Profile,
-    /// What the user granted and refused this file.
+    /// Grants and refusals of the user for this file.
     pub(crate) permit: Option<Permit>,
-    /// What the file asks for.
+    /// Permissions that the file asks for.
     pub(crate) requests: Vec<PermissionRequest>,
     /// Permits and requests that do not count.
     pub(crate) problems: Vec<Problem>,

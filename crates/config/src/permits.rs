@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// Entries by kind. [`Permission::All`] stands for the whole kind.
 pub type Entries = BTreeMap<PermissionKind, Permission>;
 
-/// What the user grants and refuses one tool file.
+/// Accesses that the user grants and refuses one tool file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permit {

@@ -149,7 +149,7 @@ impl PermissionPrompter for Prompter {
 }
 
 /// Returns the access in the runtime's question, for example `read access to "/etc/passwd"`. `None`
-/// if it names no resource: then nobody could say what is granted.
+/// if it names no resource: then the user would not see what is granted.
 fn access_in(message: &str, name: &str) -> Option<(PermissionKind, String)> {
     let kind = PermissionKind::from_name(name)?;
     let what = message.strip_prefix(name)?.strip_prefix(" access to ")?;

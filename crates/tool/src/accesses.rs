@@ -37,7 +37,7 @@ pub struct Roots<'a> {
 pub struct Proposal {
     /// The entries by kind.
     pub entries: BTreeMap<PermissionKind, Vec<String>>,
-    /// Accesses for which there is no entry that does not cover far more.
+    /// Accesses that only an entry with far more in it would cover.
     pub too_wide: BTreeSet<(PermissionKind, String)>,
 }
 
@@ -102,7 +102,7 @@ impl Accesses {
         let mut proposal = Proposal::default();
         for (kind, accesses) in &self.0 {
             let missing = accesses.iter().filter(|what| !is_granted(*kind, what));
-            let entries = match kind {
+            let mut entries = match kind {
                 PermissionKind::Read | PermissionKind::Write => {
                     let (wide, paths): (Vec<&Path>, Vec<&Path>) = missing
                         .map(Path::new)
@@ -113,6 +113,8 @@ impl Accesses {
                 }
                 _ => missing.cloned().collect(),
             };
+            // A file may be refused by name below a folder that is granted.
+            entries.retain(|entry| !is_granted(*kind, entry));
             if !entries.is_empty() {
                 proposal.entries.insert(*kind, entries);
             }

@@ -67,7 +67,7 @@ pub enum PermissionSource {
     File(String),
     /// The program that embeds haft.
     Program,
-    /// What the user granted or refused this tool, with `haft permit` or when asked.
+    /// A grant or refusal of the user for this tool, with `haft permit` or when asked.
     Permit,
     /// The tool's own request, which this file contains.
     Request(String),

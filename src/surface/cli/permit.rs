@@ -169,7 +169,8 @@ impl Args {
         let entry = session.tool(&self.name).await?;
         let config = session.host.config().clone();
         let (rights, is_trusted) = self.rights(&config, &entry)?;
-        for found in &rights.problems {
+        let problems = rights.problems.iter().filter(|_| !self.keep);
+        for found in problems {
             say(&problem::problem(found, &config.home, session.err));
         }
         if self.record {

@@ -17,7 +17,7 @@ const attempts: Record<string, () => unknown> = {
   "fs.rmSync": () => fs.rmSync("/tmp/refusals", { recursive: true }),
   "fs.cpSync": () => fs.cpSync("/etc/passwd", "/tmp/refusals"),
   "fs.symlinkSync": () => fs.symlinkSync("/etc/passwd", "/tmp/refusals"),
-  "fs.watch": () => fs.watch("/etc").close(),
+  "fs.watch": () => ended((end) => fs.watch("/etc").on("error", end)),
   "Deno.open": () => Deno.open("/etc/passwd"),
   "Deno.makeTempDir": () => Deno.makeTempDir(),
   "Deno.Command": () => new Deno.Command("true").outputSync(),
@@ -56,7 +56,7 @@ export default (pi: any) => ({
       try {
         await Promise.race([attempt(), waiting]);
       } catch (error: any) {
-        const text = [error?.message, error?.stack, error?.cause, String(error), JSON.stringify(error)].join("\n");
+        const text = [error?.message, error?.stack, error?.cause, String(error), error?.error?.message].join("\n");
         if (/is not permitted/.test(text)) refused++;
         if (/--allow-(read|write|net|env|run|sys|ffi|import|all)|-A |run again|Deno requests/i.test(text)) wrong.push(`${name}: ${text}`);
       }

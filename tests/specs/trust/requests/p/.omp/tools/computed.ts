@@ -5,5 +5,5 @@ export default () => ({
   name: "computed",
   description: "d",
   parameters: { type: "object" },
-  execute: () => "ran",
+  execute: () => ({ content: [{ type: "text", text: "ran" }] }),
 });
