@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test of the repository, in Rust and in JavaScript.
 //!
-//! Both halves run even if the first fails, and their own summaries stay the last output.
+//! Both halves run even if the first fails, and their own summaries stay the last output. With
+//! `--isolation`, the tests of JavaScript tools run with worker processes instead.
 
 use std::process::Command;
 
@@ -15,12 +16,82 @@ pub struct Test {
     /// Leave out the tests that take more than ten seconds; their names begin with `slow_`
     #[arg(long)]
     fast: bool,
+
+    /// Run the tests of JavaScript tools with this isolation: `process` or `sandbox`
+    #[arg(long, value_name = "LEVEL", value_parser = ["process", "sandbox"])]
+    isolation: Option<String>,
+
+    /// Of those, run only the part that CI runs
+    #[arg(long, requires = "isolation")]
+    small: bool,
 }
+
+/// Parts of the names of tests that run JavaScript tools.
+const OF_MODULES: [&str; 28] = [
+    "audit::",
+    "cache::",
+    "callers::",
+    "compiled::",
+    "domains::",
+    "engine::",
+    "holes::",
+    "isolates::",
+    "life::",
+    "mcp_asking::",
+    "mcp_log::",
+    "mcp_stdio::",
+    "mcp_tasks::",
+    "mcp_tools::",
+    "permissions::",
+    "reload::",
+    "render::",
+    "rest::",
+    "rest_events::",
+    "rpc::",
+    "sdk::",
+    "session::",
+    "specs_",
+    "terminal_",
+    "tool_tests::",
+    "ui::",
+    "verified::",
+    "workers::",
+];
+
+/// The part that CI runs.
+const SMALL: [&str; 5] = ["engine::", "isolates::", "specs_js", "ui::", "workers::"];
+
+/// Tests that hold in one process only, by isolation.
+const NOT_WITH: [(&str, &[&str]); 2] = [
+    ("process", &[]),
+    (
+        "sandbox",
+        &[
+            // A sandboxed worker has no cache of compiled code.
+            "compiled::",
+        ],
+    ),
+];
 
 impl Test {
     pub fn run(self) -> Result<()> {
         prerequisites::for_the_tests()?;
         let root = workspace::root();
+        if let Some(isolation) = &self.isolation {
+            let mut cargo = command::cargo(&root);
+            cargo.env("HAFT_TEST_ISOLATION", isolation);
+            cargo.args(["test", "--test", "it", "--"]);
+            cargo.args(if self.small {
+                &SMALL[..]
+            } else {
+                &OF_MODULES[..]
+            });
+            let skipped = NOT_WITH.iter().filter(|(level, _)| level == isolation);
+            for name in skipped.flat_map(|(_, names)| names.iter()) {
+                cargo.args(["--skip", name]);
+            }
+            return command::run(&mut cargo);
+        }
         let mut npm = Command::new("npm");
         npm.current_dir(&root).arg("test");
         let mut cargo = command::cargo(&root);
