@@ -31,6 +31,8 @@ mod verified_programs;
 mod owners;
 // The host through the SDK: the cases that need a clock, or ten thousand calls.
 mod engine;
+// Attempts of JavaScript tools to leave their sandbox.
+mod sandbox_attacks;
 // Worker processes of modules.
 mod workers;
 // Modules over several isolates.
