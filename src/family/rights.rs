@@ -56,8 +56,11 @@ pub(crate) struct Sandboxes {
     home: PathBuf,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
     /// Proxies by the `net` permission of the programs that use them, and its sources.
-    proxies: Mutex<HashMap<(Permission, Vec<PermissionSource>), Arc<Proxy>>>,
+    proxies: Mutex<HashMap<NetKey, Arc<Proxy>>>,
 }
+
+/// A `net` permission and its sources, which refusals name.
+type NetKey = (Permission, Vec<PermissionSource>);
 
 /// A sandbox, or the reason why this machine cannot make it.
 type Made = Result<Sandbox, Arc<str>>;
