@@ -56,8 +56,11 @@ pub(crate) struct Sandboxes {
     home: PathBuf,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
     /// Proxies by the `net` permission of the programs that use them, and its sources.
-    proxies: Mutex<HashMap<(Permission, Vec<PermissionSource>), Arc<Proxy>>>,
+    proxies: Mutex<HashMap<NetKey, Arc<Proxy>>>,
 }
+
+/// A `net` permission and its sources, which refusals name.
+type NetKey = (Permission, Vec<PermissionSource>);
 
 /// A sandbox, or the reason why this machine cannot make it.
 type Made = Result<Sandbox, Arc<str>>;
@@ -73,6 +76,8 @@ pub(crate) struct Confinement {
     pub(crate) sandbox: Option<Sandbox>,
     /// The rights for people.
     pub(crate) bounds: Arc<ToolBounds>,
+    /// The name of the tool.
+    name: Arc<str>,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<PathBuf>,
     /// The proxy of its programs, if `net` is limited to some hosts.
@@ -109,7 +114,7 @@ impl Sandboxes {
         if candidate.verified.is_some() {
             own.push(config.state_dir.join(COPIES));
         }
-        self.confine(rights, source, own).map_err(|why| {
+        self.confine(name, rights, source, own).map_err(|why| {
             let problem = Problem::error(format!("not loaded, because {why}"));
             let problem = problem.at(&candidate.path).about(name);
             Box::new(problem.hint(
@@ -143,11 +148,12 @@ impl Sandboxes {
             isolation,
         };
         let own = [&caller.own[..], &used.own[..]].concat();
-        self.confine(rights, used.bounds.profile.clone(), own)
+        self.confine(&used.name, rights, used.bounds.profile.clone(), own)
     }
 
     fn confine(
         &self,
+        name: &str,
         rights: ToolRights,
         profile: ProfileSource,
         own: Vec<PathBuf>,
@@ -189,6 +195,7 @@ impl Sandboxes {
                 layers,
                 missing,
             }),
+            name: name.into(),
             permissions,
             sandbox,
             own,
@@ -404,10 +411,11 @@ impl Confinement {
             })
             .collect();
         format!(
-            "[haft: this program ran in the sandbox `{}`: {}; `haft permit NAME` shows what the \
-             tool NAME may do]",
+            "[haft: this program ran in the sandbox `{}`: {}; `haft permit {}` shows what the tool \
+             may do]",
             self.bounds.profile.name,
-            bounded.join(", ")
+            bounded.join(", "),
+            self.name
         )
     }
 }

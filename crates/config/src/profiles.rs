@@ -5,8 +5,8 @@
 //! `sandbox.families`, else `sandbox.project`, `sandbox.user` or `sandbox.plugins`, else `full`.
 //! The key `permissions` and a project's own file narrow it.
 //!
-//! The author of a tool chooses its name. So a name never gives a tool of somebody else more than
-//! it has without the name: there `sandbox.tools` only narrows.
+//! The author of a tool chooses its name. So a name never gives a tool of a project or plugin more
+//! than it has without the name: there `sandbox.tools` only narrows.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What decides the profile of a tool.
+/// Properties of a tool that decide its profile.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolPlace<'a> {
     /// The party that the tool's code belongs to.
