@@ -16,6 +16,8 @@ import { execSync } from "node:child_process";
 const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
 const tool = (pi, name, execute) =>
   ({ name, label: name, description: name, parameters: pi.zod.object({ how: pi.zod.string().optional() }), execute });
+// Tools find Deno only in text that is compiled.
+const { Deno } = (0, eval)("({ Deno })");
 let calls = 0;
 export default (pi) => [
   tool(pi, "pid", () => text(process.pid)),
@@ -23,7 +25,6 @@ export default (pi) => [
   tool(pi, "waits", (_id, _params, onUpdate) => { onUpdate(text("waits")); return new Promise(() => {}); }),
   tool(pi, "ends", async (_id, { how }) => {
     if (how === "kill") await pi.exec("sh", ["-c", `kill -KILL ${process.pid}`]);
-    if (how === "segv") await pi.exec("sh", ["-c", `kill -SEGV ${process.pid}`]);
     if (how === "term") execSync(`kill -TERM ${process.pid}`);
     if (how === "abort") Deno.dlopen("libc.so.6", { abort: { parameters: [], result: "void" } }).symbols.abort();
     if (how === "exit") Deno.dlopen("libc.so.6", { _exit: { parameters: ["i32"], result: "void" } }).symbols._exit(7);
@@ -78,7 +79,6 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
     let own = std::process::id().to_string();
     for (how, end) in [
         ("kill", "was ended by SIGKILL"),
-        ("segv", "was ended by SIGSEGV"),
         ("term", "was ended by SIGTERM"),
         ("abort", "was ended by SIGABRT"),
         ("exit", "exited with code 7"),

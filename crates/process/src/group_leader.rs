@@ -12,6 +12,7 @@ use rustix::process::{
 
 use crate::descendants::Strays;
 use crate::finished::Exit;
+use crate::sandbox::Sandbox;
 use crate::{Leftovers, owned, pipe_holders};
 
 pub(super) struct Leader {
@@ -21,17 +22,25 @@ pub(super) struct Leader {
     doomed: Option<Strays>,
     pipes: Vec<u64>,
     reaped: bool,
+    /// Its private temporary folder must live as long as the process.
+    _sandbox: Option<Sandbox>,
 }
 
 impl Leader {
     /// `pipes` are the inodes of the pipes that the tree writes to.
-    pub(super) fn new(pid: Pid, leftovers: Leftovers, pipes: Vec<u64>) -> Self {
+    pub(super) fn new(
+        pid: Pid,
+        leftovers: Leftovers,
+        pipes: Vec<u64>,
+        sandbox: Option<Sandbox>,
+    ) -> Self {
         owned::leader_started(pid);
         Self {
             pid,
             doomed: (leftovers == Leftovers::Kill).then(Strays::default),
             pipes,
             reaped: false,
+            _sandbox: sandbox,
         }
     }
 

@@ -236,7 +236,8 @@ fn posix(
 fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
     let pipes = [&ends.stdout, &ends.stderr].into_iter();
     let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
-    Leader::new(pid, order.leftovers, pipes.collect())
+    let sandbox = order.sandbox.clone();
+    Leader::new(pid, order.leftovers, pipes.collect(), sandbox)
 }
 
 /// Attributes of a child: its own session, every signal at its default, none blocked.

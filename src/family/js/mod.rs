@@ -260,8 +260,7 @@ fn take_tools(
     let mut loaded = Loaded::default();
     let approval = &means.config.approval;
     let code = workers::code_folder(candidate, means.config);
-    let bounds = means.sandboxes.bounds_of_module(rights, code);
-    let bounds = Arc::new(bounds);
+    let bounds = Arc::new(means.sandboxes.bounds_of_module(rights, code));
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
     for element in &mut elements {

@@ -145,21 +145,20 @@ impl Connection {
         let limit = memory_limit(options.heap_mb);
         tokio::spawn(serve(end, link, limit));
         let is_booted = tokio::time::timeout(BOOT_TIMEOUT, is_booted).await;
-        match is_booted {
-            Ok(Ok(Ok(()))) => Ok(connection),
-            Ok(Ok(Err(why))) => Err(why),
-            Ok(Err(_)) => Err(format!(
+        let failure = match is_booted {
+            Ok(Ok(Ok(()))) => return Ok(connection),
+            Ok(Ok(Err(why))) => why,
+            Ok(Err(_)) => format!(
                 "the worker process ended while it started: {}",
                 shared.why_it_ended()
-            )),
-            Err(_) => {
-                connection.process.kill();
-                Err(format!(
-                    "the worker process did not start within {} s",
-                    BOOT_TIMEOUT.as_secs()
-                ))
-            }
-        }
+            ),
+            Err(_) => format!(
+                "the worker process did not start within {} s",
+                BOOT_TIMEOUT.as_secs()
+            ),
+        };
+        connection.process.kill();
+        Err(failure)
     }
 
     /// Returns true if no request can be sent any more.
@@ -573,6 +572,7 @@ async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     connection.close();
     if let Some(error) = failure {
         shared.terminated_because(&format!("its worker process broke the protocol: {error}"));
+        connection.process.kill();
     }
     // What a tool left behind must not outlive the isolate.
     let process = connection.process.clone();

@@ -72,17 +72,26 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
     add(&policy.read, READ);
     add(&policy.write, write);
     add(&policy.execute, AccessFs::Execute.into());
+    // The kernel reads the file to execute with the rights of the program.
+    let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
     let own: Vec<PathBuf> = tmp.into_iter().map(Path::to_owned).collect();
     for (access, rights) in [
         (&policy.read, READ),
         (&policy.write, write | READ),
-        (&policy.execute, AccessFs::Execute.into()),
+        (&policy.execute, execute),
     ] {
         if let Access::Paths(paths) = access {
             lists.push((paths, rights));
         }
     }
     lists.push((&own, write | READ));
+    let everything = [PathBuf::from("/")];
+    if policy.write == Access::All {
+        // The kernel denies renames and links between folders in every sandbox, unless a rule
+        // allows them.
+        handled |= AccessFs::Refer;
+        lists.push((&everything, AccessFs::Refer.into()));
+    }
 
     let mut ruleset = Ruleset::default()
         .handle_access(handled)

@@ -13,7 +13,8 @@
 //! - Each started program has a domain of its own. Two programs of one [`Sandbox`] cannot trace or
 //!   signal each other either.
 //! - The network is limited as [`Net`] says. `AF_UNIX` sockets cannot be created unless
-//!   [`SandboxPolicy::unix_sockets`] allows it; `socketpair` always works.
+//!   [`SandboxPolicy::unix_sockets`] allows it; pairs of stream sockets
+//!   (`socketpair`) always work.
 //! - New mounts, namespaces, kernel modules, `io_uring`, BPF programs, keyrings and other parts of
 //!   the kernel that programs rarely need are not accessible. The calls fail with EPERM, or ENOSYS
 //!   where programs have a fallback. No program is killed for a denied call.
@@ -24,9 +25,9 @@
 //!   [`SandboxPolicy::with_system_files`], since most runtimes read `/proc/self`, and Landlock
 //!   cannot name "the own process". `/proc/PID/environ`, `mem`, `fd`, `root`, `maps` and `cwd` of
 //!   other processes are closed.
-//! - Metadata: `stat` and `inotify` work for every path. Mode, owner, times and attributes of the user's own
-//!   files can be changed, unless the policy has no writable path at all; Landlock does not cover
-//!   these calls, and seccomp cannot see paths.
+//! - Metadata: `stat` and `inotify` work for every path. Mode, owner, times and attributes of the
+//!   user's own files can be changed, unless the policy has no writable path at all; Landlock does
+//!   not cover these calls, and seccomp cannot see paths.
 //! - Sockets by path (`docker.sock`, an SSH agent, D-Bus), if `unix_sockets` is true. Landlock
 //!   restricts them only since ABI 9 (Linux 7.1). The mitigation is the default, `false`.
 //! - The address of a connection with [`Net::Ports`], for a process that enters a sandbox by
@@ -35,7 +36,9 @@
 //! - Code that an allowed interpreter or the dynamic loader reads from an allowed file. `execute`
 //!   decides about `execve` only, and the loader itself, which every program needs, can start any
 //!   readable program.
-//! - System V and POSIX message queues, semaphores and shared memory.
+//! - System V and POSIX message queues, and System V semaphores and shared memory. POSIX semaphores
+//!   and shared memory are files of `/dev/shm`, which is closed unless the policy names it; Python's
+//!   `multiprocessing` needs it.
 //! - Amounts: memory, processor time and processes have the limits of [`crate::Limits`].
 //!
 //! Root keeps the capabilities that are about files, users and the network only.
@@ -90,8 +93,9 @@ pub struct SandboxPolicy {
     /// Files that may be written, and folders in which entries may be made and removed. They may
     /// also be read.
     pub write: Access,
-    /// Files that `execve` may start. The dynamic loader of a program and the interpreter of a
-    /// script need this right too.
+    /// Files that `execve` may start, and programs may read. The dynamic loader of a program and
+    /// the interpreter of a script need this right too. With [`Access::All`], a file must be
+    /// readable to be executed.
     pub execute: Access,
     /// The network.
     pub net: Net,
@@ -159,13 +163,16 @@ const SYSTEM_READ: &[&str] = &[
     "/sbin",
     "/nix/store",
     "/etc/alternatives",
+    "/etc/bash.bashrc",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
     "/etc/crypto-policies",
+    "/etc/fonts",
     "/etc/gai.conf",
     "/etc/group",
     "/etc/host.conf",
     "/etc/hosts",
+    "/etc/inputrc",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -175,13 +182,17 @@ const SYSTEM_READ: &[&str] = &[
     "/etc/nsswitch.conf",
     "/etc/os-release",
     "/etc/passwd",
+    "/etc/perl",
     "/etc/pki/ca-trust",
     "/etc/pki/tls",
+    "/etc/profile",
+    "/etc/profile.d",
     "/etc/protocols",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
     "/etc/timezone",
     "/dev/random",
     "/dev/urandom",

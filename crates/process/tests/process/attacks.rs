@@ -309,6 +309,11 @@ const TABLE: &[Row] = &[
             File::open(format!("/proc/self/fd/{}", held.as_raw_fd())).map(drop)
         },
     ),
+    works("rename between folders", AllFiles, Succeeds, |facts| {
+        fs::write(facts.work("own"), "")?;
+        fs::rename(facts.work("own"), facts.closed("moved"))?;
+        fs::hard_link(facts.secret(), facts.work("link"))
+    }),
     works("watch a folder", Work, Succeeds, |facts| {
         let path = c_path(&facts.closed(""));
         call(|| unsafe {
@@ -812,6 +817,30 @@ const TABLE: &[Row] = &[
         Errno::EACCES,
         Succeeds,
         |facts| connect_to(0, &address([0; 4], facts.number("PORT"))),
+    ),
+    row(
+        "an own filter that gets every connection",
+        Port,
+        Errno::EPERM,
+        Succeeds,
+        |_| {
+            call(|| unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+            let mut allow = libc::sock_filter {
+                code: 6,
+                jt: 0,
+                jf: 0,
+                k: libc::SECCOMP_RET_ALLOW,
+            };
+            let program = libc::sock_fprog {
+                len: 1,
+                filter: &raw mut allow,
+            };
+            call(|| unsafe {
+                let (number, operation) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
+                let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+                libc::syscall(number, operation, flags, &raw const program)
+            })
+        },
     ),
     row(
         "TCP with data in the first packet",

@@ -276,6 +276,21 @@ async fn a_verified_program_runs_inside() {
     assert!(made.expect("chmod starts").success());
 }
 
+#[tokio::test]
+async fn a_program_of_the_list_needs_no_other_right() {
+    let place = folder();
+    let program = place.path().join("program");
+    fs::copy("/bin/cat", &program).expect("there is space");
+    let mut policy = policy(&[], &[]);
+    policy.execute = Access::Paths(vec![program.clone()]);
+    let policy = policy.with_system_files();
+    let finished = run(inside(&policy, Spawn::new(&program, ["/etc/passwd"]))).await;
+    assert_eq!(finished.end, End::Exited(0), "{finished:?}");
+    // Readable, but not in the list.
+    let refused = refusal(inside(&policy, Spawn::new("/bin/cat", [""; 0]))).await;
+    assert!(matches!(refused, SpawnError::Sandboxed { .. }), "{refused}");
+}
+
 // ---- Memory.
 
 #[tokio::test]
@@ -342,6 +357,24 @@ async fn private_tmp(arena: &Arena) {
     assert!(path.join("file").exists());
     drop(sandbox);
     assert!(!path.exists());
+
+    // A running program keeps it.
+    let spawn = inside(
+        &policy,
+        sh(
+            "echo \"$TMPDIR\"; read -r line; echo >\"$TMPDIR/file\"",
+            &[],
+        ),
+    );
+    let spawn = Spawn {
+        stdin: Stdin::Open,
+        ..spawn
+    };
+    let mut child = start(spawn, &CancellationToken::new()).await;
+    let path = lines(&mut child, 1).await.remove(0);
+    child.write(b"go\n").await.expect("it reads");
+    assert_eq!(child.wait().await.end, End::Exited(0));
+    assert!(!Path::new(&path).exists());
     assert!(!left.exists() && used.exists());
     fs::remove_dir(used).expect("it is ours");
 }
