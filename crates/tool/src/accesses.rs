@@ -180,7 +180,7 @@ impl<'a> Roots<'a> {
         }
         let entries: Vec<PathBuf> = entries.into_iter().collect();
         let kept = without_nested(&entries);
-        kept.into_iter().map(|entry| shown(entry)).collect()
+        kept.into_iter().map(shown).collect()
     }
 }
 
