@@ -197,12 +197,21 @@ fn start_control(
         });
         std::thread::sleep(END_TIMEOUT);
         haft_process::kill_all();
-        std::process::exit(1);
+        leave();
     };
     std::thread::Builder::new()
         .name("haft-control".to_owned())
         .spawn(control)
         .map(drop)
+}
+
+/// Ends the process although its isolate has not ended.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "nobody waits for the exit code, and the isolate's thread does not answer"
+)]
+fn leave() -> ! {
+    std::process::exit(1)
 }
 
 fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSender) {
