@@ -14,7 +14,7 @@ use crate::sandbox::Sandbox;
 
 const TOOL: &str = include_str!("sandbox_attacks.ts");
 
-/// What the tool tries to reach.
+/// Targets of the attempts.
 struct Outside {
     dir: tempfile::TempDir,
     tcp: u16,

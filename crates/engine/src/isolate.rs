@@ -38,7 +38,7 @@ pub(super) struct Isolate {
     in_session: Mutex<HashMap<u32, bool>>,
 }
 
-/// Where an isolate runs.
+/// Place in which an isolate runs.
 enum Place {
     /// On a thread of this process.
     Thread {

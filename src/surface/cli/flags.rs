@@ -62,7 +62,7 @@ pub(super) struct Globals {
         help_heading = HEADING)]
     auto_deny: Vec<ToolPattern>,
 
-    /// How tools are separated from haft whose profile does not say it: none, process, sandbox
+    /// Separation from haft of tools whose profile does not say it: none, process, sandbox
     #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::as_str),
         hide_possible_values = true, help_heading = HEADING)]
     isolation: Option<Isolation>,

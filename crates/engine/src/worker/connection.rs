@@ -69,8 +69,8 @@ struct Outbox {
     is_closed: bool,
 }
 
-/// Reader of the main socket. Whoever waits for an answer may read: the task of the connection, or
-/// a caller that spins.
+/// Reader of the main socket. The task of the connection reads, and so does a caller that polls for
+/// its answer.
 struct Incoming {
     reader: MessageReader,
     booted: Option<oneshot::Sender<Result<(), String>>>,

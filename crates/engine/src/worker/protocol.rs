@@ -314,7 +314,7 @@ impl From<TrustedFiles> for VerifiedFiles {
     }
 }
 
-/// What the isolate of a worker is started with: the part of [`EngineOptions`] that is data.
+/// Settings of the isolate of a worker: the part of [`EngineOptions`] that is data.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BootSettings {
     cwd: PathBuf,

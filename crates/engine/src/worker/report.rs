@@ -13,7 +13,7 @@ use rustix::event::{EventfdFlags, eventfd};
 /// sizes (`ulimit -f`) holds for it too.
 pub(crate) struct WorkerReport {
     counter: OwnedFd,
-    /// What was added, or read, so far.
+    /// Sum of what was added, or read, so far.
     last: AtomicU32,
 }
 

@@ -51,7 +51,7 @@ enum Step {
 
 type Failure = (Step, Errno);
 
-/// What the child needs, in the system's types.
+/// Data that the child needs, in the system's types.
 struct Plan<'a> {
     order: &'a Order,
     ends: &'a Ends,

@@ -1258,7 +1258,7 @@ struct Ground {
     held: Vec<Held>,
 }
 
-/// What must live as long as the attempts.
+/// Resources that must live as long as the attempts.
 #[expect(dead_code, reason = "it is only kept")]
 enum Held {
     Process(Child),

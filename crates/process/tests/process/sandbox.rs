@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is a temporary folder")
 }
 
-/// What every program needs, and these folders.
+/// Policy with what every program needs, and these folders.
 fn policy(read: &[&Path], write: &[&Path]) -> SandboxPolicy {
     let paths = |list: &[&Path]| Access::Paths(list.iter().map(|path| path.into()).collect());
     SandboxPolicy {
