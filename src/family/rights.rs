@@ -6,13 +6,14 @@
 //! tool is not loaded without a complete sandbox if the user requires one.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt;
 use parking_lot::Mutex;
 
-use super::exec::{COPIES, interpreter};
 use super::file_rights::{FileRights, rights_of};
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -48,6 +49,9 @@ const GIT_FILES: [&str; 4] = [
     ".config/git/ignore",
     ".config/git/attributes",
 ];
+
+/// Folder of the copies of verified scripts, below the state directory.
+pub(super) const COPIES: &str = "verified";
 
 /// Sandboxes of one host. Tools with the same policy share one, and its private folder.
 pub(crate) struct Sandboxes {
@@ -476,6 +480,19 @@ fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
     let interpreters: Vec<PathBuf> = files.iter().flat_map(|file| interpreters(file)).collect();
     files.extend(interpreters);
     Access::Paths(files)
+}
+
+/// Returns the interpreter line after `#!`, if the file begins with it.
+pub(super) fn interpreter(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(path)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut start)
+        .ok()?;
+    let text = String::from_utf8_lossy(&start).into_owned();
+    let line = text.strip_prefix("#!")?.split('\n').next()?;
+    Some(line.to_owned())
 }
 
 /// Returns the programs that the first line of a script names: its interpreter, and after `env` the

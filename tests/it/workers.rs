@@ -1,7 +1,6 @@
 //! Worker processes: how one can end, what that costs, and a program that is no worker.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
 
 use haft::config::{Env, Isolation};
 use haft::{Call, Error, Event, Flags, Host, Outcome, RunningCall};
@@ -23,7 +22,7 @@ export default (pi) => [
   tool(pi, "pid", () => text(process.pid)),
   tool(pi, "count", () => text(++calls)),
   tool(pi, "waits", (_id, _params, onUpdate) => { onUpdate(text("waits")); return new Promise(() => {}); }),
-  tool(pi, "ends", async (_id, { how }) => {
+  tool(pi, "ends", async (_id, { how }, onUpdate) => {
     if (how === "kill") await pi.exec("sh", ["-c", `kill -KILL ${process.pid}`]);
     if (how === "term") execSync(`kill -TERM ${process.pid}`);
     if (how === "abort") Deno.dlopen("libc.so.6", { abort: { parameters: [], result: "void" } }).symbols.abort();
@@ -105,20 +104,30 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
 async fn calls_that_a_killed_worker_has_not_seen_are_answered_by_the_next() {
     haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     let sandbox = Sandbox::with_home();
+    let pipe = sandbox.fifo("pipe");
+    let tools = TOOLS.replace(
+        r#"if (how === "kill") await"#,
+        r#"if (how === "waits") { onUpdate(text("waits")); execSync(`cat PIPE; kill -KILL ${process.pid}`); }
+    if (how === "kill") await"#,
+    );
     sandbox.write(
         "tools.ts",
-        &TOOLS.replace(
-            r#"if (how === "kill") await"#,
-            r#"if (how === "loop") { execSync(`sleep 1; kill -KILL ${process.pid}`); } if (how === "kill") await"#,
-        ),
+        &tools.replace("PIPE", &pipe.display().to_string()),
     );
     let host = host(&sandbox, &["tools.ts"]);
     let first = call(&host, "count", "").await.expect("it runs").text();
     assert_eq!(first, "1");
     // The thread of the isolate waits for the program, so it sees none of the other calls.
-    let dies = start(&host, "ends", "loop");
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let waiting: Vec<_> = (0..100).map(|_| start(&host, "count", "")).collect();
+    let mut dies = start(&host, "ends", "waits");
+    while !matches!(dies.next_event().await, Event::Update(_)) {}
+    let mut waiting: Vec<_> = (0..100)
+        .map(|_| Box::pin(start(&host, "count", "").outcome()))
+        .collect();
+    for waiting in &mut waiting {
+        // The first poll sends the call.
+        assert!(futures::poll!(waiting).is_pending());
+    }
+    std::fs::write(pipe, "go").expect("the program reads");
     let error = dies.outcome().await.expect_err("its process has gone");
     assert!(
         error.to_string().ends_with("was ended by SIGKILL"),
@@ -126,7 +135,7 @@ async fn calls_that_a_killed_worker_has_not_seen_are_answered_by_the_next() {
     );
     let mut counts = Vec::new();
     for waiting in waiting {
-        let outcome = waiting.outcome().await.expect("it was repeated");
+        let outcome = waiting.await.expect("it was repeated");
         counts.push(outcome.text().parse::<u32>().expect("a number"));
     }
     counts.sort_unstable();

@@ -19,9 +19,6 @@ use std::time::Duration;
 use super::rights::Confinement;
 use super::{LoadContext, Loaded};
 
-pub(super) use spawn_error::interpreter;
-pub(super) use verified::COPIES;
-
 /// Limit of the time between TERM and KILL when a run's own timeout expired: enough to remove a
 /// temporary file.
 const MAX_GRACE: Duration = Duration::from_secs(2);

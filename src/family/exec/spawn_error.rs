@@ -4,12 +4,11 @@
 //! missing.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use nix::errno::Errno;
 
+use crate::family::rights::interpreter;
 use haft_process::{Finished, SpawnError};
 
 /// Limit of the standard error that a problem repeats, in bytes.
@@ -88,17 +87,4 @@ pub(super) fn said(finished: &Finished) -> String {
     let end = text.floor_char_boundary(MAX_SAID);
     let rest = if end < text.len() { "…" } else { "" };
     format!(": {}{rest}", &text[..end])
-}
-
-/// Returns the interpreter line after `#!`, if the file begins with it.
-pub(in crate::family) fn interpreter(path: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    File::open(path)
-        .ok()?
-        .take(256)
-        .read_to_end(&mut start)
-        .ok()?;
-    let text = String::from_utf8_lossy(&start).into_owned();
-    let line = text.strip_prefix("#!")?.split('\n').next()?;
-    Some(line.to_owned())
 }

@@ -1,14 +1,12 @@
 //! Digests of the executables of a trusted project, and the errors for those that differ.
 
 use crate::family::loading::shown_file;
+use crate::family::rights::COPIES;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{NotVerified, SpawnError, Verified};
 use haft_tool::{Error, ErrorKind};
 use haft_tool::{Problem, TRUST_HINT};
-
-/// Folder of the copies of scripts, below the state directory.
-pub(in crate::family) const COPIES: &str = "verified";
 
 /// Returns the digests that the program must have; `None` for programs of the user's own.
 pub(super) fn verified(candidate: &Candidate, config: &Config) -> Option<Verified> {
