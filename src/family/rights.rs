@@ -418,7 +418,11 @@ impl Confinement {
             "[haft: this program ran in the sandbox `{}`: {}; `haft permit {}` shows what the tool \
              may do]",
             self.bounds.profile.name,
-            bounded.join(", "),
+            if bounded.is_empty() {
+                "no files, hosts or programs refused".to_owned()
+            } else {
+                bounded.join(", ")
+            },
             self.name
         )
     }
