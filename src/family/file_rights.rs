@@ -9,7 +9,7 @@ use haft_config::permits::{Permit, Permits};
 use haft_config::{Config, Profile};
 use haft_discover::Candidate;
 use haft_engine::PermitStore;
-use haft_engine::graph::requests_of_module;
+use haft_engine::graph::RequestReader;
 use haft_tool::{
     Family, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
 };
@@ -30,85 +30,106 @@ pub(crate) struct FileRights {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Returns the rights of the tools of a candidate: what the configuration and the user grant them,
-/// narrowed to what they ask for.
-///
-/// `name` is that of the tool; tools of a module share their rights, and its key stands for all of
-/// them.
-pub(crate) fn rights_of(config: &Config, candidate: &Candidate, name: &str) -> FileRights {
-    let place = candidate.place(name);
-    let at_trust = candidate.verified.as_ref();
-    let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
-        Some(name) => config.profile_at_trust(&place, name),
-        None => config.profile_of(&place),
-    };
-    let store = Permits::at(&config.state_dir, &config.home, &config.cwd);
-    let mut problems = Vec::new();
-    let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
-        problems.push(store.problem(&candidate.resolved, &error));
-        None
-    });
-    if let Some(permit) = &permit
-        && !permit.allow.is_empty()
-        && !permit.is_current()
-    {
-        problems.push(changed(candidate));
-    }
-    let widest = Profile {
-        permissions: PermissionProfile::everything(),
-        ..profile.clone()
-    };
-    let widest = config.bounded(place.domain, widest);
-    let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
-    let mut rights = if is_recorded {
-        ToolRights {
-            permissions: Arc::new(recordable(&widest.permissions)),
-            ..widest.clone()
+/// Reader of the rights of several tool files. What they have in common is read once.
+pub(crate) struct RightsReader<'a> {
+    config: &'a Config,
+    store: Permits,
+    requests: RequestReader,
+}
+
+impl<'a> RightsReader<'a> {
+    pub(crate) fn new(config: &'a Config) -> RightsReader<'a> {
+        RightsReader {
+            config,
+            store: permits_of(config),
+            requests: RequestReader::default(),
         }
-    } else {
-        let mut granted = profile.clone();
+    }
+
+    /// Returns the rights of the tools of a candidate: what the configuration and the user grant
+    /// them, narrowed to what they ask for.
+    ///
+    /// `name` is that of the tool; tools of a module share their rights, and its key stands for all
+    /// of them.
+    pub(crate) fn of(&self, candidate: &Candidate, name: &str) -> FileRights {
+        let (config, store) = (self.config, &self.store);
+        let place = candidate.place(name);
+        let at_trust = candidate.verified.as_ref();
+        let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
+            Some(name) => config.profile_at_trust(&place, name),
+            None => config.profile_of(&place),
+        };
+        let mut problems = Vec::new();
+        let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
+            problems.push(store.problem(&candidate.resolved, &error));
+            None
+        });
+        if let Some(permit) = &permit
+            && !permit.allow.is_empty()
+            && !permit.is_current()
+        {
+            problems.push(changed(candidate));
+        }
+        let widest = Profile {
+            permissions: PermissionProfile::everything(),
+            ..profile.clone()
+        };
+        let widest = config.bounded(place.domain, widest);
+        let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
+        let mut rights = if is_recorded {
+            ToolRights {
+                permissions: Arc::new(recordable(&widest.permissions)),
+                ..widest.clone()
+            }
+        } else {
+            let mut granted = profile.clone();
+            if let Some(permit) = &permit {
+                granted.permissions = permit.widened(granted.permissions);
+            }
+            config.bounded(place.domain, granted)
+        };
+        let mut permissions = PermissionProfile::clone(&rights.permissions);
+        // Plain `permissions` are the user's last word; a profile is a proposal.
+        let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
+        if is_chosen && !is_recorded {
+            permissions.askable = Some(Box::new(PermissionProfile::clone(&widest.permissions)));
+        }
         if let Some(permit) = &permit {
-            granted.permissions = permit.widened(granted.permissions);
+            permissions = permissions.narrowed(&permit.bounds());
         }
-        config.bounded(place.domain, granted)
-    };
-    let mut permissions = PermissionProfile::clone(&rights.permissions);
-    // Plain `permissions` are the user's last word; a profile is a proposal.
-    let is_chosen = !profile.permissions.sources.is_empty() || permit.is_some();
-    if is_chosen && !is_recorded {
-        permissions.askable = Some(Box::new(PermissionProfile::clone(&widest.permissions)));
-    }
-    if let Some(permit) = &permit {
-        permissions = permissions.narrowed(&permit.bounds());
-    }
-    let requests = requests_of(candidate);
-    for request in &requests {
-        let shown = PermissionRequest {
-            file: paths::shown(Path::new(&request.file), &config.home),
-            ..request.clone()
-        };
-        if let Some(mut bounds) = shown.bounds() {
-            bounds.anchor(|entry| anchored(config, entry));
-            permissions = if rights.isolation == Isolation::Sandbox {
-                permissions.narrowed_in_sandbox(&bounds)
-            } else {
-                permissions.narrowed(&bounds)
+        let requests = requests_of(candidate, &self.requests);
+        for request in &requests {
+            let shown = PermissionRequest {
+                file: paths::shown(Path::new(&request.file), &config.home),
+                ..request.clone()
             };
+            if let Some(mut bounds) = shown.bounds() {
+                bounds.anchor(|entry| anchored(config, entry));
+                permissions = if rights.isolation == Isolation::Sandbox {
+                    permissions.narrowed_in_sandbox(&bounds)
+                } else {
+                    permissions.narrowed(&bounds)
+                };
+            }
+            let place = |problem: Problem| Problem {
+                path: Some(candidate.path.clone()),
+                ..problem
+            };
+            problems.extend(request.problem().map(place));
         }
-        let place = |problem: Problem| Problem {
-            path: Some(candidate.path.clone()),
-            ..problem
-        };
-        problems.extend(request.problem().map(place));
+        rights.permissions = Arc::new(permissions);
+        FileRights {
+            rights,
+            profile,
+            permit,
+            requests,
+            problems,
+        }
     }
-    rights.permissions = Arc::new(permissions);
-    FileRights {
-        rights,
-        profile,
-        permit,
-        requests,
-        problems,
-    }
+}
+
+fn permits_of(config: &Config) -> Permits {
+    Permits::at(&config.state_dir, &config.home, &config.cwd)
 }
 
 /// Store of what users grant tools when they are asked.
@@ -116,7 +137,7 @@ pub(crate) struct GrantingStore(Permits);
 
 impl GrantingStore {
     pub(crate) fn new(config: &Config) -> GrantingStore {
-        GrantingStore(Permits::at(&config.state_dir, &config.home, &config.cwd))
+        GrantingStore(permits_of(config))
     }
 }
 
@@ -145,7 +166,7 @@ pub(crate) fn anchored(config: &Config, entry: &str) -> String {
 }
 
 /// Returns what the file asks for: as it was trusted, or as it is if it is the user's own.
-fn requests_of(candidate: &Candidate) -> Vec<PermissionRequest> {
+fn requests_of(candidate: &Candidate, reader: &RequestReader) -> Vec<PermissionRequest> {
     if let Some(verified) = &candidate.verified {
         let entry = verified.entries.get(&candidate.resolved);
         let by_alias = || {
@@ -159,7 +180,7 @@ fn requests_of(candidate: &Candidate) -> Vec<PermissionRequest> {
             .unwrap_or_default();
     }
     match candidate.source.family {
-        Family::Js => requests_of_module(&candidate.resolved),
+        Family::Js => reader.of_module(&candidate.resolved),
         // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
         Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
             Vec::new()

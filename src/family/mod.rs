@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
+use file_rights::RightsReader;
 use haft_discover::Candidate;
 use haft_tool::{Family, Problem};
 pub(crate) use loading::{LoadContext, Loaded};
@@ -56,10 +57,11 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     ] {
         share.put_back(loaded, &mut all);
     }
+    let rights = RightsReader::new(means.config);
     for (candidate, loaded) in candidates.iter().zip(&mut all) {
         // The module loader reports its own, since it resolves the rights before it loads.
         if candidate.source.family != Family::Js {
-            let rights = file_rights::rights_of(means.config, candidate, &candidate.key);
+            let rights = rights.of(candidate, &candidate.key);
             loaded.problems.extend(rights.problems);
         }
     }

@@ -14,12 +14,14 @@ use std::sync::Arc;
 use futures::FutureExt;
 use parking_lot::Mutex;
 
-use super::file_rights::{FileRights, rights_of};
+use super::file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
-use haft_process::{Captured, End, Finished, Names, Rights, Spawn, find_installed, inherited};
+use haft_process::{
+    Captured, End, Environment, Finished, Names, Rights, Spawn, find_installed, inherited,
+};
 use haft_tool::{
     Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
     Problem, ProfileSource, ToolBounds, ToolRights,
@@ -112,7 +114,7 @@ impl Sandboxes {
     ) -> Result<Confinement, Box<Problem>> {
         let FileRights {
             rights, profile, ..
-        } = rights_of(config, candidate, name);
+        } = RightsReader::new(config).of(candidate, name);
         let source = profile.source;
         let mut own = vec![candidate.resolved.clone()];
         if candidate.verified.is_some() {
@@ -170,13 +172,9 @@ impl Sandboxes {
             let policy = self.policy(&permissions, &own, proxy.as_deref());
             match self.make(&policy) {
                 Ok(made) => {
-                    let found = made.layers().clone();
-                    // What every program may do needs no enforcement.
-                    if !policy.unix_sockets {
-                        missing = found.missing;
-                    }
-                    let missing = Vec::new();
-                    layers = Some(Layers { missing, ..found }.to_string());
+                    let in_force;
+                    (in_force, missing) = in_force_of(&policy, made.layers().clone());
+                    layers = Some(in_force);
                     if let Some(tmp) = made.tmp() {
                         permissions = Arc::new((*permissions).clone().with_tmpdir(tmp));
                     }
@@ -184,12 +182,7 @@ impl Sandboxes {
                 }
                 Err(why) => missing.push(format!("any of its rights on programs ({why})")),
             }
-            if self.is_required && !missing.is_empty() {
-                let missing = missing.join(", ");
-                return Err(format!(
-                    "`sandbox.required` is true and this system does not enforce {missing}"
-                ));
-            }
+            self.check_required(&missing)?;
         }
         Ok(Confinement {
             rights: program_rights(&permissions),
@@ -208,27 +201,28 @@ impl Sandboxes {
     }
 
     /// Returns the rights of a module with their enforcement in a worker process that reads code in
-    /// the folder `code`.
-    pub(super) fn bounds_of_module(&self, rights: &FileRights, code: PathBuf) -> ToolBounds {
+    /// the folder `code`; `None` for a module without a sandbox.
+    pub(super) fn bounds_of_module(
+        &self,
+        rights: &FileRights,
+        code: Option<PathBuf>,
+    ) -> ToolBounds {
         let mut bounds = ToolBounds {
             rights: rights.rights.clone(),
             profile: rights.profile.source.clone(),
             layers: None,
             missing: Vec::new(),
         };
-        if bounds.rights.isolation == Isolation::Sandbox {
+        if let Some(code) = code {
             let permissions = &bounds.rights.permissions;
             let mut policy = self.policy(permissions, &[code], None);
             if has_some_hosts(&permissions.net) {
                 // The proxy is started with the worker.
                 policy.net = Net::Ports(Vec::new());
             }
-            let found = policy.layers();
-            if !policy.unix_sockets {
-                bounds.missing = found.missing;
-            }
-            let missing = Vec::new();
-            bounds.layers = Some(Layers { missing, ..found }.to_string());
+            let (layers, missing) = in_force_of(&policy, policy.layers());
+            bounds.layers = Some(layers);
+            bounds.missing = missing;
         }
         bounds
     }
@@ -249,14 +243,20 @@ impl Sandboxes {
         policy.execute.extend([program]);
         policy.read.extend([program]);
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
-        let missing = &sandbox.layers().missing;
-        if self.is_required && !policy.unix_sockets && !missing.is_empty() {
-            return Err(format!(
-                "`sandbox.required` is true and this system does not enforce {}",
-                missing.join(", ")
-            ));
-        }
+        let (_, missing) = in_force_of(&policy, sandbox.layers().clone());
+        self.check_required(&missing)?;
         Ok((sandbox, proxy))
+    }
+
+    /// Returns an error if the user requires what is missing.
+    fn check_required(&self, missing: &[String]) -> Result<(), String> {
+        if !self.is_required || missing.is_empty() {
+            return Ok(());
+        }
+        let missing = missing.join(", ");
+        Err(format!(
+            "`sandbox.required` is true and this system does not enforce {missing}"
+        ))
     }
 
     /// Removes the private folders. Programs that still run keep their other rights.
@@ -358,14 +358,10 @@ impl Sandboxes {
 impl Confinement {
     /// Returns the program with these rights.
     pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
-        let mut env = spawn.env;
-        for (name, value) in self.proxy.iter().flat_map(|proxy| proxy.environment()) {
-            env = env.with(name, value);
-        }
         Spawn {
             rights: self.rights.clone(),
             sandbox: self.sandbox.clone(),
-            env,
+            env: with_proxy(spawn.env, self.proxy.as_deref()),
             ..spawn
         }
     }
@@ -426,6 +422,29 @@ impl Confinement {
             self.name
         )
     }
+}
+
+/// Returns the layers that enforce the policy, and what they do not enforce.
+fn in_force_of(policy: &SandboxPolicy, found: Layers) -> (String, Vec<String>) {
+    // What every program may do needs no enforcement.
+    let missing = if policy.unix_sockets {
+        Vec::new()
+    } else {
+        found.missing
+    };
+    let layers = Layers {
+        missing: Vec::new(),
+        ..found
+    };
+    (layers.to_string(), missing)
+}
+
+/// Returns the environment with the variables that name the proxy.
+pub(super) fn with_proxy(env: Environment, proxy: Option<&Proxy>) -> Environment {
+    let variables = proxy.map(Proxy::environment).unwrap_or_default();
+    variables
+        .into_iter()
+        .fold(env, |env, (name, value)| env.with(name, value))
 }
 
 /// Returns the rights of programs that are started under these permissions.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::judge::look;
-use crate::family::file_rights::{self, FileRights};
+use crate::family::file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_tool::Family;
@@ -12,10 +12,11 @@ use haft_tool::Family;
 /// `None` for a tool that is not in such a file.
 pub(crate) fn rights_of(config: &Config, file: &Path, name: &str) -> Option<(FileRights, bool)> {
     let (_, judged) = look(config);
+    let reader = RightsReader::new(config);
     let found = |candidate: &Candidate| match candidate.source.family {
         // All tools of a module have the same rights.
-        Family::Js => file_rights::rights_of(config, candidate, &candidate.key),
-        _ => file_rights::rights_of(config, candidate, name),
+        Family::Js => reader.of(candidate, &candidate.key),
+        _ => reader.of(candidate, name),
     };
     let is_it = |candidate: &Candidate| candidate.resolved == file;
     if let Some(candidate) = judged.trusted.iter().find(|one| is_it(one)) {

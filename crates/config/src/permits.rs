@@ -191,6 +191,10 @@ impl Permits {
     /// # Errors
     /// When there is one that must not be used.
     pub fn read(&self, file: &Path) -> Result<Option<Permit>, StoreError> {
+        // Most users have no permits, and resolving the links of every tool file takes longer.
+        if !is_there(&self.folder)? {
+            return Ok(None);
+        }
         let file = real(file);
         let path = self.file_of(&file);
         if !is_there(&path)? {

@@ -42,11 +42,12 @@ impl Hash for IsolateKey {
 }
 
 impl IsolateKey {
-    /// Returns the key of modules with these rights in the folder `code`, for calls of `tier`.
+    /// Returns the key of modules with these rights for calls of `tier`. `code` is the field of that
+    /// name.
     pub(super) fn of_tier(
         domain: TrustDomain,
         rights: &ToolRights,
-        code: &Path,
+        code: Option<&Path>,
         tier: Tier,
     ) -> IsolateKey {
         let permissions = match tier {
@@ -57,7 +58,7 @@ impl IsolateKey {
             domain,
             permissions,
             isolation: rights.isolation,
-            code: (rights.isolation == Isolation::Sandbox).then(|| code.into()),
+            code: code.map(Into::into),
         }
     }
 }

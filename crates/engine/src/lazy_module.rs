@@ -147,30 +147,23 @@ impl Module {
     /// description.
     #[must_use]
     pub fn of_tier(&self, tier: Tier, described: &str) -> Module {
-        self.with_rights(&self.life.rights, tier, described)
-    }
-
-    /// Returns the module for calls with the part of `rights` that belongs to `tier`.
-    #[must_use]
-    pub fn with_rights(&self, rights: &ToolRights, tier: Tier, described: &str) -> Module {
-        let key = self.key_of(rights, tier);
+        let key = self.key_of(tier);
         if key == self.key {
             self.clone()
         } else {
-            let url = self.url.clone();
-            self.engine.remembered(url, key, rights.clone(), described)
+            let (url, rights) = (self.url.clone(), self.life.rights.clone());
+            self.engine.remembered(url, key, rights, described)
         }
     }
 
     /// Returns true if [`Self::of_tier`] returns the module itself.
     pub fn is_of_tier(&self, tier: Tier) -> bool {
-        self.key_of(&self.life.rights, tier) == self.key
+        self.key_of(tier) == self.key
     }
 
-    fn key_of(&self, rights: &ToolRights, tier: Tier) -> IsolateKey {
+    fn key_of(&self, tier: Tier) -> IsolateKey {
         let code = self.key.code.as_deref();
-        let code = code.unwrap_or(Path::new("/"));
-        IsolateKey::of_tier(self.key.domain, rights, code, tier)
+        IsolateKey::of_tier(self.key.domain, &self.life.rights, code, tier)
     }
 
     /// Removes the module from the listeners for session events, because no tool is called in this

@@ -55,7 +55,7 @@ mod widgets;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -132,7 +132,7 @@ impl Engine {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         // Its own code accesses nothing, so it runs in the isolates with all rights of the user.
         let rights = &self.inner.options.rights;
-        let key = IsolateKey::of_tier(TrustDomain::User, rights, Path::new("/"), Tier::Exec);
+        let key = IsolateKey::of_tier(TrustDomain::User, rights, None, Tier::Exec);
         self.load_url(url, key, rights.clone()).await.0
     }
 

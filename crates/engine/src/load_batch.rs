@@ -33,8 +33,8 @@ pub struct LoadRequest<'a> {
     pub domain: TrustDomain,
     /// The rights of its tools.
     pub rights: ToolRights,
-    /// The folder of its code, which a sandbox lets it read.
-    pub code: PathBuf,
+    /// The folder of its code, which a sandbox lets it read; `None` without a sandbox.
+    pub code: Option<PathBuf>,
 }
 
 /// A module and its description.
@@ -77,7 +77,7 @@ impl Engine {
             key: IsolateKey::of_tier(
                 wanted.domain,
                 &wanted.rights,
-                &wanted.code,
+                wanted.code.as_deref(),
                 self.inner.options.unasked,
             ),
             rights: wanted.rights.clone(),

@@ -192,11 +192,7 @@ impl PermissionProfile {
                 if !self.of(kind).is_bounded() {
                     sources.clear();
                 }
-                for source in other.sources.get(&kind).into_iter().flatten() {
-                    if !sources.contains(source) {
-                        sources.push(source.clone());
-                    }
-                }
+                add_sources(sources, other, kind);
             }
             *narrowed.of_mut(kind) = both;
         }
@@ -213,11 +209,7 @@ impl PermissionProfile {
             let either = self.of(kind).either(other.of(kind), kind);
             if either != *self.of(kind) {
                 let sources = widened.sources.entry(kind).or_default();
-                for source in other.sources.get(&kind).into_iter().flatten() {
-                    if !sources.contains(source) {
-                        sources.push(source.clone());
-                    }
-                }
+                add_sources(sources, other, kind);
             }
             *widened.of_mut(kind) = either;
         }
@@ -832,6 +824,19 @@ impl Permission {
             .iter()
             .any(|entry| kind.contains(entry, &whole));
         self.allowed().is_none_or(|list| list.iter().any(names)) && !is_denied
+    }
+}
+
+/// Adds the sources of the kind in `other` that are not there yet.
+fn add_sources(
+    sources: &mut Vec<PermissionSource>,
+    other: &PermissionProfile,
+    kind: PermissionKind,
+) {
+    for source in other.sources.get(&kind).into_iter().flatten() {
+        if !sources.contains(source) {
+            sources.push(source.clone());
+        }
     }
 }
 

@@ -14,14 +14,14 @@ mod runner;
 pub(crate) mod workers;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::file_rights::{FileRights, GrantingStore, rights_of};
+use super::file_rights::{FileRights, GrantingStore, RightsReader};
 use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
@@ -111,10 +111,12 @@ fn can_be_made(config: &Config) -> bool {
 /// one.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
+    let reader = RightsReader::new(means.config);
     let rights: Vec<_> = candidates
         .iter()
-        .map(|one| rights_of(means.config, one, &one.key))
+        .map(|one| reader.of(one, &one.key))
         .collect();
+    drop(reader);
     let asked = candidates.iter().zip(&refusals).zip(&rights);
     let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
     let wanted: Vec<_> = asked
@@ -123,7 +125,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
             rights: rights.rights.clone(),
-            code: workers::code_folder(candidate, means.config),
+            code: code_of(candidate, rights, means.config),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
@@ -138,6 +140,12 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     }
     round.finish().await;
     all
+}
+
+/// Returns the folder of the code of a module, if a sandbox has to let the module read it.
+fn code_of(candidate: &Candidate, rights: &FileRights, config: &Config) -> Option<PathBuf> {
+    let is_sandboxed = rights.rights.isolation == Isolation::Sandbox;
+    is_sandboxed.then(|| workers::code_folder(candidate, config))
 }
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
@@ -259,7 +267,7 @@ fn take_tools(
 ) -> Loaded {
     let mut loaded = Loaded::default();
     let approval = &means.config.approval;
-    let code = workers::code_folder(candidate, means.config);
+    let code = code_of(candidate, rights, means.config);
     let bounds = Arc::new(means.sandboxes.bounds_of_module(rights, code));
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));

@@ -1,13 +1,12 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
-use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 
-use crate::family::rights::{Sandboxes, program_rights};
+use crate::family::rights::{Sandboxes, program_rights, with_proxy};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
@@ -78,21 +77,15 @@ impl Workers for WorkerStarter {
             let (sandbox, proxy) = self
                 .sandboxes
                 .of_worker(&key.permissions, &program, &code)?;
-            let own = OWN_VARIABLES.iter().filter_map(|name| {
-                let value = inherited(name)?;
-                Some((OsString::from(name), OsString::from(value)))
+            let own = OWN_VARIABLES.iter();
+            let own = own.filter_map(|name| Some((*name, inherited(name)?)));
+            let env = own.fold(Environment::inherit(), |env, (name, value)| {
+                env.with(name, value)
             });
-            let of_proxy = proxy.iter().flat_map(|proxy| {
-                let variables = proxy.environment().into_iter();
-                variables.map(|(name, value)| (name.into(), value.into()))
-            });
-            let variables = own.chain(of_proxy);
             spawn = Spawn {
                 program: program.into(),
                 rights: program_rights(&key.permissions).of_wrapper(),
-                env: variables.fold(Environment::inherit(), |env, (name, value)| {
-                    env.with(name, value)
-                }),
+                env: with_proxy(env, proxy.as_deref()),
                 sandbox: Some(sandbox),
                 ..spawn
             };

@@ -37,7 +37,7 @@ pub(crate) use nesting::stack_for;
 use packages::Packages;
 use reader::Apart;
 pub use reader::{Reader, StartReader, serve_reader, set_reader};
-pub use requests::requests_of_module;
+pub use requests::RequestReader;
 use watched::Watched;
 
 use haft_tool::PermissionRequest;

@@ -3,7 +3,9 @@
 //!
 //! Nothing is run or computed: a value that is not written out cannot be read.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use deno_ast::swc::ast::{
     Decl, ExportSpecifier, Expr, Lit, Module, ModuleDecl, ModuleExportName, ModuleItem, ObjectLit,
@@ -26,25 +28,48 @@ pub(super) const NAME: &str = "permissions";
 /// cannot be read.
 pub(super) type InModule = (u32, Result<RequestedKinds, String>);
 
-/// Returns the requests of the user's own module at `entry`. The file is parsed only if its text
-/// contains the name of the constant.
-pub fn requests_of_module(entry: &Path) -> Vec<PermissionRequest> {
-    let read = |path: &Path| regular_files::read(path, MAX_SOURCE_BYTES).ok();
-    let in_module = read(entry).and_then(|bytes| {
-        let text = text_of(bytes);
-        if !text.contains(NAME) {
-            return None;
+/// Reader of the requests of several modules. Each manifest is read once.
+#[derive(Default)]
+pub struct RequestReader {
+    /// The request in the nearest manifest, by folder.
+    manifests: RefCell<HashMap<PathBuf, Option<PermissionRequest>>>,
+}
+
+impl RequestReader {
+    /// Returns the requests of the user's own module at `entry`. The file is parsed only if its
+    /// text contains the name of the constant.
+    pub fn of_module(&self, entry: &Path) -> Vec<PermissionRequest> {
+        let in_module = read(entry).and_then(|bytes| {
+            let text = text_of(bytes);
+            if !text.contains(NAME) {
+                return None;
+            }
+            let imports = nesting::on_deep_stack(|| Imports::of(entry, text));
+            imports.permissions
+        });
+        let in_manifest = entry.parent().and_then(|folder| self.nearest(folder));
+        let in_module = in_module.map(|found| of_module(entry, found));
+        in_module.into_iter().chain(in_manifest).collect()
+    }
+
+    /// Returns the request in the nearest manifest of a folder: its own, or that of a folder above.
+    fn nearest(&self, folder: &Path) -> Option<PermissionRequest> {
+        if let Some(known) = self.manifests.borrow().get(folder) {
+            return known.clone();
         }
-        let imports = nesting::on_deep_stack(|| Imports::of(entry, text));
-        imports.permissions
-    });
-    let manifests = entry.ancestors().skip(1);
-    let manifest = manifests
-        .map(|folder| folder.join("package.json"))
-        .find_map(|path| Some((read(&path)?, path)));
-    let in_manifest = manifest.and_then(|(bytes, path)| of_manifest(&path, &bytes));
-    let in_module = in_module.map(|found| of_module(entry, found));
-    in_module.into_iter().chain(in_manifest).collect()
+        let path = folder.join("package.json");
+        let found = match read(&path) {
+            Some(bytes) => of_manifest(&path, &bytes),
+            None => folder.parent().and_then(|above| self.nearest(above)),
+        };
+        let mut manifests = self.manifests.borrow_mut();
+        manifests.insert(folder.to_owned(), found.clone());
+        found
+    }
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    regular_files::read(path, MAX_SOURCE_BYTES).ok()
 }
 
 /// Returns the request that was found in the module.
