@@ -144,10 +144,12 @@ impl Module {
     }
 
     /// Waits for the answer without a limit. While the request is queued, its module may migrate to
-    /// another isolate. Leftover work that blocks the isolate is ended after the grace period.
+    /// another isolate. Leftover work that blocks the isolate is ended after the grace period, in
+    /// which the isolate has taken no request.
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
-        let asked_at = Instant::now();
         let grace = self.engine.inner.options.grace(self.key.domain);
+        let asked_at = Instant::now();
+        let (mut last_taken, mut still_since) = (isolate.last_taken(), asked_at);
         let look = tokio::time::sleep_until(asked_at + BUSY.min(grace));
         tokio::pin!(look);
         let mut is_waiting = true;
@@ -159,8 +161,12 @@ impl Module {
             }
             is_waiting = isolate.lets_wait(asked);
             isolate.tell_start(asked);
-            let waited = asked_at.elapsed();
-            if waited >= grace {
+            let now_taken = isolate.last_taken();
+            if now_taken != last_taken {
+                (last_taken, still_since) = (now_taken, Instant::now());
+            }
+            let still_for = still_since.elapsed();
+            if still_for >= grace {
                 isolate.terminate_if_blocked_by_leftover_work();
                 is_waiting = false;
             } else if is_waiting {
@@ -168,7 +174,8 @@ impl Module {
             }
             // The interval grows, because ten thousand calls may wait. One check falls on the end
             // of the grace period.
-            let pause = waited.min(grace.saturating_sub(waited)).max(LEAST_PAUSE);
+            let rest = grace.saturating_sub(still_for);
+            let pause = asked_at.elapsed().min(rest).max(LEAST_PAUSE);
             look.as_mut().reset(Instant::now() + pause);
         }
     }

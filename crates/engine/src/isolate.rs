@@ -350,20 +350,16 @@ impl Shared {
     /// Sets the reason for which the isolate has ended, unless there is one.
     pub(super) fn terminated_because(&self, why: &str) {
         // The first reason counts.
-        let _ = self.termination.set(Termination {
-            why: why.to_owned(),
-            is_out_of_memory: false,
-        });
+        let _ = self.termination.set(Termination::because(why));
     }
 
     /// Sets the reason for which a worker process was killed that used more than `limit` bytes.
     pub(super) fn terminated_because_of_memory(&self, limit: u64) {
         let limit_mb = limit >> 20;
         // The first reason counts.
-        let _ = self.termination.set(Termination {
-            why: format!("it ran out of memory (the limit of its worker process is {limit_mb} MB)"),
-            is_out_of_memory: true,
-        });
+        let _ = self.termination.set(Termination::out_of_memory(format!(
+            "it ran out of memory (the limit of its worker process is {limit_mb} MB)"
+        )));
     }
 
     /// Returns the reason for which the isolate takes no work.
@@ -480,10 +476,7 @@ impl Shared {
 
     /// Answers all requests that still wait, and those that come later.
     pub(super) fn answer_all(&self) {
-        let retired = || Termination {
-            why: RETIRED.to_owned(),
-            is_out_of_memory: false,
-        };
+        let retired = || Termination::because(RETIRED);
         let terminate = self.termination.get().cloned().unwrap_or_else(retired);
         self.requests.close(&terminate);
         self.pending.home_lost(self.home, &terminate.why);
@@ -646,10 +639,7 @@ impl Isolate {
 
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost.
     pub(super) fn terminate(&self, why: &str) {
-        self.shared.terminate(Termination {
-            why: why.to_owned(),
-            is_out_of_memory: false,
-        });
+        self.shared.terminate(Termination::because(why));
         self.wake();
     }
 
@@ -679,6 +669,12 @@ impl Isolate {
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn lets_wait(&self, asked: &Asked) -> bool {
         self.shared.requests.is_waiting(asked.id)
+    }
+
+    /// Returns the last request that JavaScript has seen. It changes while the isolate works
+    /// through its queue.
+    pub(super) fn last_taken(&self) -> u32 {
+        self.shared.requests.last_taken()
     }
 
     /// Reports to the caller that the tool runs, because the thread may be too busy to do so.

@@ -200,10 +200,7 @@ impl Engine {
         }
         let isolates = std::mem::take(&mut *self.isolates());
         for isolate in &isolates {
-            isolate.terminate(Termination {
-                why: "the host is shutting down".to_owned(),
-                is_out_of_memory: false,
-            });
+            isolate.terminate(Termination::because("the host is shutting down"));
         }
         for isolate in isolates {
             isolate.gone().await;

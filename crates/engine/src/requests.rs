@@ -5,6 +5,7 @@
 //! sent to another isolate.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -70,6 +71,24 @@ pub(super) struct Termination {
     pub(super) is_out_of_memory: bool,
 }
 
+impl Termination {
+    /// Returns a termination for another reason than memory.
+    pub(super) fn because(why: impl Into<String>) -> Termination {
+        Termination {
+            why: why.into(),
+            is_out_of_memory: false,
+        }
+    }
+
+    /// Returns a termination for lack of memory.
+    pub(super) fn out_of_memory(why: String) -> Termination {
+        Termination {
+            why,
+            is_out_of_memory: true,
+        }
+    }
+}
+
 /// Result of withdrawing a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Withdrawn {
@@ -87,6 +106,8 @@ pub(super) struct Requests {
     /// The report that says which requests JavaScript has seen. A worker process writes it, and
     /// haft's process reads it; `None` if both are the same.
     report: OnceLock<Arc<WorkerReport>>,
+    /// The last request that JavaScript has seen, if there is no report.
+    last_taken: AtomicU32,
 }
 
 #[derive(Default)]
@@ -232,6 +253,14 @@ impl Requests {
         guard
     }
 
+    /// Returns the last request that JavaScript has seen.
+    pub(super) fn last_taken(&self) -> u32 {
+        match self.report.get() {
+            Some(report) => report.taken(),
+            None => self.last_taken.load(Ordering::Relaxed),
+        }
+    }
+
     /// Registers a request before it is sent to the isolate.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
@@ -253,8 +282,9 @@ impl Requests {
 
     /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
     pub(super) fn take(&self, id: u32) -> bool {
-        if let Some(report) = self.report.get() {
-            report.set_taken(id);
+        match self.report.get() {
+            Some(report) => report.set_taken(id),
+            None => self.last_taken.store(id, Ordering::Relaxed),
         }
         self.unless_cancelled(id, |slot, used| {
             slot.is_taken = true;
@@ -452,8 +482,10 @@ impl Requests {
 
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn is_waiting(&self, id: u32) -> bool {
-        let table = self.current_table();
-        table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
+        let is_reported = |report: &Arc<WorkerReport>| id <= report.taken();
+        let table = self.table();
+        let slot = table.slots.get(&id);
+        slot.is_some_and(|slot| !slot.is_taken) && !self.report.get().is_some_and(is_reported)
     }
 
     /// Returns true if requests wait although none of them runs. Then leftover work of an ended

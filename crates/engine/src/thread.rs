@@ -123,10 +123,9 @@ fn live(
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
     let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
-        of_isolate.terminate(Termination {
-            why: format!("it ran out of memory (the limit of {what} is {heap_mb} MB)"),
-            is_out_of_memory: true,
-        });
+        of_isolate.terminate(Termination::out_of_memory(format!(
+            "it ran out of memory (the limit of {what} is {heap_mb} MB)"
+        )));
     });
     runtime.block_on(async {
         let Booted {

@@ -53,12 +53,38 @@ pub(crate) struct Connection {
     link: OnceLock<Weak<LocalLink>>,
     runtime: tokio::runtime::Handle,
     next_number: AtomicU32,
-    pings: Mutex<HashMap<u32, oneshot::Sender<()>>>,
-    withdrawals: Mutex<HashMap<u32, oneshot::Sender<Withdrawn>>>,
-    evictions: Mutex<HashMap<u32, oneshot::Sender<bool>>>,
+    pings: Expected<()>,
+    withdrawals: Expected<Withdrawn>,
+    evictions: Expected<bool>,
     open_queries: AtomicUsize,
     tape: Option<Arc<dyn Replay>>,
     verifier: Option<Arc<Verifier>>,
+}
+
+/// Receivers of answers that the worker has not sent yet, by number.
+struct Expected<T>(Mutex<HashMap<u32, oneshot::Sender<T>>>);
+
+impl<T> Default for Expected<T> {
+    fn default() -> Self {
+        Expected(Mutex::default())
+    }
+}
+
+impl<T> Expected<T> {
+    fn expect(&self, number: u32, receiver: oneshot::Sender<T>) {
+        lock(&self.0).insert(number, receiver);
+    }
+
+    /// Passes an answer on. One that nothing waits for is dropped.
+    fn answer(&self, number: u32, answer: T) {
+        if let Some(receiver) = lock(&self.0).remove(&number) {
+            let _ = receiver.send(answer);
+        }
+    }
+
+    fn clear(&self) {
+        lock(&self.0).clear();
+    }
 }
 
 /// Packets for the main socket, in order.
@@ -123,9 +149,9 @@ impl Connection {
             link: OnceLock::new(),
             runtime: tokio::runtime::Handle::current(),
             next_number: AtomicU32::new(1),
-            pings: Mutex::default(),
-            withdrawals: Mutex::default(),
-            evictions: Mutex::default(),
+            pings: Expected::default(),
+            withdrawals: Expected::default(),
+            evictions: Expected::default(),
             open_queries: AtomicUsize::new(0),
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
@@ -184,7 +210,7 @@ impl Connection {
     /// Pings the isolate's thread.
     pub(crate) fn ping(&self, answer: oneshot::Sender<()>) {
         let number = self.number();
-        lock(&self.pings).insert(number, answer);
+        self.pings.expect(number, answer);
         self.send(&ToWorker::Ping(number));
     }
 
@@ -197,27 +223,29 @@ impl Connection {
 
     /// Takes a request back before its tool starts, if there is still time.
     pub(crate) async fn withdraw(&self, id: u32) -> Withdrawn {
-        let (answer, answered) = oneshot::channel();
-        lock(&self.withdrawals).insert(id, answer);
-        self.send_control(&Control::Withdraw { id });
-        let answered = tokio::time::timeout(CONTROL_TIMEOUT, answered).await;
-        lock(&self.withdrawals).remove(&id);
-        match answered {
-            Ok(Ok(state)) => state,
-            // In doubt the tool has started.
-            Ok(Err(_)) | Err(_) => Withdrawn::TooLate,
-        }
+        let message = Control::Withdraw { id };
+        let state = self.ordered(&self.withdrawals, id, &message).await;
+        // In doubt the tool has started.
+        state.unwrap_or(Withdrawn::TooLate)
     }
 
     /// Makes the worker answer no requests for the module any more. Returns false if JavaScript has
     /// called it.
     pub(crate) async fn evict(&self, module: u32) -> bool {
-        let (query, (answer, answered)) = (self.number(), oneshot::channel());
-        lock(&self.evictions).insert(query, answer);
-        self.send_control(&Control::Evict { query, module });
+        let query = self.number();
+        let message = Control::Evict { query, module };
+        let has_left = self.ordered(&self.evictions, query, &message).await;
+        has_left.unwrap_or(false)
+    }
+
+    /// Sends an order to the control thread; returns its answer, or `None` if none comes in time.
+    async fn ordered<T>(&self, answers: &Expected<T>, number: u32, order: &Control) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        answers.expect(number, answer);
+        self.send_control(order);
         let answered = tokio::time::timeout(CONTROL_TIMEOUT, answered).await;
-        lock(&self.evictions).remove(&query);
-        matches!(answered, Ok(Ok(true)))
+        lock(&answers.0).remove(&number);
+        answered.ok()?.ok()
     }
 
     /// Makes the worker accept requests for the module again.
@@ -338,21 +366,9 @@ impl Connection {
                 shared.requests.note_started(id);
                 link.update(id, text);
             }
-            FromWorker::Pong(number) => {
-                if let Some(ping) = lock(&self.pings).remove(&number) {
-                    let _ = ping.send(());
-                }
-            }
-            FromWorker::Withdrawn { id, state } => {
-                if let Some(waiting) = lock(&self.withdrawals).remove(&id) {
-                    let _ = waiting.send(state);
-                }
-            }
-            FromWorker::Evicted { query, has_left } => {
-                if let Some(waiting) = lock(&self.evictions).remove(&query) {
-                    let _ = waiting.send(has_left);
-                }
-            }
+            FromWorker::Pong(number) => self.pings.answer(number, ()),
+            FromWorker::Withdrawn { id, state } => self.withdrawals.answer(id, state),
+            FromWorker::Evicted { query, has_left } => self.evictions.answer(query, has_left),
             FromWorker::LoadTraced { id, trace } => {
                 // Only loads that run are traced, so a worker cannot fill the memory.
                 if shared.requests.is_open(id) {
@@ -489,9 +505,9 @@ impl Connection {
         outbox.is_closed = true;
         outbox.waiting.clear();
         drop(outbox);
-        lock(&self.pings).clear();
-        lock(&self.withdrawals).clear();
-        lock(&self.evictions).clear();
+        self.pings.clear();
+        self.withdrawals.clear();
+        self.evictions.clear();
     }
 }
 

@@ -191,10 +191,7 @@ fn start_control(
         }
         // haft's process has gone.
         link.close();
-        shared.terminate(Termination {
-            why: "haft has ended".to_owned(),
-            is_out_of_memory: false,
-        });
+        shared.terminate(Termination::because("haft has ended"));
         std::thread::sleep(END_TIMEOUT);
         haft_process::kill_all();
         leave();
@@ -230,10 +227,7 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSe
         Control::Terminate { why } => {
             // A thread that waits for a reply must notice the end.
             link.close();
-            shared.terminate(Termination {
-                why,
-                is_out_of_memory: false,
-            });
+            shared.terminate(Termination::because(why));
             // So must one that waits for a request.
             let _ = shutdown(&host.socket, Shutdown::Read);
         }

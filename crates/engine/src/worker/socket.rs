@@ -49,7 +49,12 @@ pub(super) fn watch(socket: Arc<OwnedFd>, interest: Interest) -> io::Result<Asyn
 
 /// Returns the packets of a message.
 pub(super) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
-    let bytes = postcard::to_stdvec(message).expect("messages are plain data");
+    // Most messages fit into one packet, so they are written behind its first byte.
+    let packet = postcard::to_extend(message, vec![LAST]).expect("messages are plain data");
+    if packet.len() <= MAX_PACKET {
+        return vec![packet];
+    }
+    let bytes = &packet[1..];
     let chunks = bytes.chunks(MAX_PACKET - 1);
     let count = chunks.len();
     chunks
