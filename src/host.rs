@@ -14,6 +14,7 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod untrusted;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
