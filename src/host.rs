@@ -28,10 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit;
 use crate::execute::Spill;
+pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::family::js::{self, RESOLVE, World};
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
-pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
 use call_log::CallLog;

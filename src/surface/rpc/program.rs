@@ -191,8 +191,7 @@ impl Program {
         let description = declared.description.unwrap_or_default();
         let parameters = declared.parameters;
         let parameters = parameters.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-        let mut tool =
-            CustomTool::new(declared.name, description, call).parameters(parameters);
+        let mut tool = CustomTool::new(declared.name, description, call).parameters(parameters);
         if let Some(label) = declared.label {
             tool = tool.label(label);
         }

@@ -156,8 +156,7 @@ impl UserInterface for PeerUi {
                 ("ui/setEditorText", Rest::EditorText { text })
             }
         };
-        self.outgoing
-            .tell(method, params(&notice.from, rest, None));
+        self.outgoing.tell(method, params(&notice.from, rest, None));
     }
 
     fn editor_text(&self) -> String {
