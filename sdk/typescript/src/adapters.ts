@@ -113,7 +113,12 @@ export interface AnthropicTool {
   type: "custom";
   name: string;
   description: string;
-  input_schema: { type: "object"; properties?: unknown; required?: string[]; [key: string]: unknown };
+  input_schema: {
+    type: "object";
+    properties?: unknown;
+    required?: string[];
+    [key: string]: unknown;
+  };
   run(
     args: any,
     context?: { signal?: AbortSignal | null | undefined; toolUse?: { id: string } },
@@ -374,7 +379,8 @@ export function langChainTools<Tool>(
 
 function langChainBlock(block: Content): any {
   if (block.type === "text") return { type: "text", text: block.text };
-  return { type: "image", source_type: "base64", mime_type: block.mimeType, data: block.data };
+  // The form that the integrations of all providers convert.
+  return { type: "image_url", image_url: { url: dataUrl(block) } };
 }
 
 // ---- Claude Agent SDK ----

@@ -140,12 +140,18 @@ export class Connection {
       message = JSON.parse(line);
     } catch (error) {
       this.fail(
-        new HaftError("protocol", `haft sent a line that is not JSON: ${line.slice(0, 100)}`, undefined, error),
+        new HaftError(
+          "protocol",
+          `haft sent a line that is not JSON: ${line.slice(0, 100)}`,
+          undefined,
+          error,
+        ),
       );
       return;
     }
     if (typeof message.method === "string") {
-      if (message.id === undefined) this.#handlers.notification(message.method, message.params ?? {});
+      if (message.id === undefined)
+        this.#handlers.notification(message.method, message.params ?? {});
       else void this.#answer(message);
       return;
     }

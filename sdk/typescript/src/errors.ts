@@ -34,9 +34,11 @@ export class HaftError extends Error {
   }
 }
 
-/** The error that adapters throw for a result with `isError`, for frameworks that expect an exception. */
+/**
+ * The error that adapters throw for a result with `isError`, for frameworks that expect an exception. Its name is
+ * `Error`, since frameworks show it to the model.
+ */
 export class ToolError extends Error {
-  override readonly name = "ToolError";
   readonly tool: string;
   readonly result: unknown;
 

@@ -220,10 +220,7 @@ export class Haft implements AsyncDisposable {
   }
 
   /** Tools for LangChain, made by its function `tool`: `createAgent({ tools: tools.langchain(tool) })`. */
-  langchain<Tool>(
-    factory: adapters.LangChainFactory<Tool>,
-    options: AdapterOptions = {},
-  ): Tool[] {
+  langchain<Tool>(factory: adapters.LangChainFactory<Tool>, options: AdapterOptions = {}): Tool[] {
     return adapters.langChainTools(this.#client, factory, options);
   }
 

@@ -81,7 +81,8 @@ class Session {
   }
 
   close(): void {
-    for (const controller of this.#calls.values()) controller.abort(new Error("the client is gone"));
+    for (const controller of this.#calls.values())
+      controller.abort(new Error("the client is gone"));
   }
 
   private async answer(id: unknown, method: string, params: any): Promise<object> {

@@ -38,7 +38,10 @@ export function matcher(pattern: string): (name: string) => boolean {
       source += ")";
     } else if (char === "," && depth > 0) source += "|";
     else if (close > 0) {
-      const set = pattern.slice(at + 1, close).replace(/^!/, "^").replace(/\\/g, "\\\\");
+      const set = pattern
+        .slice(at + 1, close)
+        .replace(/^!/, "^")
+        .replace(/\\/g, "\\\\");
       source += `[${set}]`;
       at = close;
     } else source += char.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");

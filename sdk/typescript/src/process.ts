@@ -113,7 +113,10 @@ export class HaftProcess {
       });
       child.on("exit", (code, signal) => {
         // A process that haft left behind may hold the streams open.
-        const timer = setTimeout(() => done(this.#endOf(code, signal), code, signal), DRAIN_TIMEOUT_MS);
+        const timer = setTimeout(
+          () => done(this.#endOf(code, signal), code, signal),
+          DRAIN_TIMEOUT_MS,
+        );
         child.on("close", () => {
           clearTimeout(timer);
           done(this.#endOf(code, signal), code, signal);

@@ -21,6 +21,7 @@ export type ProgramResult =
   | boolean
   | null
   | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: the result of a function without `return`
   | void;
 
 /** A partial result: text, content blocks, or both parts. */
@@ -107,6 +108,12 @@ export class ProgramTools {
   /** Replaces the registered tools. Returns the problems that haft reports. */
   async register(connection: Connection, tools: readonly ToolDefinition[]): Promise<Problem[]> {
     const registrations = tools.map(registrationOf);
+    const names = new Set<string>();
+    for (const { name } of tools) {
+      if (names.has(name))
+        throw new HaftError("usage", `two tools of the program are named \`${name}\``);
+      names.add(name);
+    }
     // haft may call a new tool before the answer is handled here.
     const before = this.#tools;
     const after = new Map(tools.map((tool) => [tool.name, tool]));

@@ -21,11 +21,12 @@ export interface StandardSchema<Input = any, Output = any> {
 export type Schema = StandardSchema | JsonSchema;
 
 /** The type of the arguments that `execute` gets. */
-export type ArgumentsOf<S> = S extends StandardSchema<any, infer Output>
-  ? Output
-  : S extends { static: infer Static }
-    ? Static
-    : any;
+export type ArgumentsOf<S> =
+  S extends StandardSchema<any, infer Output>
+    ? Output
+    : S extends { static: infer Static }
+      ? Static
+      : any;
 
 /** Returns the JSON Schema of what a tool accepts. */
 export function jsonSchemaOf(schema: any, tool: string): JsonSchema {
@@ -90,7 +91,10 @@ function ofZodKind(kind: string, def: any, schema: any): any {
     case "string":
       return { type: "string", ...limits(schema, "minLength", "maxLength") };
     case "number":
-      return { type: isInteger(def, schema) ? "integer" : "number", ...limits(schema, "minimum", "maximum") };
+      return {
+        type: isInteger(def, schema) ? "integer" : "number",
+        ...limits(schema, "minimum", "maximum"),
+      };
     case "int":
       return { type: "integer" };
     case "boolean":
@@ -112,7 +116,11 @@ function ofZodKind(kind: string, def: any, schema: any): any {
     case "array":
       return { type: "array", items: ofZod(def.element ?? def.type) };
     case "tuple":
-      return { type: "array", prefixItems: def.items.map(ofZod), items: def.rest ? ofZod(def.rest) : false };
+      return {
+        type: "array",
+        prefixItems: def.items.map(ofZod),
+        items: def.rest ? ofZod(def.rest) : false,
+      };
     case "set":
       throw new Error("a set has no JSON Schema; use an array");
     case "record":
@@ -144,7 +152,9 @@ function ofZodKind(kind: string, def: any, schema: any): any {
     case "pipeline":
       return ofZod(def.in);
     case "lazy":
-      throw new Error("a lazy schema of zod needs zod 4.1 or newer; or give the JSON Schema itself");
+      throw new Error(
+        "a lazy schema of zod needs zod 4.1 or newer; or give the JSON Schema itself",
+      );
     default:
       throw new Error(`${kind} of zod has no JSON Schema; give the JSON Schema itself`);
   }
@@ -159,7 +169,7 @@ function ofZodObject(def: any): any {
     const mayBeAbsent = value._zod ? value._zod.optin === "optional" : value.isOptional();
     if (!mayBeAbsent) required.push(name);
   }
-  const isOpen = def.unknownKeys === "passthrough" || (def.catchall?._zod?.def.type === "unknown");
+  const isOpen = def.unknownKeys === "passthrough" || def.catchall?._zod?.def.type === "unknown";
   return {
     type: "object",
     properties,
@@ -178,7 +188,8 @@ function limits(schema: any, least: string, most: string): Record<string, number
     least === "minLength"
       ? [schema.minLength, schema.maxLength]
       : [schema.minValue, schema.maxValue];
-  const isLimit = (value: any) => Number.isFinite(value) && Math.abs(value) < Number.MAX_SAFE_INTEGER;
+  const isLimit = (value: any) =>
+    Number.isFinite(value) && Math.abs(value) < Number.MAX_SAFE_INTEGER;
   return { ...(isLimit(min) && { [least]: min }), ...(isLimit(max) && { [most]: max }) };
 }
 

@@ -137,7 +137,10 @@ test("an exception in a handler rejects its call and nothing else", async (t) =>
     tools.call("deploy", { to: "web" }, { onApproval: async () => fail() }),
   ];
   const settled = await Promise.allSettled(calls);
-  assert.deepEqual(settled.map(({ reason }) => reason), [bad, bad, bad]);
+  assert.deepEqual(
+    settled.map(({ reason }) => reason),
+    [bad, bad, bad],
+  );
   assert.equal((await other).text, "done");
   assert.equal((await tools.call("add", { a: 1, b: 1 })).text, "2");
 });
@@ -190,7 +193,10 @@ test("toolsets come from the configuration", async (t) => {
   const common = { cwd, env, config, paths: [TOOLS], binary: process.env.HAFT_BINARY };
   const tools = await haft({ ...common, toolset: "sums" });
   atEnd(t, () => tools.close());
-  assert.deepEqual((await tools.list()).map((tool) => tool.name), ["add", "count"]);
+  assert.deepEqual(
+    (await tools.list()).map((tool) => tool.name),
+    ["add", "count"],
+  );
   await assert.rejects(haft({ ...common, toolset: "sum" }), {
     kind: "usage",
     message: "there is no toolset `sum`\nhint: the configuration has: other, sums",

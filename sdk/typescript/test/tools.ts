@@ -54,9 +54,14 @@ export default (pi: any) => {
     tool("choose", z.object({ names: z.array(z.string()) }), async (_id: string, { names }: any) =>
       says(`chosen: ${await pi.ui.select("Which name?", names)}`),
     ),
-    tool("deploy", z.object({ to: z.string() }), (_id: string, { to }: any) => says(`deployed ${to}`), {
-      approval: "exec",
-    }),
+    tool(
+      "deploy",
+      z.object({ to: z.string() }),
+      (_id: string, { to }: any) => says(`deployed ${to}`),
+      {
+        approval: "exec",
+      },
+    ),
     tool("pid", z.object({}), () => says(String(process.pid))),
   ];
 };
