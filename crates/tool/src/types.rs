@@ -222,7 +222,7 @@ mod tests {
         );
         assert!(typescript(&[&deep]).contains("Array<string>"));
         let mut schema = deep.input_schema;
-        for _ in 0..1000 {
+        for _ in 0..100 {
             schema = json!({"type": "object", "properties": {"x": schema}});
         }
         let deeper = tool("deeper", "", schema, None);

@@ -87,7 +87,7 @@ GitLog2InputOptional = TypedDict(
 
 class GitLog2Input(GitLog2InputRequired, GitLog2InputOptional):
     """Reads the log. */
-    
+
       \"\"\" Second \\ line.
     """
 

@@ -373,6 +373,7 @@ fn docstring(description: &str) -> Option<String> {
     let lines = lines_of(description);
     let text = lines
         .join("\n    ")
+        .replace("\n    \n", "\n\n")
         .replace('\\', "\\\\")
         .replace('"', "\\\"");
     let is_one = lines.len() == 1;
