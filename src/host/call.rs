@@ -49,9 +49,8 @@ impl Host {
         tool: Option<Arc<Entry>>,
         cancellation: Cancellation,
     ) -> InlineCall {
-        let timeout = self.usual_timeout(tool.as_deref());
         let entry = CallEntry::begin(self, &call, &cancellation);
-        let running = self.run_logged(call, timeout, tool, entry, queue::unheard());
+        let running = self.run_logged(call, None, tool, entry, queue::unheard());
         InlineCall::new(running, cancellation, self.inner.call_spin.clone())
     }
 
@@ -81,9 +80,11 @@ impl Host {
     ) -> RunningCall {
         let (sender, events) = queue::channel();
         let tool = tool.or_else(|| self.known_entry(&call.tool));
-        let timeout = timeout.or_else(|| self.usual_timeout(tool.as_deref()));
         // A deadline must hold even if the call is not polled, and a search for tools takes time.
-        let wants_task = timeout.is_some() || tool.is_none();
+        let wants_task = match &tool {
+            Some(tool) => timeout.or_else(|| self.usual_timeout(tool)).is_some(),
+            None => true,
+        };
         let record = entry.call.clone();
         let running = self.run_logged(call, timeout, tool, entry, sender);
         let call_spin = self.inner.call_spin.clone();
@@ -91,14 +92,14 @@ impl Host {
     }
 
     /// Returns the timeout that calls of that tool have without one of their own.
-    fn usual_timeout(&self, tool: Option<&Entry>) -> Option<Duration> {
-        if let Some(timeout) = tool.and_then(|tool| tool.runner.timeout()) {
+    fn usual_timeout(&self, tool: &Entry) -> Option<Duration> {
+        if let Some(timeout) = tool.runner.timeout() {
             return Some(timeout);
         }
         let config = &self.inner.config;
-        match tool.map(|tool| tool.tool.source.level) {
-            Some(Level::Project) => config.limits_of(Level::Project).call_timeout,
-            Some(Level::User | Level::Host) | None => config.limits.call_timeout,
+        match tool.tool.source.level {
+            Level::Project => config.limits_of(Level::Project).call_timeout,
+            Level::User | Level::Host => config.limits.call_timeout,
         }
     }
 
@@ -165,7 +166,7 @@ impl Host {
                 }
                 let terms = CallPolicy {
                     trace,
-                    timeout,
+                    timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                     cancellation: cancellation.clone(),
                     policy: self
                         .options

@@ -15,8 +15,8 @@ use crate::sandbox::Sandbox;
 
 /// A found tool beside those of the program.
 const TOOLS: &str = r#"
-export default { name: "found", description: "Found", parameters: { type: "object" },
-  execute: async () => ({ content: [{ type: "text", text: "found it" }] }) };
+export default () => ({ name: "found", description: "Found", parameters: { type: "object" },
+  execute: async () => ({ content: [{ type: "text", text: "found it" }] }) });
 "#;
 
 /// The greeting tool of a program.
@@ -192,7 +192,7 @@ fn an_invalid_tool_is_a_problem_and_the_others_stay() {
     );
     assert_eq!(
         problem(2),
-        "tool 6 of `tools/register` is invalid: unknown variant `sudo`, expected one of `read`, `write`, `exec` at line 1 column 28"
+        "tool 6 of `tools/register` is invalid: unknown variant `sudo`, expected one of `read`, `write`, `exec` at line 1 column 29"
     );
     assert_eq!(problem(3), "a custom tool without a name");
     assert_eq!(
@@ -368,7 +368,7 @@ fn an_invalid_answer_ends_its_call_at_once() {
         (r#"{"jsonrpc":"2.0","id":"ID"}"#, "there is no `method`"),
         (
             r#"{"jsonrpc":"2.0","id":"ID","result":{"content":[],"details":NaN}}"#,
-            "the message is not JSON: expected value at line 1 column 63",
+            "the message is not JSON: expected value at line 1 column 65",
         ),
     ];
     for (line, why) in invalid {
@@ -542,9 +542,16 @@ fn the_tool_of_a_program_asks_the_user_of_its_call() {
     let mut late = ask("input", json!({}));
     late["timeoutMs"] = json!(1);
     let asked = client.request("program/ask", late);
-    assert_eq!(client.next()["method"], "ui/input");
-    assert_eq!(client.next()["method"], "ui/withdrawn");
-    assert_eq!(client.answer(asked)["result"], json!({"value": null}));
+    let question = client.next();
+    assert_eq!(question["method"], "ui/input");
+    assert_eq!(question["params"]["timeoutMs"], 1);
+    // The order of these two is not defined.
+    let messages = [client.next(), client.next()];
+    let is_withdrawn = |one: &Value| one["method"] == "ui/withdrawn";
+    assert!(messages.iter().any(is_withdrawn), "{messages:?}");
+    let answer = messages.iter().find(|one| one["id"] == asked);
+    let answer = answer.expect("an answer");
+    assert_eq!(answer["result"], json!({"value": null}));
     let wrong = client.ask("program/ask", ask("dance", json!({})));
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
     client.reply(&request, says("done"));

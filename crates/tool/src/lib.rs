@@ -36,6 +36,7 @@ mod session;
 mod suggest;
 mod timestamp;
 mod trace;
+pub mod types;
 mod ui;
 mod user;
 mod verified;

@@ -1,6 +1,7 @@
 //! Context of a call of a custom tool: its progress, its user, its cancellation.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -43,8 +44,13 @@ impl Invocation {
     /// Asks the user behind the call and waits for the answer; the call's deadline is paused
     /// meanwhile. Returns [`Answer::Dismissed`] without a user.
     pub async fn ask(&self, what: Prompt) -> Answer {
+        self.ask_within(what, None).await
+    }
+
+    /// Asks like [`Invocation::ask`], and withdraws the question after `timeout`.
+    pub async fn ask_within(&self, what: Prompt, timeout: Option<Duration>) -> Answer {
         match &self.0.ctx.user {
-            Some(user) => user.ask(what, None).await.unwrap_or(Answer::Dismissed),
+            Some(user) => user.ask(what, timeout).await.unwrap_or(Answer::Dismissed),
             None => Answer::Dismissed,
         }
     }

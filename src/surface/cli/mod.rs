@@ -32,6 +32,7 @@ mod test;
 mod token;
 mod tool;
 mod trust;
+mod types;
 mod watch;
 
 mod context;
@@ -91,6 +92,7 @@ enum Command {
     List(With<list::Args>),
     Show(With<show::Args>),
     Schema(With<schema::Args>),
+    Types(With<types::Args>),
     Call(With<call::Args>),
     Repl(With<repl::Args>),
     Doctor(With<doctor::Args>),
@@ -199,6 +201,7 @@ impl Command {
             Command::List(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Show(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Schema(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
+            Command::Types(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Doctor(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Refresh(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Watch(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
@@ -240,6 +243,7 @@ impl Command {
             Command::List(c) => &c.globals,
             Command::Show(c) => &c.globals,
             Command::Schema(c) => &c.globals,
+            Command::Types(c) => &c.globals,
             Command::Call(c) => &c.globals,
             Command::Repl(c) => &c.globals,
             Command::Doctor(c) => &c.globals,
@@ -280,6 +284,7 @@ impl Command {
             Command::Agents(args) => args.answer(),
             Command::Token(args) => args.answer(),
             Command::Schema(_)
+            | Command::Types(_)
             | Command::Refresh(_)
             | Command::Repl(_)
             | Command::Test(_)

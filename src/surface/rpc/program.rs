@@ -284,16 +284,11 @@ impl Program {
         let invocation = self.running_call(&call_id)?;
         let timeout = timeout_ms.map(Duration::from_millis);
         Ok(async move {
-            // A dropped question is withdrawn.
-            let answer = match timeout {
-                Some(timeout) => tokio::time::timeout(timeout, invocation.ask(what.into())).await,
-                None => Ok(invocation.ask(what.into()).await),
-            };
-            let value = match answer {
-                Ok(UserAnswer::Text(text)) => Value::String(text),
-                Ok(UserAnswer::Yes) => Value::Bool(true),
-                Ok(UserAnswer::No) => Value::Bool(false),
-                Ok(UserAnswer::Dismissed) | Err(_) => Value::Null,
+            let value = match invocation.ask_within(what.into(), timeout).await {
+                UserAnswer::Text(text) => Value::String(text),
+                UserAnswer::Yes => Value::Bool(true),
+                UserAnswer::No => Value::Bool(false),
+                UserAnswer::Dismissed => Value::Null,
             };
             payload::json(&json!({ "value": value }))
         })

@@ -1,0 +1,168 @@
+//! `haft types`, checked by the compilers that read its output.
+
+use std::process::Stdio;
+
+use crate::sandbox::Sandbox;
+
+/// A module that stands for the npm package.
+const PACKAGE: &str = "\
+export interface Tools {}
+export declare function call<Name extends keyof Tools>(
+  name: Name,
+  args: Tools[Name] extends { input: infer Input } ? Input : never,
+): Promise<Tools[Name] extends { output: infer Output } ? Output : never>;
+";
+
+/// A program that uses the declarations of the package's own test.
+const PROGRAM: &str = r##"
+import { call } from "haft";
+const log: Array<{ sha: string }> = await call("git_log", {
+  n: 1, "not-a-name": "x", undeclared: 5, kind: "a", pair: [1], nested: { deep: { x: 1 } },
+});
+log[0]!.sha.trim();
+await call("unions", { base: "b", more: 1, kind: "circle", r: 2 });
+await call("empty", {});
+await call("1 \"odd\" name\u202e", { root: { children: [{ children: [] }] } });
+await call("rest", { a: "x", "x-1": 5 });
+// @ts-expect-error: an unknown tool
+await call("gitlog", {});
+// @ts-expect-error: a property is missing
+await call("git_log", { n: 1 });
+// @ts-expect-error: an unknown property
+await call("git_log", { n: 1, "not-a-name": "x", undeclared: 5, typo: 1 });
+// @ts-expect-error: a value of another branch
+await call("unions", { base: "b", more: 1, kind: "circle", side: 2 });
+"##;
+
+const TOOLS: &str = r#"
+export default (pi) => [
+  { name: "greet", description: "Greets. */ */", parameters: pi.zod.object({
+      name: pi.zod.string().describe("Whom to greet"), times: pi.zod.number().optional() }),
+    execute: async () => ({ content: [] }) },
+  { name: "hidden", description: "Hidden", hidden: true, parameters: { type: "object" },
+    execute: async () => ({ content: [] }) },
+];
+"#;
+
+fn root(path: &str) -> String {
+    format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs the TypeScript compiler on files of the sandbox and expects no errors.
+fn compile(sandbox: &Sandbox, files: &[&str]) {
+    let output = sandbox
+        .command("node")
+        .arg(root("node_modules/typescript/bin/tsc"))
+        .args(["--strict", "--noEmit", "--target", "es2022"])
+        .args(["--module", "nodenext", "--moduleResolution", "nodenext"])
+        .args(files)
+        .output()
+        .expect("node is needed for these tests");
+    let errors = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{errors}");
+}
+
+/// Returns what `haft types` prints with these arguments.
+fn types(sandbox: &Sandbox, args: &[&str]) -> String {
+    let output = sandbox
+        .haft()
+        .args(["--tool", "tools.ts", "types"])
+        .args(args)
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("haft starts");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn typescript_accepts_the_declarations_and_finds_wrong_calls() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let package = r#"{"name":"haft","version":"1.0.0","types":"index.d.ts"}"#;
+    sandbox.write("node_modules/haft/package.json", package);
+    sandbox.write("node_modules/haft/index.d.ts", PACKAGE);
+    let hard = std::fs::read_to_string(root("crates/tool/src/types/expected.d.ts"));
+    sandbox.write("hard.d.ts", &hard.expect("a file of the checkout"));
+    sandbox.write("program.mts", PROGRAM);
+    compile(&sandbox, &["program.mts", "hard.d.ts"]);
+    let declared = types(&sandbox, &[]);
+    assert_eq!(
+        declared,
+        r#"// Written by `haft types`: run it again when the tools change.
+
+export {};
+
+declare module "haft" {
+  interface Tools {
+    /** Greets. *\/ *\/ */
+    "greet": {
+      input: {
+        /** Whom to greet */
+        name: string;
+        times?: number;
+      };
+      output: unknown;
+    };
+  }
+}
+"#
+    );
+    sandbox.write("tools.d.ts", &declared);
+    sandbox.write(
+        "greet.mts",
+        "import { call } from \"haft\";\n\
+         await call(\"greet\", { name: \"Ada\" });\n\
+         // @ts-expect-error: a number\n\
+         await call(\"greet\", { name: 5 });\n",
+    );
+    compile(&sandbox, &["greet.mts", "tools.d.ts"]);
+    // Named tools may be hidden.
+    assert!(types(&sandbox, &["hidden", "hidden"]).contains("\"hidden\": {"));
+}
+
+#[test]
+fn python_accepts_the_declarations() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let hard = std::fs::read_to_string(root("crates/tool/src/types/expected.py"));
+    sandbox.write("hard.py", &hard.expect("a file of the checkout"));
+    let declared = types(&sandbox, &["--python"]);
+    assert_eq!(
+        declared,
+        r##"# Written by `haft types --python`: run it again when the tools change.
+#
+# The tools, with the types of their arguments and structured results:
+#   greet: GreetInput -> Any
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+class GreetInputRequired(TypedDict):
+    # Whom to greet
+    name: str
+
+class GreetInput(GreetInputRequired, total=False):
+    """Greets. */ */"""
+
+    times: float
+"##
+    );
+    sandbox.write("tools.py", &declared);
+    let check = "import typing, hard, tools\n\
+        for module in hard, tools:\n\
+        \x20   for name, value in vars(module).items():\n\
+        \x20       if isinstance(value, type) and name.endswith('Input'):\n\
+        \x20           typing.get_type_hints(value)\n\
+        \x20       if isinstance(value, str) and not name.startswith('__'):\n\
+        \x20           eval(value, vars(module))\n\
+        assert hard.GitLog2Input.__doc__.startswith('Reads the log. */')\n";
+    let output = sandbox
+        .command("python3")
+        .args(["-c", check])
+        .output()
+        .expect("Python is needed for these tests");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
