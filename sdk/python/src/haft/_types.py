@@ -88,9 +88,8 @@ class Image:
         """Creates an image of its bytes."""
         return cls(base64.b64encode(data).decode("ascii"), mime_type)
 
-    @property
-    def bytes(self) -> bytes:
-        """The decoded image."""
+    def to_bytes(self) -> bytes:
+        """Decodes the image."""
         return base64.b64decode(self.data)
 
     @property
