@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -357,7 +357,7 @@ class EventStream:
 
 
 async def _settled(value: Any) -> Any:
-    return await cast("Awaitable[Any]", value) if inspect.isawaitable(value) else value
+    return await value if inspect.isawaitable(value) else value
 
 
 async def _until_finished(items: asyncio.Queue[Item]) -> None:

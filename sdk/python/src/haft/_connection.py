@@ -87,9 +87,9 @@ class Connection:
         """Sends a request. `done` runs on the thread that reads, or here if the peer is gone."""
         with self._lock:
             end = self._end
+            self._next_id += 1
+            id = self._next_id
             if end is None:
-                self._next_id += 1
-                id = self._next_id
                 self._pending[id] = done
         if end is not None:
             done(None, end)
@@ -218,7 +218,7 @@ class Connection:
         if method is None:
             self._receive_reply(fields)
             return
-        params = fields.get("params") or {}
+        params: JsonObject = fields.get("params") or {}
         if "id" in fields:
             _guarded(self._handler.on_request, fields["id"], method, params)
         else:
@@ -232,7 +232,7 @@ class Connection:
         elif error is None:
             _guarded(done, message.get("result"), None)
         else:
-            data = error.get("data") or {}
+            data: JsonObject = error.get("data") or {}
             failure = RequestError(
                 error.get("message", "unknown error"),
                 error.get("code", -32603),

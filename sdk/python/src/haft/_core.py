@@ -41,7 +41,6 @@ from ._types import (
     OnApproval,
     OnAsk,
     Problem,
-    ProcessEndedError,
     Question,
     RegistrationError,
     Result,
@@ -159,7 +158,10 @@ class Options:
                 params[name] = _names(given)
         if self.limits:
             limits: JsonObject = {}
-            for key, seconds in (("callTimeoutMs", "call_timeout"), ("loadTimeoutMs", "load_timeout")):
+            for key, seconds in (
+                ("callTimeoutMs", "call_timeout"),
+                ("loadTimeoutMs", "load_timeout"),
+            ):
                 if seconds in self.limits:
                     limits[key] = milliseconds(cast("float", self.limits[seconds]))
             for key, name in (("heapMb", "heap_mb"), ("spillKb", "spill_kb")):

@@ -7,15 +7,17 @@ import re
 from dataclasses import dataclass, field
 
 # Sections of Google's and NumPy's styles. Those about the result stay out of the description.
-_SECTIONS = frozenset(
-    "args arguments parameters params attributes fields returns return yields yield raises raise "
-    "example examples note notes warning warnings see also references todo".split()
-) | {"other parameters", "keyword args", "keyword arguments", "see also"}
 _PARAMETERS = frozenset(
-    {"args", "arguments", "parameters", "params", "attributes", "fields", "keyword args"}
-    | {"keyword arguments", "other parameters"}
+    {"args", "arguments", "parameters", "params", "attributes", "fields"}
+    | {"keyword args", "keyword arguments", "other parameters"}
 )
-_SPHINX_PARAMETER = re.compile(r":(?:param|parameter|arg|argument|ivar)\s+(?:[^:]*\s)?(\w+):\s*(.*)")
+_SECTIONS = _PARAMETERS | {
+    *("returns", "return", "yields", "yield", "raises", "raise", "warns", "warnings", "warning"),
+    *("example", "examples", "note", "notes", "see also", "references", "todo"),
+}
+_SPHINX_PARAMETER = re.compile(
+    r":(?:param|parameter|arg|argument|ivar)\s+(?:[^:]*\s)?(\w+):\s*(.*)"
+)
 _SPHINX_OTHER = re.compile(r":(?:\w+)(?:\s[^:]*)?:")
 _GOOGLE_PARAMETER = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)")
 _NUMPY_PARAMETER = re.compile(r"\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?$")

@@ -14,7 +14,6 @@ import decimal
 import enum
 import inspect
 import pathlib
-import sys
 import types
 import typing
 import uuid
@@ -70,9 +69,7 @@ class Builder:
             return self._annotated(arguments)
         if is_alias(tp):
             return self.codec(tp.__value__)
-        if origin in (typing.Required, typing.NotRequired) if _HAS_REQUIRED else False:
-            return self.codec(arguments[0])
-        if _is_typing_extension(origin, "Required", "NotRequired", "ReadOnly"):
+        if getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly"):
             return self.codec(arguments[0])
         if tp is Any or tp is object or tp is inspect.Parameter.empty:
             return Codec({}, lambda value: value)
@@ -126,7 +123,7 @@ class Builder:
             return self._named_type(tp, self._dataclass)
         if typing.is_typeddict(tp) or _is_extension_typed_dict(tp):
             return self._named_type(tp, self._typed_dict)
-        if issubclass(tp, tuple) and hasattr(tp, "_fields"):
+        if hasattr(tp, "_fields") and tuple in tp.__mro__:
             return self._named_type(tp, self._named_tuple)
         if issubclass(tp, str | int | float | bool):
             raise UnsupportedTypeError(f"`{tp.__name__}` is not a plain type; give `parameters=`")
@@ -139,7 +136,7 @@ class Builder:
             return self._mapping(arguments)
         if issubclass(origin, AbstractSet):
             item = self.codec(arguments[0] if arguments else Any)
-            target = frozenset if issubclass(origin, frozenset) else set
+            target = cast("Decode", frozenset if origin is frozenset else set)
             schema = {**_array(item), "uniqueItems": True}
             return Codec(schema, lambda value: target(_items(value, item.decode)))
         if issubclass(origin, Iterable):
@@ -224,7 +221,7 @@ class Builder:
 
     def _typed_dict(self, tp: type[Any]) -> Codec:
         hints = type_hints(tp)
-        required = cast("frozenset[str]", getattr(tp, "__required_keys__", frozenset()))
+        required = cast("frozenset[str]", getattr(tp, "__required_keys__", ()))
         fields = {name: Field(hint, name in required) for name, hint in hints.items()}
         return self.object(tp.__doc__, fields, dict, is_type=True)
 
@@ -253,14 +250,14 @@ class Builder:
         properties: JsonObject = {}
         for name, entry in fields.items():
             codec = codecs[name] = self.codec(entry.type)
-            schema = dict(codec.schema)
-            if name in parsed.parameters and "description" not in schema:
-                schema["description"] = parsed.parameters[name]
+            of_field = dict(codec.schema)
+            if name in parsed.parameters and "description" not in of_field:
+                of_field["description"] = parsed.parameters[name]
             if entry.default is not NO_DEFAULT:
-                with_default(schema, entry.default)
-            properties[name] = schema
+                with_default(of_field, entry.default)
+            properties[name] = of_field
         required = [name for name, entry in fields.items() if entry.is_required]
-        schema = {"type": "object", "properties": properties}
+        schema: JsonObject = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
@@ -328,20 +325,13 @@ def is_alias(tp: Any) -> bool:
     return type(tp).__name__ == "TypeAliasType" and hasattr(tp, "__value__")
 
 
-_HAS_REQUIRED = sys.version_info >= (3, 11)
-
-
-def _is_typing_extension(origin: Any, *names: str) -> bool:
-    return getattr(origin, "_name", None) in names
-
-
 def _is_pydantic(tp: type[Any]) -> bool:
     return hasattr(tp, "model_json_schema") and hasattr(tp, "model_validate")
 
 
 def _is_extension_typed_dict(tp: type[Any]) -> bool:
     # typing.is_typeddict does not know the TypedDict of typing_extensions on older Pythons.
-    return issubclass(tp, dict) and hasattr(tp, "__required_keys__")
+    return dict in tp.__mro__ and hasattr(tp, "__required_keys__")
 
 
 def _is_generated(text: str) -> bool:
@@ -397,7 +387,7 @@ def _choice(values: Sequence[Any]) -> Codec:
     return Codec(schema, decode)
 
 
-_JSON_TYPES: dict[type, str] = {
+_JSON_TYPES: dict[Any, str] = {
     str: "string",
     bool: "boolean",
     int: "integer",

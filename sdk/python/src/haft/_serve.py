@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from ._binary import find_binary
@@ -205,7 +205,8 @@ async def _run(options: Options, tools: Sequence[AnyTool], command: Sequence[str
     for path in options.paths:
         arguments += ["--tool", os.fspath(path)]
     with ours, theirs:
-        popen = subprocess.Popen(
+        # Starting a process takes a millisecond, and nothing waits for its end here.
+        popen = subprocess.Popen(  # noqa: ASYNC220
             [*arguments, *command],
             env=None if options.env is None else dict(options.env),
             pass_fds=[theirs.fileno()],
@@ -241,7 +242,7 @@ async def _end(core: Core, process: Process) -> None:
 
 
 @contextlib.contextmanager
-def _standard_streams_are_hafts() -> Iterator[None]:
+def _standard_streams_are_hafts() -> Generator[None, None, None]:
     """Points descriptor 1 at standard error and descriptor 0 at nothing.
 
     haft has the original ones. A `print` of the program must not end up in the protocol.
@@ -262,7 +263,7 @@ def _standard_streams_are_hafts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _forwarded_signals(process: Process) -> Iterator[None]:
+def _forwarded_signals(process: Process) -> Generator[None, None, None]:
     """Passes SIGTERM, SIGHUP and SIGINT on to haft, whose end is the end of the program."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -65,7 +65,7 @@ class Invocation:
         self.cancelled = threading.Event()
         self.reason: str | None = None
         # Cancels the asyncio task of an async function.
-        self.cancel_task: Callable[[], None] | None = None
+        self.cancel_task: Callable[[], object] | None = None
         self.is_answered = False
         self._asks: set[Future[Any]] = set()
         self._lock = threading.Lock()
@@ -110,7 +110,8 @@ class Invocation:
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result((result or {}).get("value"))
+                answer = cast("JsonObject", result or {})
+                future.set_result(answer.get("value"))
 
         given = {name: value for name, value in params.items() if value is not None}
         request = {"callId": self.call_id, "method": method, **given}
@@ -273,7 +274,8 @@ class FunctionTool(Generic[P, R]):
         self.label = label
         self.approval = approval
         self.timeout = timeout
-        called = function if inspect.isroutine(function) else getattr(function, "__call__", None)
+        # Of an object with `__call__`, that method is what runs.
+        called = function if inspect.isroutine(function) else type(function).__call__
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
         parsed = _docstring.parse(getattr(function, "__doc__", None))
         self.description = description if description is not None else parsed.text
@@ -296,6 +298,11 @@ class FunctionTool(Generic[P, R]):
         if instance is None:
             return self
         return _bound(self, instance)
+
+    def bind(self, function: Callable[P, R]) -> None:
+        """Calls `function` from now on, which is the same method of an object."""
+        self.function = function
+        self._signature = self._signature.bound(function)
 
     def to_json(self) -> JsonObject:
         """Returns the definition for `tools/register`."""
@@ -328,10 +335,9 @@ AnyTool: TypeAlias = "FunctionTool[..., Any] | Callable[..., Any]"
 
 
 def _bound(tool: FunctionTool[..., Any], instance: object) -> FunctionTool[..., Any]:
-    bound = FunctionTool.__new__(FunctionTool)
+    bound = cast("FunctionTool[..., Any]", object.__new__(FunctionTool))
     bound.__dict__.update(tool.__dict__)
-    bound.function = tool.function.__get__(instance)
-    bound._signature = tool._signature.bound(bound.function)  # pyright: ignore[reportPrivateUsage]
+    bound.bind(tool.function.__get__(instance))
     return bound
 
 
@@ -481,7 +487,9 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 def as_tool(given: AnyTool) -> FunctionTool[..., Any]:
     """Returns a tool as it is, and makes one of a function."""
-    return given if isinstance(given, FunctionTool) else FunctionTool(given)
+    if isinstance(given, FunctionTool):
+        return cast("FunctionTool[..., Any]", given)
+    return FunctionTool(given)
 
 
 def blocks(content: str | Content | Sequence[Content]) -> list[Content]:

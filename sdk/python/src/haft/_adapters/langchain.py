@@ -20,19 +20,10 @@ class _Failure(ToolException):
 
 
 class _Tool(BaseTool):
+    haft_name: str
+    """Name of the tool in haft, which need not be a name that providers accept."""
     # The result of haft is the artifact of the tool message.
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
-
-    def __init__(self, tool: Offered) -> None:
-        super().__init__(
-            name=tool.name,
-            description=tool.description,
-            args_schema=tool.schema,
-            handle_tool_error=_failure_content,
-        )
-        self._tool_name = tool.tool.name
-
-    _tool_name: str
 
 
 def async_tools(
@@ -45,14 +36,14 @@ def async_tools(
     class AsyncTool(_Tool):
         # Arguments of a tool may have any name.
         async def _arun(self, /, **arguments: Any) -> Any:
-            return _output(await call(self._tool_name, arguments))
+            return _output(await call(self.haft_name, arguments))
 
         def _run(self, /, **arguments: Any) -> Any:
             raise NotImplementedError(
                 f"`{self.name}` belongs to an async Haft; use `ainvoke`, or HaftSync"
             )
 
-    return [AsyncTool(tool) for tool in offered(tools, names)]
+    return [AsyncTool(**_fields(tool)) for tool in offered(tools, names)]
 
 
 def sync_tools(
@@ -64,9 +55,19 @@ def sync_tools(
 
     class SyncTool(_Tool):
         def _run(self, /, **arguments: Any) -> Any:
-            return _output(call(self._tool_name, arguments))
+            return _output(call(self.haft_name, arguments))
 
-    return [SyncTool(tool) for tool in offered(tools, names)]
+    return [SyncTool(**_fields(tool)) for tool in offered(tools, names)]
+
+
+def _fields(tool: Offered) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "args_schema": tool.schema,
+        "handle_tool_error": _failure_content,
+        "haft_name": tool.tool.name,
+    }
 
 
 def _output(result: Result) -> tuple[Any, Result]:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from .._types import JsonObject, ToolInfo
 
@@ -87,16 +87,18 @@ def _schema(schema: JsonObject) -> JsonObject:
 
 def _resolved(branch: Any, root: JsonObject) -> JsonObject:
     if not isinstance(branch, dict):
+        # `true` accepts everything and has no properties.
         return {}
-    found: JsonObject = branch  # pyright: ignore[reportUnknownVariableType]
-    reference = str(found.get("$ref", ""))
+    schema = cast("JsonObject", branch)
+    reference = str(schema.get("$ref", ""))
     if reference.startswith("#/$defs/"):
-        return dict(root.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {}))
-    return found
+        definitions: JsonObject = root.get("$defs", {})
+        return definitions.get(reference.removeprefix("#/$defs/"), {})
+    return schema
 
 
-def _either(known: Any, value: Any) -> Any:
+def _either(known: Any, value: Any) -> JsonObject:
     if known is None or known == value:
         return value
-    branches = known["anyOf"] if isinstance(known, dict) and set(known) == {"anyOf"} else [known]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    branches: list[Any] = known["anyOf"] if list(known) == ["anyOf"] else [known]
     return {"anyOf": [*branches, value]}

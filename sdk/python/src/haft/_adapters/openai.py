@@ -28,7 +28,9 @@ def definitions(
         }
         is_chat = api == "chat"
         found.append(
-            {"type": "function", "function": function} if is_chat else {"type": "function", **function}
+            {"type": "function", "function": function}
+            if is_chat
+            else {"type": "function", **function}
         )
     return found
 

@@ -41,7 +41,7 @@ def _tool(
 
 
 def output(result: Result) -> Any:
-    """Returns what the SDK sends to the model. It has no flag for a failure, so the text says it."""
+    """Returns what the SDK sends to the model; without a flag for failures the text says it."""
     if not result.images:
         text = result.text
         return f"Error: {text}" if result.is_error and not text.startswith("Error") else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import BinaryContent, Tool, exceptions
 
@@ -44,7 +44,8 @@ def sync_tools(
 
 
 def _tool(tool: Offered, function: Callable[..., Any]) -> Tool[Any]:
-    return Tool[Any].from_schema(function, tool.name, tool.description, tool.schema)
+    make = cast("Callable[..., Tool[Any]]", Tool.from_schema)  # pyright: ignore[reportUnknownMemberType]
+    return make(function, tool.name, tool.description, tool.schema)
 
 
 def output(result: Result) -> Any:
