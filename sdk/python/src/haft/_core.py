@@ -289,6 +289,8 @@ class Core:
         self.process, connection = spawn(command, self, env=options.env, stderr=stderr)
         self._connection = connection
         self.server = yield connection.future("initialize", options.initialize()), None
+        if options.selection_flags() and "selection" not in self.server:
+            raise HaftError("this haft is too old to select tools: `toolset`, `include`, `exclude`")
         if own:
             yield from self.register(own)
         yield from self.list_tools()

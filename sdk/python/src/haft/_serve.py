@@ -218,8 +218,8 @@ async def _run(options: Options, tools: Sequence[AnyTool], command: Sequence[str
     core.attach(connection, process)
     with _standard_streams_are_hafts(), _forwarded_signals(process):
         try:
-            if tools:
-                await drive_async(core.register(tools))
+            # Without tools, too: the first list waits for this.
+            await drive_async(core.register(tools))
             return await bridge(process.ended)
         finally:
             await _end(core, process)
