@@ -5,24 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 import haft
 from haft import Haft, HaftSync
-
-T = TypeVar("T")
-
-# Longer than anything here takes on a machine under load.
-TEST_TIMEOUT = 90.0
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Runs a test on a loop of its own."""
-    return asyncio.run(asyncio.wait_for(main, TEST_TIMEOUT))
+from support import TEST_TIMEOUT, run
 
 
 def test_lists_and_calls(project: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import haft
 from haft import Haft, HaftSync
-from test_calls import TEST_TIMEOUT, run
+from support import TEST_TIMEOUT, run
 
 
 def is_running(pid: int) -> bool:

@@ -47,9 +47,9 @@ def installed_places() -> list[Path]:
         # `python` of an environment that is not activated.
         Path(sys.executable).parent,
         Path(sysconfig.get_path("scripts", scheme=_user_scheme())),
-        # `pip install --target` and `--prefix`.
+        # `pip install --target`, and `--prefix`: PREFIX/lib/python3.x/site-packages/haft.
         package.parent / "bin",
-        package.parents[2] / "bin",
+        *(folder / "bin" for folder in list(package.parents)[3:4]),
         package / "bin",
     ]
     return list(dict.fromkeys(folder / NAME for folder in folders))

@@ -222,7 +222,12 @@ class Builder:
     def _typed_dict(self, tp: type[Any]) -> Codec:
         hints = type_hints(tp)
         required = cast("frozenset[str]", getattr(tp, "__required_keys__", ()))
-        fields = {name: Field(hint, name in required) for name, hint in hints.items()}
+        fields: dict[str, Field] = {}
+        for name, hint in hints.items():
+            # With annotations that are texts, `__required_keys__` does not know the marks.
+            mark = getattr(get_origin(hint), "_name", None)
+            is_required = mark == "Required" or (name in required and mark != "NotRequired")
+            fields[name] = Field(hint, is_required)
         return self.object(tp.__doc__, fields, dict, is_type=True)
 
     def _named_tuple(self, tp: type[Any]) -> Codec:
