@@ -118,7 +118,12 @@ def _completion(turn: Turn, number: int) -> dict[str, Any]:
 
 def _response(turn: Turn, number: int) -> dict[str, Any]:
     if isinstance(turn, str):
-        text = {"type": "output_text", "text": turn, "annotations": [], "logprobs": []}
+        text: dict[str, Any] = {
+            "type": "output_text",
+            "text": turn,
+            "annotations": [],
+            "logprobs": [],
+        }
         output: list[dict[str, Any]] = [
             {
                 "id": f"msg_{number}",

@@ -57,7 +57,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 # Runs one prompt in a framework and returns the last text.
-Drive = Callable[[Haft, FakeModel, "haft._types.OnUpdate | None"], Awaitable[Any]]
+Drive = Callable[[Haft, FakeModel, Callable[[haft.Update], object] | None], Awaitable[Any]]
 
 
 async def drive_anthropic(tools: Haft, model: FakeModel, on_update: Any) -> str:

@@ -81,7 +81,11 @@ def test_the_program_of_the_wheel_precedes_the_path(
     monkeypatch.delenv("HAFT_BINARY", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     assert haft.find_binary() == str(tmp_path / "path/haft")
-    monkeypatch.setattr("sysconfig.get_path", lambda *_, **__: str(tmp_path / "scripts"))  # pyright: ignore[reportUnknownLambdaType]
+
+    def get_path(*_: str, **__: str) -> str:
+        return str(tmp_path / "scripts")
+
+    monkeypatch.setattr("sysconfig.get_path", get_path)
     assert haft.find_binary() == str(tmp_path / "scripts/haft")
     monkeypatch.setenv("HAFT_BINARY", str(tmp_path / "path/haft"))
     assert haft.find_binary() == str(tmp_path / "path/haft")

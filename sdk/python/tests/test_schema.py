@@ -361,7 +361,7 @@ def test_functions_that_are_not_tools() -> None:
     async def sync_context(ctx: haft.SyncContext) -> None:
         del ctx
 
-    for function, message in (
+    cases: list[tuple[Any, str]] = [
         (variable, r"`\*args: .*int.*`, which has no schema"),
         (unknown, "cannot be resolved: name 'threading_lock'"),
         (strange, "tool `strange`: `type` has no JSON Schema"),
@@ -369,7 +369,8 @@ def test_functions_that_are_not_tools() -> None:
         (context, "the context of the sync tool `context` is a `haft.SyncContext`"),
         (sync_context, "the context of the async tool `sync_context` is a `haft.Context`"),
         (lambda: None, "a tool needs a name"),
-    ):
+    ]
+    for function, message in cases:
         with pytest.raises(TypeError, match=message):
             haft.tool(function)
 

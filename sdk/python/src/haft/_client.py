@@ -67,11 +67,8 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
 
     async def close(self) -> None:
         """Cancels running calls and ends haft."""
-        tasks = builtins.list(self._core.tasks)
-        for task in tasks:
-            task.cancel()
         await drive_async(self._core.close())
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._core)
         self._finalizer.detach()
 
     async def __aenter__(self) -> Haft:
@@ -354,6 +351,14 @@ class EventStream:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+async def end_tasks(core: Core) -> None:
+    """Cancels the tasks of a host and waits for them, unless one ignores its cancellation."""
+    if tasks := list(core.tasks):
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=CANCEL_TIMEOUT)
 
 
 async def _settled(value: Any) -> Any:

@@ -151,9 +151,10 @@ class Connection:
             waiting = list(self._pending.values())
             self._pending.clear()
         self._outgoing.put(None)
+        # First the functions of the program, which then know the reason.
+        _guarded(self._handler.on_end, error)
         for done in waiting:
             _guarded(done, None, error)
-        _guarded(self._handler.on_end, error)
 
     def abandon_descriptors(self) -> None:
         """Replaces the descriptors in a forked child, so that it does not hold the pipes open."""

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -63,6 +64,8 @@ Steps: TypeAlias = Generator["tuple[Future[Any], float | None]", Any, T]
 
 # haft ends within two seconds after `shutdown`, plus the grace period of calls.
 SHUTDOWN_TIMEOUT = 8.0
+# Time for the functions of the program to end after their cancellation.
+FUNCTION_TIMEOUT = 5.0
 # At the end of the program nobody waits any more.
 EXIT_TIMEOUT = 2.0
 # A cancelled call ends within haft's grace period (5 seconds); then its caller goes on.
@@ -310,6 +313,8 @@ class Core:
         if self._connection is None or process is None:
             return
         try:
+            # haft does not read the answers of functions after `shutdown`.
+            yield from self._end_functions()
             with contextlib.suppress(HaftError, *TIMEOUTS):
                 if self._connection.end is None:
                     yield self._connection.future("shutdown"), SHUTDOWN_TIMEOUT
@@ -320,6 +325,15 @@ class Core:
             # Also if the caller was cancelled while it waited.
             process.kill()
         yield process.ended, EXIT_TIMEOUT
+
+    def _end_functions(self) -> Steps[None]:
+        running = list(self._invocations.values())
+        for invocation in running:
+            invocation.cancel("haft is closing")
+        deadline = time.monotonic() + FUNCTION_TIMEOUT
+        for invocation in running:
+            with contextlib.suppress(*TIMEOUTS):
+                yield invocation.finished, max(0.0, deadline - time.monotonic())
 
     def kill(self) -> None:
         """Ends haft at once, without waiting."""
@@ -656,17 +670,17 @@ class Core:
     def _finish(
         self, id: Any, invocation: Invocation, error: BaseException | None, value: Any = None
     ) -> None:
-        invocation.is_answered = True
-        self._invocations.pop(invocation.call_id, None)
         assert self._connection is not None
+        try:
+            answer = output_json(value) if error is None else error_json(error)
+        except (TypeError, ValueError, RecursionError) as problem:
+            error = problem
+            answer = error_json(problem)
         if error is not None:
             logger.debug("haft: the tool %s failed", invocation.tool, exc_info=error)
-            self._connection.respond(id, error_json(error))
-            return
-        try:
-            self._connection.respond(id, output_json(value))
-        except (TypeError, ValueError, RecursionError) as problem:
-            self._connection.respond(id, error_json(problem))
+        self._connection.respond(id, answer)
+        self._invocations.pop(invocation.call_id, None)
+        invocation.finished.set_result(None)
 
     def _start(
         self,

@@ -18,6 +18,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from ._binary import find_binary
+from ._client import end_tasks
 from ._connection import Connection, Process
 from ._core import TIMEOUTS, ApprovalMode, Core, Isolation, Names, Options, bridge, drive_async
 from ._tools import AnyTool
@@ -226,9 +227,6 @@ async def _run(options: Options, tools: Sequence[AnyTool], command: Sequence[str
 
 
 async def _end(core: Core, process: Process) -> None:
-    tasks = list(core.tasks)
-    for task in tasks:
-        task.cancel()
     if not process.ended.done():
         process.send_signal(signal.SIGTERM)
         try:
@@ -238,7 +236,7 @@ async def _end(core: Core, process: Process) -> None:
         finally:
             process.kill()
     core.kill()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await end_tasks(core)
 
 
 @contextlib.contextmanager

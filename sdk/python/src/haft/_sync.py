@@ -56,8 +56,6 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
 
     def close(self) -> None:
         """Cancels running calls and ends haft."""
-        for task in builtins.list(self._core.tasks):
-            call_soon(task.get_loop(), task.cancel)
         drive(self._core.close())
         self._loop.close()
         self._finalizer.detach()

@@ -66,15 +66,18 @@ class Invocation:
         self.reason: str | None = None
         # Cancels the asyncio task of an async function.
         self.cancel_task: Callable[[], object] | None = None
-        self.is_answered = False
+        self.finished: Future[None] = Future()
+        self.finished.set_running_or_notify_cancel()
         self._asks: set[Future[Any]] = set()
         self._lock = threading.Lock()
 
     def cancel(self, reason: str | None) -> None:
         """Reports the cancellation to the function and withdraws its questions."""
-        self.reason = reason
-        self.cancelled.set()
         with self._lock:
+            if self.cancelled.is_set():
+                return
+            self.reason = reason
+            self.cancelled.set()
             asks = list(self._asks)
             self._asks.clear()
         for future in asks:
@@ -85,7 +88,7 @@ class Invocation:
 
     def update(self, content: str | Content | Sequence[Content], details: Any) -> None:
         """Sends a partial result."""
-        if self.is_answered:
+        if self.finished.done():
             return
         partial = Output(content, details).to_json()
         partial.setdefault("details", {})
