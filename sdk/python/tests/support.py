@@ -12,6 +12,6 @@ T = TypeVar("T")
 TEST_TIMEOUT = 90.0
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run(main: Coroutine[Any, Any, T], timeout: float = TEST_TIMEOUT) -> T:
     """Runs a test on a loop of its own."""
-    return asyncio.run(asyncio.wait_for(main, TEST_TIMEOUT))
+    return asyncio.run(asyncio.wait_for(main, timeout))

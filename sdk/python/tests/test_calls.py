@@ -250,6 +250,36 @@ def test_approval(project: Path) -> None:
     run(main())
 
 
+def test_selection(project: Path, home: Path) -> None:
+    config = home / ".config/haft/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text('toolsets:\n  mild: ["gr*", "{count,wait}", "!wait"]\n  no: ["!greet"]\n')
+
+    async def names(**options: Any) -> list[str]:
+        async with Haft(cwd=project, trust=True, **options) as tools:
+            return [tool.name for tool in tools.tools]
+
+    async def main() -> None:
+        assert await names(toolset="mild") == ["greet", "count"]
+        assert await names(toolset=["mild"], include="?ount") == ["count"]
+        assert await names(toolset="no") == []
+        assert await names(include=["[gp]*", "odd.name"], exclude=["picture"]) == [
+            *("greet", "odd.name"),
+        ]
+        async with Haft(cwd=project, trust=True, exclude="greet") as tools:
+            hidden = await tools.call("greet", {"name": "Ada"})
+            assert (hidden.is_error, hidden.text) == (True, "Tool greet not found")
+            with pytest.raises(haft.RequestError, match="no tool `greet`"):
+                await tools.validate("greet")
+            assert tools.openai("g*") == []
+        with pytest.raises(haft.HaftError, match="the configuration has: mild, no"):
+            await names(toolset="wild")
+        with pytest.raises(haft.HaftError, match="`{a` is not a pattern"):
+            Haft(include="{a")
+
+    run(main())
+
+
 def test_changes_are_events(project: Path) -> None:
     async def main() -> None:
         async with Haft(cwd=project, trust=True) as tools, tools.events() as events:

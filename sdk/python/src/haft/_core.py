@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from ._binary import find_binary
 from ._connection import Connection, Process, spawn
+from ._selection import Selection
 from ._tools import AnyTool, FunctionTool, Invocation, as_tool, error_json, output_json
 from ._types import (
     Answer,
@@ -42,12 +43,15 @@ from ._types import (
     OnApproval,
     OnAsk,
     Problem,
+    ProcessEndedError,
     Question,
     RegistrationError,
+    RequestError,
     Result,
     SelectQuestion,
     Status,
     StrPath,
+    Text,
     ToolInfo,
     ToolsChanged,
     Update,
@@ -152,13 +156,6 @@ class Options:
             params["builtInToolNames"] = list(self.reserved_names)
         if self.approval_mode is not None:
             params["approvalMode"] = self.approval_mode
-        for name, given in (
-            ("toolsets", self.toolset),
-            ("include", self.include),
-            ("exclude", self.exclude),
-        ):
-            if given is not None:
-                params[name] = _names(given)
         if self.limits:
             limits: JsonObject = {}
             for key, seconds in (
@@ -252,6 +249,7 @@ class Core:
         self.process: Process | None = None
         self.tasks: set[asyncio.Task[None]] = set()
         self._connection: Connection | None = None
+        self._selection = Selection(_names(options.include), _names(options.exclude))
         self._is_closed = False
         self._own: dict[str, FunctionTool[..., Any]] = {}
         self._calls: dict[str, PendingCall] = {}
@@ -285,18 +283,43 @@ class Core:
             raise HaftError("a Haft can be opened once")
         options = self.options
         own = [as_tool(tool) for tool in options.tools]
-        command = [find_binary(options.binary), *options.global_flags(), "rpc"]
+        binary = find_binary(options.binary)
+        if toolsets := _names(options.toolset):
+            self._selection.use_toolsets(toolsets, (yield self._config(binary), None))
+        command = [binary, *options.global_flags(), "rpc"]
         if not options.watch:
             command.append("--no-watch")
         stderr = None if options.inherit_stderr else subprocess.PIPE
         self.process, connection = spawn(command, self, env=options.env, stderr=stderr)
         self._connection = connection
         self.server = yield connection.future("initialize", options.initialize()), None
-        if options.selection_flags() and "selection" not in self.server:
-            raise HaftError("this haft is too old to select tools: `toolset`, `include`, `exclude`")
         if own:
             yield from self.register(own)
         yield from self.list_tools()
+
+    def _config(self, binary: str) -> Future[str]:
+        """Runs `haft config` on a thread."""
+        options = self.options
+        command = [binary, *options.global_flags(), "config"]
+        if options.cwd is not None:
+            command += ["--cwd", os.fspath(options.cwd)]
+        future: Future[str] = Future()
+        future.set_running_or_notify_cancel()
+
+        def run() -> None:
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, text=True, env=options.env, check=False
+                )
+                if done.returncode != 0:
+                    text = done.stderr.strip()
+                    raise ProcessEndedError(text, done.returncode, done.stderr)
+                future.set_result(done.stdout)
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="haft-config", daemon=True).start()
+        return future
 
     def attach(self, connection: Connection, process: Process) -> None:
         """Uses a connection to a haft that serves something else, too."""
@@ -369,6 +392,8 @@ class Core:
 
     def validate(self, name: str, arguments: Mapping[str, Any] | None) -> Steps[str | None]:
         """Checks arguments. Returns what is wrong, or None."""
+        if not self._selection.takes(name):
+            raise RequestError(f"there is no tool `{name}`", -32001, "no-such-tool")
         params = {"name": name, "arguments": arguments or {}}
         validity = yield self.connection.future("tools/validate", params), None
         return None if validity["valid"] else validity["error"]
@@ -400,7 +425,8 @@ class Core:
 
     def _take_listing(self, listing: JsonObject) -> list[ToolInfo]:
         self.problems = [Problem.from_json(problem) for problem in listing.get("problems", ())]
-        self.tools = [ToolInfo.from_json(tool) for tool in listing["tools"]]
+        tools = [ToolInfo.from_json(tool) for tool in listing["tools"]]
+        self.tools = [tool for tool in tools if self._selection.takes(tool.name)]
         return self.tools
 
     # Calls
@@ -425,6 +451,12 @@ class Core:
         if not can_ask:
             params["ui"] = False
         call = PendingCall(call_id, name, post, wants_updates, can_ask, can_approve)
+        if not self._selection.takes(name):
+            # The text of haft for a tool that does not exist.
+            text = f"Tool {name} not found"
+            details = {"isError": True, "error": text}
+            post(Finished(Result([Text(text)], details, is_error=True), None))
+            return call
 
         def done(result: Any, error: HaftError | None) -> None:
             self._calls.pop(call_id, None)
@@ -553,12 +585,15 @@ class Core:
         self._connection.respond_error(id, text, code)
 
     def _relist(self, params: JsonObject) -> None:
+        def selected(key: str) -> list[str]:
+            return [name for name in params.get(key, ()) if self._selection.takes(name)]
+
         # The list is fetched first, so that a receiver of the event sees it.
         event = ToolsChanged(
-            added=params.get("added", []),
-            removed=params.get("removed", []),
-            changed=params.get("changed", []),
-            reloaded=params.get("reloaded", []),
+            added=selected("added"),
+            removed=selected("removed"),
+            changed=selected("changed"),
+            reloaded=selected("reloaded"),
             problems=[Problem.from_json(problem) for problem in params.get("problems", ())],
             solved=[Problem.from_json(problem) for problem in params.get("solved", ())],
         )
