@@ -293,6 +293,7 @@ fn take_tools(
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                     Some(bounds.clone()),
                 );
+                runner.expect_call();
                 loaded.problems.extend(described.misfits(&candidate.path));
                 let is_checked_by_schema = described.checked_by_schema;
                 let mut tool = described.into_tool(candidate.source.clone());

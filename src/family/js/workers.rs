@@ -73,7 +73,7 @@ impl Workers for WorkerStarter {
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
-            let code = key.code.as_deref().map(readable_code).unwrap_or_default();
+            let code = self.readable_code(key);
             let (sandbox, proxy) = self
                 .sandboxes
                 .of_worker(&key.permissions, &program, &code)?;
@@ -94,6 +94,10 @@ impl Workers for WorkerStarter {
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker { process, sandbox }))
+    }
+
+    fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf> {
+        key.code.as_deref().map(readable_code).unwrap_or_default()
     }
 }
 

@@ -192,6 +192,7 @@ impl Service {
         }
         let config = Config::resolve(self.flags.clone())?;
         let host = Host::new(config).recorded(Caller::parent("rpc"));
+        host.keep_spare_worker();
         Ok(self.host.insert(host).clone())
     }
 
@@ -203,6 +204,7 @@ impl Service {
         let capabilities = asked.capabilities();
         let config = Config::resolve(asked.over(self.flags.clone())?)?;
         let mut host = Host::new(config).recorded(Caller::parent("rpc"));
+        host.keep_spare_worker();
         if capabilities.approval {
             host = host.asking(self.questions.clone());
         }

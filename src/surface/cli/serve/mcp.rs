@@ -76,6 +76,7 @@ impl Args {
             .await;
         }
         let host = Host::new(config).recorded(Caller::parent("mcp"));
+        host.keep_spare_worker();
         Ok(mcp::serve_stdio(host, selection, out.file()?).await?)
     }
 

@@ -78,6 +78,7 @@ pub(super) async fn run(
     let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
+    host.keep_spare_worker();
     let log = host.audit_log().cloned();
     let address = listening.url();
     if let Some(log) = &log {
