@@ -565,8 +565,7 @@ impl Drop for End {
 /// Reads the main socket until the worker ends.
 async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     let (connection, shared) = (&end.connection, &end.shared);
-    let interest = Interest::READABLE | Interest::WRITABLE;
-    let failure = match socket::watch(connection.main.clone(), interest) {
+    let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
             let exceeded = connection.process.memory_exceeded(memory_limit);
             tokio::select! {
@@ -596,6 +595,21 @@ async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     shared.terminated_because(&format!("its worker process {how}"));
 }
 
+/// Sends the packets of the outbox as the worker takes earlier ones.
+async fn send_waiting(connection: &Connection) -> io::Result<()> {
+    // With one registration for both directions, every packet that the worker takes would wake the
+    // thread of the callers.
+    let writer = Arc::new(connection.main.try_clone()?);
+    let writer = socket::watch(writer, Interest::WRITABLE)?;
+    loop {
+        let mut ready = writer.writable().await?;
+        if connection.flush(&mut lock(&connection.outbox)) {
+            return Ok(());
+        }
+        ready.clear_ready();
+    }
+}
+
 /// Reads and writes until the worker closes the socket. Returns the error that ended it.
 async fn read_all(
     main: &AsyncFd<Arc<OwnedFd>>,
@@ -605,24 +619,19 @@ async fn read_all(
     loop {
         let is_full = !lock(&connection.outbox).waiting.is_empty();
         let mut ready = tokio::select! {
-            ready = main.ready(if is_full {
-                Interest::READABLE | Interest::WRITABLE
-            } else {
-                Interest::READABLE
-            }) => match ready {
+            ready = main.readable() => match ready {
                 Ok(ready) => ready,
+                Err(error) => return Some(error),
+            },
+            sent = send_waiting(connection), if is_full => match sent {
+                Ok(()) => continue,
                 Err(error) => return Some(error),
             },
             () = connection.full.notified(), if !is_full => continue,
         };
-        if is_full && connection.flush(&mut lock(&connection.outbox)) {
-            // The readiness stays, so that the next packet is sent at once.
-        } else if is_full {
-            ready.clear_ready_matching(tokio::io::Ready::WRITABLE);
-        }
         let drained = connection.drain(&mut lock(&connection.incoming), link);
         match drained {
-            Drained::Empty => ready.clear_ready_matching(tokio::io::Ready::READABLE),
+            Drained::Empty => ready.clear_ready(),
             Drained::More => tokio::task::yield_now().await,
             Drained::Closed => return None,
             Drained::Failed(error) => return Some(error),
