@@ -271,6 +271,12 @@ impl Host {
         Engine::stuck_threads()
     }
 
+    /// Keeps one worker process ready for the next module that needs one, for a program that makes
+    /// calls for a long time. Nothing is started for tools without `isolation`.
+    pub fn keep_spare_worker(&self) {
+        self.inner.engine.keep_spare_worker();
+    }
+
     /// Returns the configuration of the host.
     pub fn config(&self) -> &Config {
         &self.inner.config

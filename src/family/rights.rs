@@ -229,11 +229,13 @@ impl Sandboxes {
         permissions: &PermissionProfile,
         program: &Path,
         code: &[PathBuf],
+        cache: Option<PathBuf>,
     ) -> Result<(Sandbox, Option<Arc<Proxy>>), String> {
         let proxy = self.proxy(permissions)?;
         let mut policy = self.policy(permissions, code, proxy.as_deref());
         policy.execute.extend([program]);
         policy.read.extend([program]);
+        policy.own_folder = cache;
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
         let (_, missing) = in_force_of(&policy, sandbox.layers().clone());
         self.check_required(&missing)?;
@@ -287,6 +289,7 @@ impl Sandboxes {
             // A socket of the user's (docker, an SSH agent) leads around every other limit.
             unix_sockets: is_open,
             private_tmp: permissions.names_tmpdir(),
+            own_folder: None,
             unenforced: unenforced(permissions),
         }
         .with_system_files();

@@ -1,5 +1,6 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
+use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,7 @@ use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::Sandbox;
-use haft_process::{Environment, Exit, Spawn, Worker, find_installed, inherited};
+use haft_process::{Environment, Exit, Spawn, Worker, find_installed, inherited, private_files};
 use haft_tool::{Isolation, TrustDomain};
 
 /// The program of worker processes: a `haft` of this version.
@@ -31,11 +32,19 @@ pub(crate) fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// Returns the starter of worker processes; `None` if no program is set and none is installed.
-pub(super) fn workers(sandboxes: &Arc<Sandboxes>) -> Option<Arc<dyn Workers>> {
+/// Returns the starter of worker processes; `None` if no program is set
+/// and none is installed.
+pub(super) fn workers(
+    sandboxes: &Arc<Sandboxes>,
+    cache: Option<PathBuf>,
+) -> Option<Arc<dyn Workers>> {
     let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
     let sandboxes = sandboxes.clone();
-    Some(Arc::new(WorkerStarter { program, sandboxes }))
+    Some(Arc::new(WorkerStarter {
+        program,
+        sandboxes,
+        cache,
+    }))
 }
 
 /// Returns the folder whose code a sandboxed module can read: that of its project, or the nearest
@@ -58,6 +67,8 @@ pub(super) fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
 struct WorkerStarter {
     program: PathBuf,
     sandboxes: Arc<Sandboxes>,
+    /// Folder of the caches.
+    cache: Option<PathBuf>,
 }
 
 struct RunningWorker {
@@ -79,10 +90,13 @@ impl Workers for WorkerStarter {
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
-            let code = key.code.as_deref().map(readable_code).unwrap_or_default();
-            let (sandbox, proxy) = self
-                .sandboxes
-                .of_worker(&key.permissions, &program, &code)?;
+            let code = self.readable_code(key);
+            let (sandbox, proxy) = self.sandboxes.of_worker(
+                &key.permissions,
+                &program,
+                &code,
+                self.compiled_code(key),
+            )?;
             let own = OWN_VARIABLES.iter();
             let own = own.filter_map(|name| Some((*name, inherited(name)?)));
             let env = own.fold(Environment::inherit(), |env, (name, value)| {
@@ -100,6 +114,43 @@ impl Workers for WorkerStarter {
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker { process, sandbox }))
+    }
+
+    fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf> {
+        key.code.as_deref().map(readable_code).unwrap_or_default()
+    }
+}
+
+impl WorkerStarter {
+    /// Returns the folder of compiled code that only sandboxed workers with this key use. Creates
+    /// it, because a sandbox names existing folders only.
+    fn compiled_code(&self, key: &IsolateKey) -> Option<PathBuf> {
+        let folder = key.cache_in(self.cache.as_deref()?);
+        let made = private_files::make_folder(&folder);
+        let made = made.inspect_err(|error| {
+            tracing::debug!(folder = %folder.display(), %error, "nothing compiled is kept");
+        });
+        made.ok()?;
+        if let Some(all) = folder.parent() {
+            remove_oldest(all);
+        }
+        Some(folder)
+    }
+}
+
+/// Limit of the folders with compiled code of sandboxed workers. Each has the limits of the engine's
+/// cache.
+const MAX_FOLDERS: usize = 32;
+
+/// Removes the folders that were written to least recently.
+fn remove_oldest(all: &Path) {
+    let entries = std::fs::read_dir(all).into_iter().flatten().flatten();
+    let folder = |entry: DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
+    let mut folders: Vec<_> = entries.filter_map(folder).collect();
+    folders.sort_by(|one, other| other.cmp(one));
+    for (_, folder) in folders.iter().skip(MAX_FOLDERS) {
+        // Another process may have removed it already.
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 
