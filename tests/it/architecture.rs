@@ -129,6 +129,8 @@ const ROOT: &[&str] = &[
     "package-lock.json",
     "package.json",
     "rustfmt.toml",
+    // Libraries for programs in other languages.
+    "sdk",
     "src",
     "tests",
     "tsconfig.json",
