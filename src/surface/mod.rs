@@ -11,6 +11,7 @@ pub(crate) mod mcp;
 pub(crate) mod page;
 pub(crate) mod rest;
 pub(crate) mod rpc;
+pub(crate) mod selection;
 pub(crate) mod signals;
 pub(crate) mod stdin;
 pub(crate) mod stdio;

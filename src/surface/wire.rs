@@ -121,14 +121,19 @@ pub(crate) struct ErrorView<'a> {
 
 impl<'a> From<&'a Catalog> for Listing<'a> {
     fn from(catalog: &'a Catalog) -> Self {
-        Listing {
-            tools: catalog.tools().map(ToolView::from).collect(),
-            problems: catalog.problems.iter().map(ProblemView::from).collect(),
-        }
+        Listing::selected(catalog, |_| true)
     }
 }
 
 impl<'a> Listing<'a> {
+    /// Lists the tools whose names are selected, and all problems.
+    pub(crate) fn selected(catalog: &'a Catalog, selects: impl Fn(&str) -> bool) -> Self {
+        Listing {
+            problems: catalog.problems.iter().map(ProblemView::from).collect(),
+            ..Listing::of_tools(catalog, |tool| selects(&tool.name))
+        }
+    }
+
     /// Lists only these tools, without problems.
     pub(crate) fn of_tools(catalog: &'a Catalog, allows: impl Fn(&Tool) -> bool) -> Self {
         let tools = catalog.tools().filter(|tool| allows(tool));

@@ -8,7 +8,6 @@ mod schema;
 
 mod hints;
 mod instructions;
-mod selection;
 mod tool_list;
 
 mod elicitation;
@@ -30,6 +29,5 @@ mod http;
 mod stdio;
 
 pub(crate) use http::router;
-pub(crate) use selection::{Selection, Wanted};
 pub(crate) use stdio::serve as serve_stdio;
 pub(crate) use tool_list::{ListedTool, listed, problems};

@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::Log;
 use super::result::ResultForm;
-use super::selection::Selection;
 use super::suspended::SuspendedCalls;
 use super::tasks::Tasks;
 use super::tool_list::ToolList;
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
 use crate::surface::http::Client;
+use crate::surface::selection::Selection;
 
 /// Time for which a handshake waits for tools that are still loading, since the instructions name
 /// the tools. Codex waits ten seconds for the whole handshake.

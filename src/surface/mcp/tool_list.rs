@@ -11,10 +11,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::instructions::{self, Summary};
-use super::selection::Selection;
 use super::{hints, schema};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
+use crate::surface::selection::Selection;
 use haft_config::{Config, Structured};
 use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
 use haft_tool::schema::{Mismatch, Schema};

@@ -47,6 +47,13 @@ struct UpdateParams<'a> {
     partial_result: &'a RawValue,
 }
 
+impl CallParams {
+    /// Returns the name of the tool.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 /// Starts a call. It is logged at once, so that a `tools/cancel` on the next line finds it.
 pub(super) fn start(
     host: &Host,
@@ -103,7 +110,8 @@ async fn follow(mut running: RunningCall, writer: Writer) -> Answer {
     }
 }
 
-fn answer(ended: Result<Outcome, Error>) -> Answer {
+/// Converts the end of a call to the answer of `tools/call`.
+pub(super) fn answer(ended: Result<Outcome, Error>) -> Answer {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => match error.kind() {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::rpc_error::RpcError;
+use crate::surface::selection::{Selection, Wanted};
 use crate::surface::wire;
 use haft_config::{Config, Flags};
 use haft_tool::ApprovalMode;
@@ -26,6 +27,9 @@ pub(super) struct Initialize {
     configured_paths: Option<Vec<String>>,
     limits: Option<Limits>,
     approval_mode: Option<String>,
+    toolsets: Option<Vec<String>>,
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
     #[serde(default)]
     capabilities: Capabilities,
 }
@@ -72,6 +76,9 @@ impl Initialize {
             ("configuredPaths", self.configured_paths.is_some()),
             ("limits", self.limits.is_some()),
             ("approvalMode", self.approval_mode.is_some()),
+            ("toolsets", self.toolsets.is_some()),
+            ("include", self.include.is_some()),
+            ("exclude", self.exclude.is_some()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
@@ -79,6 +86,19 @@ impl Initialize {
                 "`{name}` cannot be set here: the command line of `haft --rpc-fd` configures the host"
             ))),
         }
+    }
+
+    /// Returns the selection of the tools that the peer sees.
+    ///
+    /// # Errors
+    /// For an unknown tool set and for an invalid pattern.
+    pub(super) fn selection(&self, config: &Config) -> Result<Selection, RpcError> {
+        let wanted = Wanted {
+            toolsets: self.toolsets.clone().unwrap_or_default(),
+            include: self.include.clone().unwrap_or_default(),
+            exclude: self.exclude.clone().unwrap_or_default(),
+        };
+        Ok(Selection::new(&config.toolsets, &wanted)?)
     }
 
     /// Returns the flags of the command line, overridden by the peer's settings.

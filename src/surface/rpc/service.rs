@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::calls;
+use super::calls::{self, CallParams};
 use super::initialize::{Initialize, Initialized};
 use super::load_response::LoadedView;
 use super::notifications::{Notifications, reloaded};
@@ -28,11 +28,12 @@ use super::ui::PeerUi;
 use crate::audit::Caller;
 use crate::host::Host;
 use crate::surface::json_rpc::{self, Id, Reply, Request};
+use crate::surface::selection::Selection;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing, ProblemView};
 use haft_config::{Config, Flags};
-use haft_tool::ErrorKind;
 use haft_tool::{Call, ScanState, suggest};
+use haft_tool::{Error, ErrorKind};
 
 const METHODS: [&str; 15] = [
     "initialize",
@@ -74,6 +75,8 @@ pub(super) struct Service {
     /// True if files have to be watched as soon as the peer requests tools.
     watches: bool,
     told: Option<Notifications>,
+    /// The tools that the peer sees.
+    selection: Arc<Selection>,
     /// True if the host belongs to another surface, which has configured it.
     is_attached: bool,
     has_initialized: bool,
@@ -131,6 +134,7 @@ impl Service {
             writer,
             watches,
             told: None,
+            selection: Arc::new(Selection::all()),
             is_attached: false,
             has_initialized: false,
             last_event: oneshot::channel().1,
@@ -242,6 +246,7 @@ impl Service {
         }
         let asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
+        let mut selection = Selection::all();
         let mut host = match &self.host {
             Some(host) => {
                 asked.has_no_settings()?;
@@ -249,6 +254,7 @@ impl Service {
             }
             None => {
                 let config = Config::resolve(asked.over(self.flags.clone())?)?;
+                selection = asked.selection(&config)?;
                 let host = Host::new(config).recorded(Caller::parent("rpc"));
                 host.keep_spare_worker();
                 host
@@ -264,6 +270,7 @@ impl Service {
             }
         }
         self.has_initialized = true;
+        self.selection = Arc::new(selection);
         let host = self.host.insert(host);
         json(&Initialized::new(host.config()))
     }
@@ -284,10 +291,10 @@ impl Service {
     }
 
     fn list(&mut self) -> Result<Work, RpcError> {
-        let host = self.watched_host()?;
+        let (host, selection) = (self.watched_host()?, self.selection.clone());
         later(async move {
             let catalog = host.catalog().await;
-            json(&Listing::from(&*catalog))
+            json(&Listing::selected(&catalog, |name| selection.takes(name)))
         })
     }
 
@@ -342,6 +349,9 @@ impl Service {
 
     fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let Validate { name, arguments } = read("tools/validate", params)?;
+        if !self.selection.takes(&name) {
+            return Err(no_such_tool(&name).into());
+        }
         let call = Call {
             id: "validate".into(),
             tool: name,
@@ -364,14 +374,20 @@ impl Service {
     }
 
     fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, RpcError> {
-        let asked = read("tools/call", params)?;
+        let asked: CallParams = read("tools/call", params)?;
         let host = self.host()?;
+        if !self.selection.takes(asked.name()) {
+            return Ok(Work::Done(calls::answer(Err(no_such_tool(asked.name())))));
+        }
         let running = calls::start(&host, asked, id, self.writer.clone())?;
         later(running)
     }
 
     fn render(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked: RenderParams = read("tools/render", params)?;
+        if !self.selection.takes(asked.name()) {
+            return Err(no_such_tool(asked.name()).into());
+        }
         let host = self.host()?;
         later(render::render(host, asked))
     }
@@ -392,6 +408,12 @@ impl Service {
             Ok(null())
         })
     }
+}
+
+/// Returns the error of a call of a tool that was not selected. The peer cannot tell it from one
+/// that does not exist.
+fn no_such_tool(name: &str) -> Error {
+    Error::new(ErrorKind::NoSuchTool, format!("Tool {name} not found"))
 }
 
 /// Returns true for methods whose answer depends on the tools.

@@ -23,13 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::message::CALL;
 use super::message::Sender;
-use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
 use crate::surface::http::{
     BodyLimits, BodyMemory, BodyReader, Client, ProblemResponse, Standing, held, says_json,
     too_many,
 };
+use crate::surface::selection::Selection;
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
 

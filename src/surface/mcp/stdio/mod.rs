@@ -11,9 +11,9 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::time::timeout;
 
-use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
+use crate::surface::selection::Selection;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::Input;

@@ -1,4 +1,4 @@
-//! Selection of the listed tools: tool sets and include patterns, minus exclude patterns.
+//! Selection of the tools that a client sees: tool sets and include patterns, minus exclude patterns.
 
 use std::collections::BTreeMap;
 
