@@ -200,7 +200,8 @@ fn prune(value: &mut Value, keys: &[String], name: &str) {
     };
     if let Some(inner) = object.get_mut(key) {
         prune(inner, rest, name);
-        if inner.as_object().is_some_and(Map::is_empty) {
+        // A key without a value is null in YAML.
+        if inner.is_null() || inner.as_object().is_some_and(Map::is_empty) {
             object.shift_remove(key);
         }
     }
