@@ -15,6 +15,7 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod untrusted;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
@@ -268,6 +269,12 @@ impl Host {
     /// cannot stop such a thread; it has the lowest priority.
     pub fn stuck_threads() -> usize {
         Engine::stuck_threads()
+    }
+
+    /// Keeps one worker process ready for the next module that needs one, for a program that makes
+    /// calls for a long time. Nothing is started for tools without `isolation`.
+    pub fn keep_spare_worker(&self) {
+        self.inner.engine.keep_spare_worker();
     }
 
     /// Returns the configuration of the host.

@@ -12,7 +12,7 @@ use super::refresh::Found;
 use super::reload_plan::{Plan, ReloadScope, Why, plan};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
-use crate::trust::{self, Judged};
+use crate::trust::{self, Doubted, Judged};
 use haft_discover::{Candidate, Scan};
 use haft_engine::Engine;
 use haft_tool::{Error, ErrorKind};
@@ -74,6 +74,7 @@ impl Host {
             ReloadScope::SameGeneration | ReloadScope::NewGeneration => base,
         };
         self.load_into(&engine, &given, &mut looked, why).await;
+        self.describe_untrusted(&mut looked.judged.doubted).await;
         let (catalog, own_version) = self.put_together(&given, &looked);
         Found {
             catalog,
@@ -165,8 +166,13 @@ impl Host {
         for candidate in &looked.judged.trusted {
             builder.add(candidate, shares.of(candidate));
         }
-        for (candidate, doubt) in &looked.judged.doubted {
-            builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
+        for Doubted {
+            candidate,
+            doubt,
+            described,
+        } in &looked.judged.doubted
+        {
+            builder.add_if_free(candidate, trust::untrusted(candidate, doubt, described));
         }
         (self.without_rival(builder.finish()), own_version)
     }

@@ -47,7 +47,7 @@ impl Outside {
         }
     }
 
-    fn for_tool(&self, dir: &Path) -> serde_json::Value {
+    fn for_tool(&self, dir: &Path, cache: &Path) -> serde_json::Value {
         let path = |name: &str| self.dir.path().join(name).display().to_string();
         json!({
             "file": path("secret"),
@@ -57,6 +57,7 @@ impl Outside {
             "socket": path("socket"),
             "pid": self.process.id(),
             "dir": dir.display().to_string(),
+            "cache": cache.display().to_string(),
         })
     }
 }
@@ -124,6 +125,9 @@ fn attempts(configuration: &str) -> BTreeMap<String, String> {
     std::fs::create_dir(&project).expect("a directory of ours");
     std::fs::write(project.join("attacks.ts"), TOOL).expect("a directory of ours");
     let config = sandbox.write("config.yaml", configuration);
+    let cache = sandbox.path().join("home/.cache/haft");
+    sandbox.write("home/.cache/haft/compiled/entry", "");
+    sandbox.write("home/.cache/haft/sandboxed/other/entry", "");
     let output = sandbox
         .haft()
         .current_dir(&project)
@@ -132,7 +136,7 @@ fn attempts(configuration: &str) -> BTreeMap<String, String> {
         .arg("--config")
         .arg(config)
         .args(["--tool", "attacks.ts", "call", "attacks", "--yolo"])
-        .arg(json!({ "outside": outside.for_tool(&project) }).to_string())
+        .arg(json!({ "outside": outside.for_tool(&project, &cache) }).to_string())
         .output()
         .expect("haft starts");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -13,7 +13,7 @@ const { Deno } = (0, eval)("({ Deno })");
 const require = createRequire(import.meta.url);
 
 // What is outside: a file, a folder, a TCP port, a UDP port, a socket by path, a process.
-type Outside = { file: string; folder: string; tcp: number; udp: number; socket: string; pid: number; dir: string };
+type Outside = { file: string; folder: string; tcp: number; udp: number; socket: string; pid: number; dir: string; cache: string };
 type Attempt = [name: string, run: (out: Outside) => unknown];
 
 const done = (start: (end: (error?: unknown) => void) => void) =>
@@ -52,6 +52,10 @@ const ATTEMPTS: Attempt[] = [
   ["a symbolic link of ours", ({ file, dir }) => fs.readFileSync(linked(dir, file, "link"), "utf8")],
   ["a path with ..", ({ file, dir }) => fs.readFileSync(`${dir}/../../../../../../../../../../..${file}`, "utf8")],
   ["fs.writeFileSync", ({ folder }) => fs.writeFileSync(`${folder}/made`, "x")],
+  ["fs.writeFileSync into the compiled code of others", ({ cache }) => fs.writeFileSync(`${cache}/compiled/made`, "x")],
+  ["a program that changes compiled code", ({ cache }) => sh(`for folder in "$1"/*; do echo x > "$folder/by-program" && exit; done; exit 1`, cache)],
+  ["compiled code of others", ({ cache }) => fs.readFileSync(`${cache}/compiled/entry`)],
+  ["the list of compiled code", ({ cache }) => fs.readdirSync(`${cache}/sandboxed`)],
   ["fs.appendFileSync", ({ file }) => fs.appendFileSync(file, "x")],
   ["fs.truncateSync", ({ folder }) => fs.truncateSync(`${folder}/long`, 1)],
   ["fs.mkdirSync", ({ folder }) => fs.mkdirSync(`${folder}/d${Date.now()}`)],

@@ -1,5 +1,6 @@
 //! Worker processes: how one can end, what that costs, and a program that is no worker.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use haft::config::{Env, Isolation};
@@ -40,6 +41,10 @@ export default (pi) => [
 
 /// Makes a host whose modules run in worker processes. Each of these files has tools.
 fn host(sandbox: &Sandbox, files: &[&str]) -> Host {
+    host_with(sandbox, files, Isolation::Process)
+}
+
+fn host_with(sandbox: &Sandbox, files: &[&str], isolation: Isolation) -> Host {
     let env = Env {
         current_dir: Some(sandbox.path()),
         home: Some(sandbox.path().join("home")),
@@ -50,7 +55,7 @@ fn host(sandbox: &Sandbox, files: &[&str]) -> Host {
         ..Flags::default()
     };
     let mut config = crate::sandbox::resolve(flags, &env).expect("a configuration");
-    config.isolation = Isolation::Process;
+    config.isolation = isolation;
     config.permissions = haft::config::PermissionProfile::everything();
     Host::new(config)
 }
@@ -190,4 +195,108 @@ fn a_program_that_is_no_worker_is_an_error() {
             arena.assert_no_process_is_left();
         },
     );
+}
+
+/// Returns the worker processes of this process, by number.
+fn workers_now() -> BTreeSet<u32> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("Linux");
+    let children = threads.flatten().filter_map(|thread| {
+        let children = std::fs::read_to_string(thread.path().join("children"));
+        children.ok()
+    });
+    let children: Vec<String> = children.collect();
+    let pids = children.iter().flat_map(|list| list.split_whitespace());
+    let is_worker = |pid: &&str| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.ends_with(b"\0--worker\0")
+    };
+    pids.filter(is_worker)
+        .map(|pid| pid.parse().expect("a number"))
+        .collect()
+}
+
+/// Waits for one worker process besides `known`.
+async fn another_worker(known: &BTreeSet<u32>) -> u32 {
+    loop {
+        if let Some(pid) = workers_now().difference(known).next() {
+            return *pid;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn pid_of(host: &Host) -> u32 {
+    let outcome = call(host, "pid", "").await.expect("it runs");
+    outcome.text().parse().expect("a number")
+}
+
+#[test]
+fn a_spare_worker_serves_the_next_module_that_needs_one() {
+    arena::alone(
+        "workers::a_spare_worker_serves_the_next_module_that_needs_one",
+        async |arena| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            for isolation in [Isolation::Process, Isolation::Sandbox] {
+                let sandbox = Sandbox::with_home();
+                sandbox.write("own/tools.ts", TOOLS);
+                let host = || host_with(&sandbox, &["own/tools.ts"], isolation);
+                // The description is in the cache from here on.
+                let first = host();
+                let _ = first.catalog().await;
+                first.shutdown().await;
+                assert_eq!(workers_now(), BTreeSet::new());
+
+                let host = host();
+                host.keep_spare_worker();
+                let _ = host.catalog().await;
+                let spare = another_worker(&BTreeSet::new()).await;
+                assert_eq!(pid_of(&host).await, spare, "{isolation:?}");
+                // The next one replaces a worker that was killed.
+                let next = another_worker(&[spare].into()).await;
+                call(&host, "ends", "kill").await.expect_err("it ends");
+                assert_eq!(pid_of(&host).await, next, "{isolation:?}");
+                // A spare that has ended is not used.
+                let dead = another_worker(&[next].into()).await;
+                kill(dead);
+                call(&host, "ends", "kill").await.expect_err("it ends");
+                let current = pid_of(&host).await;
+                assert_ne!(current, dead, "{isolation:?}");
+                let last = another_worker(&[dead, current].into()).await;
+                // Nor is one that could not read what a worker can read now.
+                sandbox.write("node_modules/new/package.json", "{}");
+                call(&host, "ends", "kill").await.expect_err("it ends");
+                let now = pid_of(&host).await;
+                assert_eq!(now == last, isolation == Isolation::Process);
+                host.shutdown().await;
+            }
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+#[test]
+fn no_spare_worker_is_started_for_modules_in_the_process_of_haft() {
+    arena::alone(
+        "workers::no_spare_worker_is_started_for_modules_in_the_process_of_haft",
+        async |_| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            let sandbox = Sandbox::with_home();
+            sandbox.write("tools.ts", TOOLS);
+            let host = host_with(&sandbox, &["tools.ts"], Isolation::None);
+            host.keep_spare_worker();
+            assert_eq!(pid_of(&host).await, std::process::id());
+            assert_eq!(workers_now(), BTreeSet::new());
+            host.shutdown().await;
+        },
+    );
+}
+
+/// Kills a process and waits until it has ended.
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("above zero");
+    let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+    let held = held.expect("it runs");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
+    let ended = rustix::event::PollFlags::IN;
+    rustix::event::poll(&mut [rustix::event::PollFd::new(&held, ended)], None).expect("it ends");
 }

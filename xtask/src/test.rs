@@ -74,8 +74,6 @@ const NOT_WITH: [(&str, &[&str]); 2] = [
         "sandbox",
         &[
             "specs_js_early_pi_order",
-            // A sandboxed worker has no cache of compiled code.
-            "compiled::",
             // The kernel refuses signals to processes outside, whatever the permissions grant.
             "permissions::",
             // They print the isolation, or the line about the sandbox of a failed program.

@@ -1,6 +1,10 @@
 """Times calls over MCP with each isolation, in turn in every round.
 
-usage: workers.py ROUNDS LABEL=PROGRAM:ISOLATION …   (isolation: none, process, sandbox)
+usage: workers.py ROUNDS LABEL=PROGRAM:ISOLATION[:SECONDS] …   (isolation: none, process, sandbox)
+
+SECONDS is the time between the list of tools and the first call, in which a spare worker can boot. The folder for
+temporary files (TMPDIR) must not be one that thousands of files were in: the first watch of such a folder takes the
+kernel 20 ms and more, and blocks everything below the folder.
 
 Prints the medians of the first call (ms), of calls one after another (µs) and of calls 64 at once (µs), and the
 memory of the worker process (kB).
@@ -31,12 +35,15 @@ def call(number):
 
 def memory(server):
     workers = subprocess.run(["pgrep", "-P", str(server), "-f", "--", "--worker"], capture_output=True, text=True)
+    used = []
     for pid in workers.stdout.split():
         lines = open(f"/proc/{pid}/smaps_rollup").read().splitlines()[1:]
-        return {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith(("Rss", "Private_Dirty"))}
+        used.append({line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith(("Rss", "Private_Dirty"))})
+    # A spare worker has run nothing, so it uses less.
+    return max(used, key=lambda one: one["Private_Dirty"], default=None)
 
 
-def measure(program, isolation, folder):
+def measure(program, isolation, pause, folder):
     environment = dict(os.environ, HOME=f"{folder}/home", HAFT_ISOLATION=isolation)
     if isolation == "none":
         del environment["HAFT_ISOLATION"]
@@ -50,6 +57,7 @@ def measure(program, isolation, folder):
     write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     write(message(1, "tools/list", {}))
     answers.readline()
+    time.sleep(pause)
     start = time.perf_counter()
     write(call(2))
     assert b'"3"' in answers.readline()
@@ -80,10 +88,12 @@ def main():
     results = {label: [] for label, _ in cases}
     with tempfile.TemporaryDirectory() as folder:
         open(f"{folder}/add.ts", "w").write(TOOL)
+        # Without a home folder there is no cache of descriptions.
+        os.mkdir(f"{folder}/home")
         for _ in range(rounds):
             for label, case in cases:
-                program, isolation = case.rsplit(":", 1)
-                results[label].append(measure(program, isolation, folder))
+                program, isolation, pause = (case + ":0").split(":")[:3]
+                results[label].append(measure(program, isolation, float(pause), folder))
     for label, found in results.items():
         first, one, many = (statistics.median(row[column] for row in found) for column in range(3))
         print(f"{label:24} first {first:6.1f} ms   one by one {one:6.1f} µs   64 at once {many:6.1f} µs   {found[-1][3]}")

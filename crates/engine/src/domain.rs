@@ -1,7 +1,7 @@
 //! The key that decides which modules may share an isolate.
 
 use std::hash::{Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use url::Url;
@@ -23,6 +23,17 @@ pub struct IsolateKey {
 }
 
 impl IsolateKey {
+    /// Returns the folder in which an isolate with this key keeps its compiled code. One in a
+    /// sandbox has a folder for its key alone, because other isolates must not run what it writes.
+    pub fn cache_in(&self, cache: &Path) -> PathBuf {
+        if self.isolation < Isolation::Sandbox {
+            return cache.to_owned();
+        }
+        let key = format!("{:?} {:?} {:?}", self.domain, self.permissions, self.code);
+        let key = blake3::hash(key.as_bytes()).to_hex();
+        cache.join("sandboxed").join(&key[..32])
+    }
+
     /// Returns the module's key in the cache of descriptions. A file in two domains, or with other
     /// rights, may have another description.
     pub(super) fn name_of(&self, url: &Url) -> String {

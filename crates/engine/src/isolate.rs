@@ -25,7 +25,7 @@ use super::pending::PendingActions;
 use super::render::RenderGuard;
 use super::requests::{Caller, Purpose, Requests, Slot, Termination, Withdrawn};
 use super::thread::Inbox;
-use super::worker::{Connection, HostSender};
+use super::worker::{BootingWorker, Connection, HostSender};
 use super::{EngineOptions, IsolateKey, Programs, termination, thread};
 use haft_tool::Isolation;
 
@@ -490,12 +490,14 @@ impl Shared {
 }
 
 impl Isolate {
-    /// Starts a thread with an isolate and waits until it is ready.
+    /// Starts a thread or a worker process with an isolate, or takes the `spare` worker, and waits
+    /// until the isolate is ready.
     pub(super) async fn start(
         options: &EngineOptions,
         key: &IsolateKey,
         pending: Arc<PendingActions>,
         loners: Option<Arc<DedicatedModules>>,
+        spare: Option<BootingWorker>,
     ) -> Result<Arc<Isolate>, String> {
         tracing::debug!("an isolate starts");
         let home = pending.new_home();
@@ -527,7 +529,7 @@ impl Isolate {
             let next_id = AtomicU32::new(1);
             Place::Thread { asks, next_id }
         } else {
-            Place::Worker(Connection::start(options, &shared, alive).await?)
+            Place::Worker(Connection::start(options, &shared, spare, alive).await?)
         };
         let isolate = Arc::new(Isolate {
             shared,

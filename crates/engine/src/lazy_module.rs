@@ -161,6 +161,15 @@ impl Module {
         self.key_of(tier) == self.key
     }
 
+    /// Notes that the next call may run with the rights of `tier`, so that a worker process can be
+    /// started for it already.
+    pub fn expect_call(&self, tier: Tier) {
+        let (inner, key) = (&self.engine.inner, self.key_of(tier));
+        if self.engine.isolate_now(self.id, &key).is_none() {
+            inner.spares.expect(&inner.options, &key);
+        }
+    }
+
     fn key_of(&self, tier: Tier) -> IsolateKey {
         let code = self.key.code.as_deref();
         IsolateKey::of_tier(self.key.domain, &self.life.rights, code, tier)

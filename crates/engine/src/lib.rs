@@ -85,6 +85,7 @@ pub use session::new_session_id;
 pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
+use worker::Spares;
 pub use worker::{WorkerProcess, Workers, run_worker};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
@@ -105,6 +106,7 @@ struct Inner {
     expressions: Expressions,
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
+    spares: Arc<Spares>,
 }
 
 impl Engine {
@@ -118,6 +120,7 @@ impl Engine {
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
+            spares: Arc::default(),
         });
         let generation = inner.generations.begin();
         Engine { inner, generation }
@@ -134,6 +137,12 @@ impl Engine {
         let rights = &self.inner.options.rights;
         let key = IsolateKey::of_tier(TrustDomain::User, rights, None, Tier::Exec);
         self.load_url(url, key, rights.clone()).await.0
+    }
+
+    /// Keeps a worker process ready for the next module that needs one, for a host that serves
+    /// callers for a long time. None is started before a module with that isolation is known.
+    pub fn keep_spare_worker(&self) {
+        self.inner.spares.keep();
     }
 
     /// Returns the number of threads on which native code of killed tools still runs.
@@ -194,6 +203,7 @@ impl Engine {
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
     /// native code is not waited for.
     pub async fn shutdown(&self) {
+        self.inner.spares.close().await;
         // Dropping the last handle terminates an isolate that is not terminated yet.
         for generation in self.inner.generations.living() {
             drop(std::mem::take(&mut *generation.homes.lock().await));

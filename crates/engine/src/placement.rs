@@ -116,11 +116,13 @@ impl Engine {
             return Err(LoadFailure::Engine(why));
         }
         let loners = (!is_for_one).then(|| self.generation.loners.clone());
+        let spare = self.inner.spares.take(&self.inner.options, key).await;
         let isolate = Isolate::start(
             &self.inner.options.for_domain(key.domain),
             key,
             self.inner.pending.clone(),
             loners,
+            spare,
         )
         .await
         .map_err(LoadFailure::Engine)?;

@@ -61,6 +61,7 @@ pub(crate) struct World {
 /// Creates the engine for the modules of one host.
 pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) -> Engine {
     let of_project = config.limits_of(Level::Project);
+    let cache = (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone());
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
@@ -79,7 +80,7 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(sandboxes),
+        workers: workers::workers(sandboxes, cache.clone()),
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),
@@ -97,7 +98,7 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
                 Arc::default()
             }
         }),
-        cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
+        cache,
     })
 }
 
@@ -293,6 +294,7 @@ fn take_tools(
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                     Some(bounds.clone()),
                 );
+                runner.expect_call();
                 loaded.problems.extend(described.misfits(&candidate.path));
                 let is_checked_by_schema = described.checked_by_schema;
                 let mut tool = described.into_tool(candidate.source.clone());

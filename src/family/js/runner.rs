@@ -69,6 +69,11 @@ impl JsRunner {
         self.module.of(self.bounded(self.unasked))
     }
 
+    /// Lets a worker process be started for the next call, if it will need one.
+    pub(super) fn expect_call(&self) {
+        self.module.first.expect_call(self.bounded(self.unasked));
+    }
+
     fn lost(&self, Lost(why): Lost) -> Error {
         Error::new(
             ErrorKind::IsolateLost,

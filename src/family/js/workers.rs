@@ -1,5 +1,6 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
+use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,25 +12,39 @@ use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::Sandbox;
-use haft_process::{Environment, Exit, Spawn, Worker, inherited};
+use haft_process::{Environment, Exit, Spawn, Worker, find_installed, inherited, private_files};
 use haft_tool::{Isolation, TrustDomain};
 
 /// The program of worker processes: a `haft` of this version.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Argument with which the program starts as a worker.
+/// Argument with which the program starts as a worker. The version of haft follows.
 pub(crate) const WORKER: &str = "--worker";
+
+/// The version of haft. Both sides of a connection must have the same.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Exit code of a worker that was started by another version.
+pub(crate) const OTHER_VERSION: u8 = 78;
 
 /// Sets the program of worker processes. Only the first call has an effect.
 pub(crate) fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// Returns the starter of worker processes; `None` if no program is set.
-pub(super) fn workers(sandboxes: &Arc<Sandboxes>) -> Option<Arc<dyn Workers>> {
-    let program = PROGRAM.get()?.clone();
+/// Returns the starter of worker processes; `None` if no program is set
+/// and none is installed.
+pub(super) fn workers(
+    sandboxes: &Arc<Sandboxes>,
+    cache: Option<PathBuf>,
+) -> Option<Arc<dyn Workers>> {
+    let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
     let sandboxes = sandboxes.clone();
-    Some(Arc::new(WorkerStarter { program, sandboxes }))
+    Some(Arc::new(WorkerStarter {
+        program,
+        sandboxes,
+        cache,
+    }))
 }
 
 /// Returns the folder whose code a sandboxed module can read: that of its project, or the nearest
@@ -52,6 +67,8 @@ pub(super) fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
 struct WorkerStarter {
     program: PathBuf,
     sandboxes: Arc<Sandboxes>,
+    /// Folder of the caches.
+    cache: Option<PathBuf>,
 }
 
 struct RunningWorker {
@@ -69,14 +86,17 @@ impl Workers for WorkerStarter {
         key: &IsolateKey,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
-        let mut spawn = Spawn::new(&self.program, [WORKER]);
+        let mut spawn = Spawn::new(&self.program, [WORKER, VERSION]);
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
-            let code = key.code.as_deref().map(readable_code).unwrap_or_default();
-            let (sandbox, proxy) = self
-                .sandboxes
-                .of_worker(&key.permissions, &program, &code)?;
+            let code = self.readable_code(key);
+            let (sandbox, proxy) = self.sandboxes.of_worker(
+                &key.permissions,
+                &program,
+                &code,
+                self.compiled_code(key),
+            )?;
             let own = OWN_VARIABLES.iter();
             let own = own.filter_map(|name| Some((*name, inherited(name)?)));
             let env = own.fold(Environment::inherit(), |env, (name, value)| {
@@ -94,6 +114,43 @@ impl Workers for WorkerStarter {
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker { process, sandbox }))
+    }
+
+    fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf> {
+        key.code.as_deref().map(readable_code).unwrap_or_default()
+    }
+}
+
+impl WorkerStarter {
+    /// Returns the folder of compiled code that only sandboxed workers with this key use. Creates
+    /// it, because a sandbox names existing folders only.
+    fn compiled_code(&self, key: &IsolateKey) -> Option<PathBuf> {
+        let folder = key.cache_in(self.cache.as_deref()?);
+        let made = private_files::make_folder(&folder);
+        let made = made.inspect_err(|error| {
+            tracing::debug!(folder = %folder.display(), %error, "nothing compiled is kept");
+        });
+        made.ok()?;
+        if let Some(all) = folder.parent() {
+            remove_oldest(all);
+        }
+        Some(folder)
+    }
+}
+
+/// Limit of the folders with compiled code of sandboxed workers. Each has the limits of the engine's
+/// cache.
+const MAX_FOLDERS: usize = 32;
+
+/// Removes the folders that were written to least recently.
+fn remove_oldest(all: &Path) {
+    let entries = std::fs::read_dir(all).into_iter().flatten().flatten();
+    let folder = |entry: DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
+    let mut folders: Vec<_> = entries.filter_map(folder).collect();
+    folders.sort_by(|one, other| other.cmp(one));
+    for (_, folder) in folders.iter().skip(MAX_FOLDERS) {
+        // Another process may have removed it already.
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 
@@ -126,6 +183,9 @@ impl WorkerProcess for RunningWorker {
     fn wait(&self) -> String {
         match self.process.wait() {
             Some(Exit::Signal(signal)) => format!("was ended by {}", name_of(signal)),
+            Some(Exit::Code(code)) if code == i32::from(OTHER_VERSION) => {
+                format!("is a haft of another version than {VERSION}")
+            }
             Some(Exit::Code(code)) => format!("exited with code {code}"),
             None => "has ended".to_owned(),
         }

@@ -232,6 +232,7 @@ impl Service {
         }
         let config = Config::resolve(self.flags.clone())?;
         let host = Host::new(config).recorded(Caller::parent("rpc"));
+        host.keep_spare_worker();
         Ok(self.host.insert(host).clone())
     }
 
@@ -248,7 +249,9 @@ impl Service {
             }
             None => {
                 let config = Config::resolve(asked.over(self.flags.clone())?)?;
-                Host::new(config).recorded(Caller::parent("rpc"))
+                let host = Host::new(config).recorded(Caller::parent("rpc"));
+                host.keep_spare_worker();
+                host
             }
         };
         if capabilities.approval {

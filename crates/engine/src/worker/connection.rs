@@ -15,9 +15,9 @@ use tokio::sync::{Notify, oneshot};
 
 use super::WorkerProcess;
 use super::protocol::level_of;
-use super::protocol::{BootSettings, Control, FromWorker, Query, Reply, ToWorker, TrustedFiles};
-use super::report::WorkerReport;
+use super::protocol::{Control, FromWorker, Query, Reply, ToWorker, TrustedFiles};
 use super::socket::{self, MessageReader, Received};
+use super::spare::BootingWorker;
 use crate::caller_link::{CallerLink, LocalLink};
 use crate::isolate::{Ask, Shared};
 use crate::requests::{Termination, Withdrawn};
@@ -113,39 +113,34 @@ enum Drained {
 }
 
 impl Connection {
-    /// Starts a worker with an isolate for `shared`, and waits until it is ready. `alive` is
-    /// dropped when the process has ended.
+    /// Connects `shared` with the isolate of a worker, and waits until it is ready. Starts a worker
+    /// if there is no `spare`. `alive` is dropped when the process has ended.
     pub(crate) async fn start(
         options: &EngineOptions,
         shared: &Arc<Shared>,
+        spare: Option<BootingWorker>,
         alive: std::sync::mpsc::Sender<()>,
     ) -> Result<Arc<Connection>, String> {
-        let workers = options.workers.clone().ok_or(
-            "this program has no worker processes: name an installed haft with `use_worker`",
-        )?;
-        let cannot = |error: io::Error| format!("cannot connect a worker process: {error}");
-        let (main, their_main) = socket::pair().map_err(cannot)?;
-        let (control, their_control) = socket::pair().map_err(cannot)?;
-        let (report, their_report) = WorkerReport::new().map_err(cannot)?;
-        shared.requests.reported_by(Arc::new(report));
-        let key = shared.key.clone();
-        let process = tokio::task::spawn_blocking(move || {
-            workers.start(&key, [their_main, their_control, their_report])
-        });
-        let process = process
-            .await
-            .unwrap_or_else(|_| Err("the runtime ends".to_owned()))?;
+        let is_spare = spare.is_some();
+        let worker = match spare {
+            Some(worker) => worker,
+            None => BootingWorker::start(options, &shared.key).await?,
+        };
+        shared.requests.reported_by(Arc::new(worker.report));
         let (booted, is_booted) = oneshot::channel();
         let connection = Arc::new(Connection {
-            main: Arc::new(main),
-            control,
-            outbox: Mutex::default(),
+            main: Arc::new(worker.main),
+            control: worker.control,
+            outbox: Mutex::new(Outbox {
+                waiting: worker.waiting,
+                ..Outbox::default()
+            }),
             full: Notify::new(),
             incoming: Mutex::new(Incoming {
                 reader: MessageReader::default(),
                 booted: Some(booted),
             }),
-            process,
+            process: worker.process,
             link: OnceLock::new(),
             runtime: tokio::runtime::Handle::current(),
             next_number: AtomicU32::new(1),
@@ -157,9 +152,10 @@ impl Connection {
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
         shared.lives_in_worker(connection.clone());
-        let tmp = connection.process.tmp();
-        let boot = BootSettings::new(options, &shared.key, tmp.as_deref());
-        connection.send(&ToWorker::Boot(Box::new(boot)));
+        if let Some(verifier) = connection.verifier.as_ref().filter(|_| is_spare) {
+            // They may have changed since the spare was started.
+            connection.trust(&verifier.files());
+        }
         let link = Arc::new(LocalLink::new(shared.clone(), options));
         // Nothing else sets it.
         let _ = connection.link.set(Arc::downgrade(&link));
@@ -569,8 +565,7 @@ impl Drop for End {
 /// Reads the main socket until the worker ends.
 async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     let (connection, shared) = (&end.connection, &end.shared);
-    let interest = Interest::READABLE | Interest::WRITABLE;
-    let failure = match socket::watch(connection.main.clone(), interest) {
+    let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
             let exceeded = connection.process.memory_exceeded(memory_limit);
             tokio::select! {
@@ -600,6 +595,21 @@ async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     shared.terminated_because(&format!("its worker process {how}"));
 }
 
+/// Sends the packets of the outbox as the worker takes earlier ones.
+async fn send_waiting(connection: &Connection) -> io::Result<()> {
+    // With one registration for both directions, every packet that the worker takes would wake the
+    // thread of the callers.
+    let writer = Arc::new(connection.main.try_clone()?);
+    let writer = socket::watch(writer, Interest::WRITABLE)?;
+    loop {
+        let mut ready = writer.writable().await?;
+        if connection.flush(&mut lock(&connection.outbox)) {
+            return Ok(());
+        }
+        ready.clear_ready();
+    }
+}
+
 /// Reads and writes until the worker closes the socket. Returns the error that ended it.
 async fn read_all(
     main: &AsyncFd<Arc<OwnedFd>>,
@@ -609,24 +619,19 @@ async fn read_all(
     loop {
         let is_full = !lock(&connection.outbox).waiting.is_empty();
         let mut ready = tokio::select! {
-            ready = main.ready(if is_full {
-                Interest::READABLE | Interest::WRITABLE
-            } else {
-                Interest::READABLE
-            }) => match ready {
+            ready = main.readable() => match ready {
                 Ok(ready) => ready,
+                Err(error) => return Some(error),
+            },
+            sent = send_waiting(connection), if is_full => match sent {
+                Ok(()) => continue,
                 Err(error) => return Some(error),
             },
             () = connection.full.notified(), if !is_full => continue,
         };
-        if is_full && connection.flush(&mut lock(&connection.outbox)) {
-            // The readiness stays, so that the next packet is sent at once.
-        } else if is_full {
-            ready.clear_ready_matching(tokio::io::Ready::WRITABLE);
-        }
         let drained = connection.drain(&mut lock(&connection.incoming), link);
         match drained {
-            Drained::Empty => ready.clear_ready_matching(tokio::io::Ready::READABLE),
+            Drained::Empty => ready.clear_ready(),
             Drained::More => tokio::task::yield_now().await,
             Drained::Closed => return None,
             Drained::Failed(error) => return Some(error),

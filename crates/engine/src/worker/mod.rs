@@ -25,6 +25,7 @@ mod protocol;
 mod remote_link;
 mod report;
 mod socket;
+mod spare;
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub(super) use connection::Connection;
 pub use process::run_worker;
 pub(super) use process::{HostSender, NoMessage, SocketInbox};
 pub(super) use report::WorkerReport;
+pub(super) use spare::{BootingWorker, Spares};
 
 use super::IsolateKey;
 
@@ -48,6 +50,9 @@ pub trait Workers: Send + Sync {
         key: &IsolateKey,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String>;
+
+    /// Returns the paths of code that a worker for this key can read if it is started now.
+    fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf>;
 }
 
 /// A worker process that was started.

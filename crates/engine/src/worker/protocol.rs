@@ -372,11 +372,7 @@ impl BootSettings {
             unasked: options.unasked,
             auto_approve: options.auto_approve,
             env: options.env.clone(),
-            // Code in a sandbox must not write what other isolates run.
-            cache: options
-                .cache
-                .clone()
-                .filter(|_| key.isolation < Isolation::Sandbox),
+            cache: options.cache.as_deref().map(|cache| key.cache_in(cache)),
             domain: domain.unwrap_or_default() as u8,
             isolation: isolation.unwrap_or_default() as u8,
             permissions: serde_json::to_string(&permissions)

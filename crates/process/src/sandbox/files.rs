@@ -74,7 +74,8 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
     add(&policy.execute, AccessFs::Execute.into());
     // The kernel reads the file to execute with the rights of the program.
     let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
-    let own: Vec<PathBuf> = tmp.into_iter().map(Path::to_owned).collect();
+    let own = tmp.into_iter().chain(policy.own_folder.as_deref());
+    let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
     for (access, rights) in [
         (&policy.read, READ),
         (&policy.write, write | READ),

@@ -106,6 +106,9 @@ pub struct SandboxPolicy {
     /// True if programs get an empty folder of their own as `TMPDIR`, which is removed with the
     /// [`Sandbox`].
     pub private_tmp: bool,
+    /// A folder of haft itself that the program may write to. It is not one of the user's files, so
+    /// a policy without writable files stays one: mode and times of files cannot be changed.
+    pub own_folder: Option<PathBuf>,
     /// Parts of the caller's own policy that the kernel cannot enforce, such as a denied path below
     /// an allowed one. They are reported in [`Layers::missing`].
     pub unenforced: Vec<String>,

@@ -71,6 +71,28 @@ async fn files_are_read_and_written_as_the_policy_says() {
     assert!(open.path().join("new").exists() && !closed.path().join("new").exists());
 }
 
+#[tokio::test]
+async fn a_folder_of_haft_does_not_make_other_files_writable() {
+    let (own, others) = (folder(), folder());
+    let path = |folder: &tempfile::TempDir| folder.path().display().to_string();
+    std::fs::write(others.path().join("file"), "text\n").expect("it is ours");
+    let attempt = "echo more >$1/made; cat $1/made; echo more >$2/made; chmod 777 $2/file $1/made";
+    let policy = SandboxPolicy {
+        own_folder: Some(own.path().to_owned()),
+        ..policy(&[others.path()], &[])
+    };
+    let finished = run(inside(&policy, sh(attempt, &[&path(&own), &path(&others)]))).await;
+    assert_eq!(stdout(&finished), "more\n");
+    assert!(!others.path().join("made").exists());
+    for file in [others.path().join("file"), own.path().join("made")] {
+        let mode = fs::metadata(file)
+            .expect("it was made")
+            .permissions()
+            .mode();
+        assert_ne!(mode & 0o777, 0o777);
+    }
+}
+
 async fn refusal(spawn: Spawn) -> SpawnError {
     let refused = spawn.run(&CancellationToken::new()).await;
     refused.expect_err("the program does not start")

@@ -29,7 +29,7 @@ pub(super) struct Args {
 #[derive(Subcommand)]
 enum Verb {
     Config(Box<With<config::Args>>),
-    List(With<list::Args>),
+    List(Box<With<list::Args>>),
 }
 
 impl Args {

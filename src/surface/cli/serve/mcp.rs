@@ -88,6 +88,7 @@ impl Args {
             .await;
         }
         let host = Host::new(config).recorded(Caller::parent("mcp"));
+        host.keep_spare_worker();
         let program = program.map(|descriptor| descriptor.serve(&host));
         let program = program.transpose()?;
         let code = mcp::serve_stdio(host, selection, out.file()?).await?;

@@ -81,6 +81,7 @@ pub(super) async fn run(
     let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
+    host.keep_spare_worker();
     let program = program.map(|descriptor| descriptor.serve(&host));
     let program = program.transpose()?;
     let log = host.audit_log().cloned();
