@@ -3,7 +3,7 @@
 //!
 //! The file is a zip with a `manifest.json` (MCPB, version 0.4). The manifest starts the haft in
 //! the bundle and names each tool of the bundle on its command line. So the tools are trusted as
-//! the user's own: whoever installs the bundle has chosen them.
+//! the user's own: the user who installs the bundle has chosen them.
 
 mod files;
 mod manifest;

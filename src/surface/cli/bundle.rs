@@ -43,11 +43,11 @@ pub(super) struct Args {
     #[arg(long)]
     version: Option<String>,
 
-    /// What the tools are for [default: of package.json, or their names]
+    /// Purpose of the tools [default: of package.json, or their names]
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 
-    /// Who made the bundle [default: of package.json, or unknown]
+    /// Author of the bundle [default: of package.json, or unknown]
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
 
