@@ -132,8 +132,13 @@ const ROOT: &[&str] = &[
     "package-lock.json",
     "package.json",
     "rustfmt.toml",
+<<<<<<< HEAD
     // Description of the server for the MCP registry.
     "server.json",
+=======
+    // Libraries for programs in other languages.
+    "sdk",
+>>>>>>> main
     "src",
     "tests",
     "tsconfig.json",
