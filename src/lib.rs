@@ -45,6 +45,8 @@ mod agent_runs;
 #[cfg(feature = "cli")]
 mod agents;
 #[cfg(feature = "cli")]
+mod bundle;
+#[cfg(feature = "cli")]
 mod credentials;
 #[cfg(feature = "cli")]
 mod event_log;

@@ -1,6 +1,6 @@
 //! The supported agents, and the files in which each configures its MCP servers, by scope.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haft_config::Config;
 
@@ -12,7 +12,17 @@ pub(crate) enum Agent {
     Cursor,
     VsCode,
     Opencode,
+    Opencode2,
     Gemini,
+    Pi,
+    Omp,
+    Copilot,
+    Goose,
+    Zed,
+    Kilo,
+    Roo,
+    Cline,
+    Windsurf,
 }
 
 /// Scope of an entry: the users and projects that it applies to.
@@ -45,16 +55,27 @@ pub(crate) enum Format {
     /// JSON, with comments and trailing commas if the agent accepts them.
     Json,
     Toml,
+    Yaml,
 }
 
 impl Agent {
-    pub(crate) const ALL: [Agent; 6] = [
+    pub(crate) const ALL: [Agent; 16] = [
         Agent::ClaudeCode,
         Agent::Codex,
         Agent::Cursor,
         Agent::VsCode,
         Agent::Opencode,
+        Agent::Opencode2,
         Agent::Gemini,
+        Agent::Pi,
+        Agent::Omp,
+        Agent::Copilot,
+        Agent::Goose,
+        Agent::Zed,
+        Agent::Kilo,
+        Agent::Roo,
+        Agent::Cline,
+        Agent::Windsurf,
     ];
 
     /// Returns its name on the command line.
@@ -65,7 +86,17 @@ impl Agent {
             Agent::Cursor => "cursor",
             Agent::VsCode => "vscode",
             Agent::Opencode => "opencode",
+            Agent::Opencode2 => "opencode2",
             Agent::Gemini => "gemini",
+            Agent::Pi => "pi",
+            Agent::Omp => "omp",
+            Agent::Copilot => "copilot",
+            Agent::Goose => "goose",
+            Agent::Zed => "zed",
+            Agent::Kilo => "kilo",
+            Agent::Roo => "roo",
+            Agent::Cline => "cline",
+            Agent::Windsurf => "windsurf",
         }
     }
 
@@ -77,7 +108,17 @@ impl Agent {
             Agent::Cursor => "Cursor",
             Agent::VsCode => "VS Code",
             Agent::Opencode => "opencode",
+            Agent::Opencode2 => "opencode 2",
             Agent::Gemini => "Gemini CLI",
+            Agent::Pi => "pi",
+            Agent::Omp => "oh-my-pi",
+            Agent::Copilot => "Copilot CLI",
+            Agent::Goose => "goose",
+            Agent::Zed => "Zed",
+            Agent::Kilo => "Kilo Code",
+            Agent::Roo => "Roo Code",
+            Agent::Cline => "Cline",
+            Agent::Windsurf => "Windsurf",
         }
     }
 
@@ -87,6 +128,7 @@ impl Agent {
             Agent::ClaudeCode => &[Scope::Project, Scope::User, Scope::Local],
             // Codex reads a project's file only after the user has trusted the project.
             Agent::Codex => &[Scope::User, Scope::Project],
+            Agent::Goose | Agent::Cline | Agent::Windsurf => &[Scope::User],
             _ => &[Scope::Project, Scope::User],
         }
     }
@@ -139,17 +181,61 @@ impl Agent {
                 either(agents.vscode.join("mcp.json"), ".vscode/mcp.json"),
                 "servers",
             ),
-            Agent::Opencode => {
+            Agent::Opencode | Agent::Opencode2 => {
                 let folder = if is_users { &agents.opencode } else { project };
                 Place {
                     preamble: Some(("$schema", "https://opencode.ai/config.json")),
-                    ..json(opencode_file(folder), "mcp")
+                    keys: match self {
+                        Agent::Opencode2 => vec!["mcp".to_owned(), "servers".to_owned()],
+                        _ => vec!["mcp".to_owned()],
+                    },
+                    ..json(with_comments(&folder.join("opencode")), "mcp")
                 }
             }
             Agent::Gemini => json(
                 either(agents.gemini.join("settings.json"), ".gemini/settings.json"),
                 "mcpServers",
             ),
+            Agent::Pi => json(
+                either(agents.pi.join("mcp.json"), ".pi/mcp.json"),
+                "mcpServers",
+            ),
+            Agent::Omp => json(
+                either(agents.omp.join("mcp.json"), ".omp/mcp.json"),
+                "mcpServers",
+            ),
+            Agent::Copilot => json(
+                either(agents.copilot.join("mcp-config.json"), ".github/mcp.json"),
+                "mcpServers",
+            ),
+            Agent::Goose => Place {
+                format: Format::Yaml,
+                ..json(agents.goose.join("config.yaml"), "extensions")
+            },
+            Agent::Zed => json(
+                either(agents.zed.join("settings.json"), ".zed/settings.json"),
+                "context_servers",
+            ),
+            Agent::Kilo => json(
+                with_comments(&either(agents.kilo.join("kilo"), ".kilo/kilo")),
+                "mcp",
+            ),
+            Agent::Roo => json(
+                either(
+                    agents.vscode.join(
+                        "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+                    ),
+                    ".roo/mcp.json",
+                ),
+                "mcpServers",
+            ),
+            Agent::Cline => json(
+                agents
+                    .vscode
+                    .join("globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
+                "mcpServers",
+            ),
+            Agent::Windsurf => json(agents.windsurf.join("mcp_config.json"), "mcpServers"),
         })
     }
 }
@@ -165,12 +251,13 @@ impl Scope {
     }
 }
 
-/// Returns opencode's file. It reads both names, so an existing `opencode.jsonc` is kept.
-fn opencode_file(folder: &std::path::Path) -> PathBuf {
-    let with_comments = folder.join("opencode.jsonc");
-    if with_comments.exists() {
-        with_comments
+/// Returns the file with the ending `.jsonc` if it exists, and else the one with `.json`. The agent
+/// reads both.
+fn with_comments(path: &Path) -> PathBuf {
+    let file = path.with_extension("jsonc");
+    if file.exists() {
+        file
     } else {
-        folder.join("opencode.json")
+        path.with_extension("json")
     }
 }

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::agent::{Agent, Format, Place};
 use super::settings::{Setting, Settings};
-use super::{jsonc, toml};
-use haft_tool::Error;
+use super::{jsonc, toml, yaml};
+use haft_tool::{Error, ErrorKind};
 
 /// An MCP server, independent of the agent.
 #[derive(Clone, Debug)]
@@ -28,12 +28,15 @@ pub(crate) enum HttpToken {
 }
 
 /// Keys that identify the server. An existing entry keeps all others.
-pub(super) const OWN_KEYS: [&str; 6] = [
+pub(super) const OWN_KEYS: [&str; 9] = [
     "type",
     "command",
+    "cmd",
     "args",
     "url",
+    "uri",
     "httpUrl",
+    "serverUrl",
     "bearer_token_env_var",
 ];
 
@@ -60,16 +63,42 @@ impl Entry {
 }
 
 impl Server {
-    /// Returns the entry in the agent's own form, with the agent's settings.
+    /// Returns the entry under this name in the agent's own form, with the agent's settings.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](haft_tool::ErrorKind::Usage) for a setting that the agent does not
-    /// have.
-    pub(crate) fn entry(&self, agent: Agent, settings: &Settings) -> Result<Entry, Error> {
-        Ok(Entry {
+    /// [`ErrorKind::Usage`] for a setting that the agent does not have, and for a token in a
+    /// variable that the agent cannot read.
+    pub(crate) fn entry(
+        &self,
+        agent: Agent,
+        name: &str,
+        settings: &Settings,
+    ) -> Result<Entry, Error> {
+        let mut entry = Entry {
             server: self.identity(agent),
             settings: settings.of(agent)?,
-        })
+        };
+        let variable = match self {
+            Server::Http {
+                token: HttpToken::Variable(variable),
+                ..
+            } => Some(variable),
+            _ => None,
+        };
+        match (agent, variable) {
+            (Agent::Zed | Agent::Cline, Some(_)) => return Err(no_variables(agent)),
+            (Agent::Goose, variable) => {
+                entry.server.insert("name".to_owned(), name.into());
+                // Only these variables are replaced in headers.
+                entry.settings.extend(variable.map(|variable| Setting {
+                    key: "env_keys",
+                    value: json!([variable]),
+                    is_given: false,
+                }));
+            }
+            _ => {}
+        }
+        Ok(entry)
     }
 
     /// Returns the keys that identify the server, in the agent's own form.
@@ -85,13 +114,29 @@ impl Server {
     }
 }
 
+fn no_variables(agent: Agent) -> Error {
+    let text = format!("{} does not read a token from a variable", agent.label());
+    Error::new(ErrorKind::Usage, text).with_hint(
+        "`--scope user --write` makes a token in your own file; for a server without one there is --no-token",
+    )
+}
+
 fn program(agent: Agent, command: &str, args: &[String]) -> Value {
     match agent {
         Agent::ClaudeCode | Agent::Cursor | Agent::VsCode => {
             json!({"type": "stdio", "command": command, "args": args})
         }
-        Agent::Codex | Agent::Gemini => json!({"command": command, "args": args}),
-        Agent::Opencode => {
+        Agent::Roo | Agent::Cline => {
+            json!({"type": "stdio", "command": command, "args": args, "disabled": false})
+        }
+        Agent::Codex | Agent::Gemini | Agent::Pi | Agent::Omp | Agent::Zed | Agent::Windsurf => {
+            json!({"command": command, "args": args})
+        }
+        Agent::Copilot => {
+            json!({"type": "local", "command": command, "args": args, "tools": ["*"]})
+        }
+        Agent::Goose => json!({"enabled": true, "type": "stdio", "cmd": command, "args": args}),
+        Agent::Opencode | Agent::Opencode2 | Agent::Kilo => {
             let words: Vec<&str> = std::iter::once(command)
                 .chain(args.iter().map(String::as_str))
                 .collect();
@@ -102,10 +147,17 @@ fn program(agent: Agent, command: &str, args: &[String]) -> Value {
 
 fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
     let mut entry = match agent {
-        Agent::ClaudeCode | Agent::VsCode => json!({"type": "http", "url": url}),
-        Agent::Cursor | Agent::Codex => json!({"url": url}),
-        Agent::Opencode => json!({"type": "remote", "url": url, "enabled": true}),
+        Agent::ClaudeCode | Agent::VsCode | Agent::Omp => json!({"type": "http", "url": url}),
+        Agent::Copilot => json!({"type": "http", "url": url, "tools": ["*"]}),
+        Agent::Cursor | Agent::Codex | Agent::Pi | Agent::Zed => json!({"url": url}),
+        Agent::Opencode | Agent::Opencode2 | Agent::Kilo => {
+            json!({"type": "remote", "url": url, "enabled": true})
+        }
         Agent::Gemini => json!({"httpUrl": url}),
+        Agent::Goose => json!({"enabled": true, "type": "streamable_http", "uri": url}),
+        Agent::Roo => json!({"type": "streamable-http", "url": url, "disabled": false}),
+        Agent::Cline => json!({"type": "streamableHttp", "url": url, "disabled": false}),
+        Agent::Windsurf => json!({"serverUrl": url}),
     };
     let variable = match token {
         HttpToken::None => return entry,
@@ -125,9 +177,18 @@ fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
             entry["bearer_token_env_var"] = json!(variable);
             return entry;
         }
-        Agent::ClaudeCode | Agent::Gemini => format!("${{{variable}}}"),
-        Agent::Cursor | Agent::VsCode => format!("${{env:{variable}}}"),
-        Agent::Opencode => format!("{{env:{variable}}}"),
+        Agent::ClaudeCode
+        | Agent::Gemini
+        | Agent::Pi
+        | Agent::Omp
+        | Agent::Copilot
+        | Agent::Goose => format!("${{{variable}}}"),
+        Agent::Cursor | Agent::VsCode | Agent::Roo | Agent::Windsurf => {
+            format!("${{env:{variable}}}")
+        }
+        Agent::Opencode | Agent::Opencode2 | Agent::Kilo => format!("{{env:{variable}}}"),
+        // Refused by `Server::entry`.
+        Agent::Zed | Agent::Cline => return entry,
     };
     entry["headers"] = json!({"Authorization": format!("Bearer {reference}")});
     entry
@@ -138,6 +199,7 @@ pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
     match place.format {
         Format::Json => jsonc::alone(&place.keys, name, &entry.whole()),
         Format::Toml => toml::alone(&place.keys, name, entry),
+        Format::Yaml => yaml::alone(&place.keys, name, entry),
     }
 }
 

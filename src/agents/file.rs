@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::agent::{Agent, Format, Place};
 use super::entry::{Entry, STATIC_HEADERS};
-use super::{jsonc, toml};
+use super::{jsonc, toml, yaml};
 use haft_config::paths;
 use haft_process::atomic_file::{self, Overwrite};
 use haft_process::private_files::{self, Durability};
@@ -69,6 +69,7 @@ pub(crate) fn add(
     let new = match place.format {
         Format::Json => jsonc::put(&old, &place.keys, name, entry),
         Format::Toml => toml::put(&old, &place.keys, name, entry),
+        Format::Yaml => yaml::put(&old, &place.keys, name, entry),
     };
     let new = new.map_err(|refusal| refused(agent, place, &refusal))?;
     if text.is_some() && new == old {
@@ -94,6 +95,7 @@ pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, 
     let new = match place.format {
         Format::Json => jsonc::take(&old, &place.keys, name),
         Format::Toml => toml::take(&old, &place.keys, name),
+        Format::Yaml => yaml::take(&old, &place.keys, name),
     };
     let Some(new) = new.map_err(|refusal| refused(agent, place, &refusal))? else {
         return Ok(Change::Absent);
@@ -198,7 +200,8 @@ fn prune(value: &mut Value, keys: &[String], name: &str) {
     };
     if let Some(inner) = object.get_mut(key) {
         prune(inner, rest, name);
-        if inner.as_object().is_some_and(Map::is_empty) {
+        // A key without a value is null in YAML.
+        if inner.is_null() || inner.as_object().is_some_and(Map::is_empty) {
             object.shift_remove(key);
         }
     }
@@ -211,6 +214,7 @@ fn data(place: &Place, text: &str) -> Result<Value, Error> {
             let before = error.span().and_then(|span| text.get(..span.start));
             unreadable(place, &Refusal::at(before, error.message()))
         }),
+        Format::Yaml => yaml::value(text).map_err(|refusal| unreadable(place, &refusal)),
     }
 }
 

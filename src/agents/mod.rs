@@ -10,6 +10,7 @@ mod file;
 mod jsonc;
 mod settings;
 mod toml;
+mod yaml;
 
 pub(crate) use agent::{Agent, Place, Scope};
 pub(crate) use entry::{Entry, HttpToken, Server, own_file, snippet};

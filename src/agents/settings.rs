@@ -10,8 +10,9 @@ use haft_tool::{Error, ErrorKind};
 /// Codex's timeout for the start and the list of tools. Its default of 30 seconds is what one
 /// module alone may take to load (`load_timeout`).
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
-/// Timeout of a call for agents whose own limit is too short for builds and tests. Codex gives up a
-/// call after 300 seconds (60 in older versions), opencode after 60 seconds without a report.
+/// Timeout of a call for agents whose own limit is too short for builds and tests. Codex and goose
+/// give up a call after 300 seconds (Codex after 60 in older versions), opencode, Kilo Code and pi
+/// after 60 seconds without a report, Roo Code and Cline after 60 seconds, oh-my-pi after 30.
 /// Gemini CLI's own limit is ten minutes.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -20,7 +21,7 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 pub(crate) struct Settings {
     /// Codex: the first request to the model waits for the tools, and Codex ends if the server does not start.
     pub(crate) required: Option<bool>,
-    /// Claude Code: the model gets the whole definition of every tool at once, not only the names.
+    /// The model gets the whole definition of every tool at once, not only the names.
     pub(crate) always_load: Option<bool>,
     pub(crate) startup_timeout: Option<Duration>,
     pub(crate) tool_timeout: Option<Duration>,
@@ -55,6 +56,8 @@ struct Form {
 
 enum Unit {
     Switch,
+    /// The words for on and off.
+    Words(&'static str, &'static str),
     Seconds,
     Milliseconds,
 }
@@ -131,6 +134,12 @@ impl Kind {
         match (self, agent) {
             (Kind::Required, Agent::Codex) => form("required", Unit::Switch, on),
             (Kind::AlwaysLoad, Agent::ClaudeCode) => form("alwaysLoad", Unit::Switch, on),
+            (Kind::AlwaysLoad, Agent::Copilot) => {
+                form("deferTools", Unit::Words("never", "auto"), on)
+            }
+            (Kind::AlwaysLoad, Agent::Pi) => {
+                form("exposure", Unit::Words("direct", "deferred"), on)
+            }
             (Kind::StartupTimeout, Agent::Codex) => form(
                 "startup_timeout_sec",
                 Unit::Seconds,
@@ -141,11 +150,16 @@ impl Kind {
                 Unit::Seconds,
                 Some(Given::Time(TOOL_TIMEOUT)),
             ),
-            (Kind::ToolTimeout, Agent::Opencode) => form(
-                "timeout",
-                Unit::Milliseconds,
-                Some(Given::Time(TOOL_TIMEOUT)),
-            ),
+            (Kind::ToolTimeout, Agent::Pi | Agent::Goose | Agent::Roo | Agent::Cline) => {
+                form("timeout", Unit::Seconds, Some(Given::Time(TOOL_TIMEOUT)))
+            }
+            (Kind::ToolTimeout, Agent::Opencode | Agent::Opencode2 | Agent::Kilo | Agent::Omp) => {
+                form(
+                    "timeout",
+                    Unit::Milliseconds,
+                    Some(Given::Time(TOOL_TIMEOUT)),
+                )
+            }
             (Kind::ToolTimeout, Agent::ClaudeCode | Agent::Gemini) => {
                 form("timeout", Unit::Milliseconds, None)
             }
@@ -168,6 +182,8 @@ impl Kind {
 impl Unit {
     fn write(&self, given: Given) -> Value {
         match (self, given) {
+            (Unit::Words(on, _), Given::Switch(true)) => Value::from(*on),
+            (Unit::Words(_, off), Given::Switch(false)) => Value::from(*off),
             (_, Given::Switch(is_on)) => Value::from(is_on),
             // Rounded up, so that a part of a second does not become zero.
             (Unit::Seconds, Given::Time(time)) => {

@@ -53,6 +53,8 @@ const MODULES: &[(&str, &[&str])] = &[
     // only the family knows the file format.
     ("tool_files", &["config", "family", "process"]),
     ("agents", &["config", "process"]),
+    // haft and a folder of tools as one file.
+    ("bundle", &["render"]),
     // npm packages that tools lack. Modules are read and compiled for it, never run.
     ("install", &["config", "discover", "engine", "process"]),
     // Tests of tools without a model, each with a host of its own.
@@ -78,6 +80,7 @@ const MODULES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "audit",
+            "bundle",
             "config",
             "credentials",
             "discover",
@@ -129,8 +132,13 @@ const ROOT: &[&str] = &[
     "package-lock.json",
     "package.json",
     "rustfmt.toml",
+<<<<<<< HEAD
+    // Description of the server for the MCP registry.
+    "server.json",
+=======
     // Libraries for programs in other languages.
     "sdk",
+>>>>>>> main
     "src",
     "tests",
     "tsconfig.json",

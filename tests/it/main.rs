@@ -97,6 +97,8 @@ mod clients;
 // haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
+// Bundles of haft and tools, and the file for the MCP registry.
+mod bundle;
 // Types of tools for programs, and the compilers that read them.
 mod types;
 // Tools of a program that haft calls over JSON-RPC, also on a descriptor beside MCP.

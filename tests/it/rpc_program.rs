@@ -406,6 +406,31 @@ fn an_answer_of_more_than_64_mb_ends_only_its_call() {
 }
 
 #[test]
+fn a_program_that_stops_reading_gets_no_more_calls() {
+    let mut client = silent();
+    client.request("tools/register", json!({"tools": [plain("big")]}));
+    let arguments = json!({"text": "x".repeat(20 << 20)});
+    for _ in 0..5 {
+        let params = json!({"name": "big", "arguments": arguments});
+        client.request("tools/call", params);
+    }
+    // The client begins to read here. Four calls were sent before the limit of 64 MB.
+    let refused = loop {
+        let mut message = client.next();
+        if message["result"]["content"].is_array() {
+            break message["result"].take();
+        }
+    };
+    assert_eq!(
+        text(&refused),
+        "the program that offers `big` does not read: 80 MB wait for it"
+    );
+    let (id, request) = begin(&mut client, "big", json!({}));
+    client.reply(&request, says("well"));
+    assert_eq!(text(&client.answer(id)["result"]), "well");
+}
+
+#[test]
 fn a_long_result_goes_to_a_file() {
     let mut client = offering(&[plain("long")]);
     let (id, request) = begin(&mut client, "long", json!({}));

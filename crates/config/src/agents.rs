@@ -21,6 +21,20 @@ pub struct Agents {
     pub opencode: PathBuf,
     /// `~/.gemini`.
     pub gemini: PathBuf,
+    /// `~/.pi/agent`.
+    pub pi: PathBuf,
+    /// `~/.omp/agent`.
+    pub omp: PathBuf,
+    /// `~/.copilot`, or `COPILOT_HOME`.
+    pub copilot: PathBuf,
+    /// `~/.config/goose`.
+    pub goose: PathBuf,
+    /// `~/.config/zed`.
+    pub zed: PathBuf,
+    /// `~/.config/kilo`.
+    pub kilo: PathBuf,
+    /// `~/.codeium/windsurf`.
+    pub windsurf: PathBuf,
 }
 
 impl Agents {
@@ -35,6 +49,13 @@ impl Agents {
             vscode: config_home.join("Code/User"),
             opencode: config_home.join("opencode"),
             gemini: home.join(".gemini"),
+            pi: home.join(".pi/agent"),
+            omp: home.join(".omp/agent"),
+            copilot: absolute(&env.copilot_home).unwrap_or_else(|| home.join(".copilot")),
+            goose: config_home.join("goose"),
+            zed: config_home.join("zed"),
+            kilo: config_home.join("kilo"),
+            windsurf: home.join(".codeium/windsurf"),
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct Env {
     pub claude_config_dir: Option<PathBuf>,
     /// `CODEX_HOME`: moves `~/.codex`.
     pub codex_home: Option<PathBuf>,
+    /// `COPILOT_HOME`, the folder of the Copilot CLI's settings.
+    pub copilot_home: Option<PathBuf>,
     /// `AYND_TEST_TOOLS_DIR`: moves aynd's plugin files.
     pub aynd_test_tools_dir: Option<PathBuf>,
     /// `VISUAL`, else `EDITOR`: the command line of the user's editor.
@@ -168,6 +170,7 @@ impl Env {
             pi_profile: text("PI_PROFILE"),
             claude_config_dir: path("CLAUDE_CONFIG_DIR"),
             codex_home: path("CODEX_HOME"),
+            copilot_home: path("COPILOT_HOME"),
             aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
             editor: [text("VISUAL"), text("EDITOR")]
                 .into_iter()

@@ -1,4 +1,14 @@
-//! Explains a YAML error: its message in one line, and its place.
+//! Parses YAML, and explains its errors: the message in one line, and the place.
+
+use serde_json::Value;
+
+/// Parses a document.
+///
+/// # Errors
+/// As [`explain`] returns them.
+pub fn parse(text: &str) -> Result<Value, (String, Option<(u32, u32)>)> {
+    serde_saphyr::from_str(text).map_err(|error| explain(&error))
+}
 
 /// Returns the message of `error` without the place that it repeats, and the place: line and
 /// column, both 1-based.

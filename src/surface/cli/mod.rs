@@ -7,6 +7,7 @@ mod flags;
 mod usage;
 
 mod agents;
+mod bundle;
 mod call;
 mod call_input;
 mod call_session;
@@ -109,6 +110,7 @@ enum Command {
     Test(With<test::Args>),
     New(With<new::Args>),
     Agents(Box<agents::Args>),
+    Bundle(With<bundle::Args>),
     Rpc(With<rpc::Args>),
     Mcp(With<serve::McpArgs>),
     Serve(Box<serve::Args>),
@@ -227,6 +229,7 @@ impl Command {
             Command::New(c) => c.args.run(globals, out),
             Command::Config(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
+            Command::Bundle(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Rpc(c) => c.args.run(globals, out).await,
             Command::Mcp(c) => c.args.run_alone(globals, out, program).await,
             Command::Serve(args) => args.run(globals, out, program).await,
@@ -257,6 +260,7 @@ impl Command {
             Command::Mcp(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
+            Command::Bundle(c) => &c.globals,
             Command::Open(c) => &c.globals,
             Command::Token(args) => return Some(args.globals()),
             Command::Tool(args) => return Some(args.globals()),
@@ -290,6 +294,7 @@ impl Command {
             | Command::Test(_)
             | Command::Config(_)
             | Command::New(_)
+            | Command::Bundle(_)
             | Command::Rpc(_)
             | Command::Mcp(_)
             | Command::Serve(_)

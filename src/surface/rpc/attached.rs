@@ -52,8 +52,10 @@ impl Descriptor {
             return Err(usage("descriptors 0 to 2 are the standard streams"));
         }
         // Closed descriptors must not be touched: a later file could get the number.
-        let is_open = std::fs::read_link(format!("/proc/self/fd/{number}")).is_ok();
-        if !is_open {
+        let is_open =
+            |folder: &str| std::fs::symlink_metadata(format!("{folder}/{number}")).is_ok();
+        // Only Linux has the first.
+        if !["/proc/self/fd", "/dev/fd"].into_iter().any(is_open) {
             return Err(usage("the descriptor is not open"));
         }
         #[allow(

@@ -78,7 +78,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BOOL")]
     required: Option<bool>,
 
-    /// Claude Code: show the model every tool at once, not only the names [default: true]
+    /// Show the model every tool at once, not only the names (Claude Code, Copilot CLI, pi)
+    /// [default: true]
     #[arg(long, value_name = "BOOL")]
     always_load: Option<bool>,
 
@@ -86,8 +87,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = time)]
     startup_timeout: Option<Duration>,
 
-    /// Longest time that a call may take (Codex, opencode, Claude Code, Gemini CLI)
-    /// [default: 10m for Codex and opencode]
+    /// Longest time that a call may take, where the agent has such a setting
+    /// [default: 10m; Claude Code and Gemini CLI: their own]
     #[arg(long, value_name = "TIME", value_parser = time)]
     tool_timeout: Option<Duration>,
 }
@@ -118,7 +119,7 @@ impl Args {
             return self.connect(url, scope, &place, &path, &config, out);
         }
         let server = self.program(globals, scope, &config);
-        let entry = server.entry(self.agent, &self.settings())?;
+        let entry = server.entry(self.agent, &self.name, &self.settings())?;
         if self.write {
             let change = agents::add(self.agent, &place, &self.name, &entry, false)?;
             self.report(change, &path, out)?;
@@ -152,12 +153,12 @@ impl Args {
         };
         // Fails for an unsupported setting before a token is created.
         let variable = self.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
-        let by_variable = if self.no_token {
+        let first = if self.no_token || makes_token {
             HttpToken::None
         } else {
             HttpToken::Variable(variable.to_owned())
         };
-        let mut entry = server(by_variable).entry(self.agent, &self.settings())?;
+        let mut entry = server(first).entry(self.agent, &self.name, &self.settings())?;
         let mut made = None;
         if makes_token {
             let text = match kept {
@@ -175,7 +176,8 @@ impl Args {
                     text
                 }
             };
-            entry = server(HttpToken::Text(text)).entry(self.agent, &self.settings())?;
+            entry =
+                server(HttpToken::Text(text)).entry(self.agent, &self.name, &self.settings())?;
         }
         if !self.write {
             self.print(place, path, &entry, out)?;
