@@ -21,6 +21,7 @@ mod machine;
 mod npm_packages;
 mod prerequisites;
 mod prose;
+mod sdk;
 mod supply;
 mod system_tools;
 mod test;
@@ -55,6 +56,7 @@ enum Chore {
     Judge(judge::Judge),
     Layout(layout::Layout),
     NpmPackages(npm_packages::NpmPackages),
+    Sdk(sdk::Sdk),
     SystemTools(system_tools::SystemTools),
 }
 
@@ -82,6 +84,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Judge(judge) => judge.run(),
         Chore::Layout(layout) => layout.run(),
         Chore::NpmPackages(packages) => packages.run(),
+        Chore::Sdk(sdk) => sdk.run(),
         Chore::SystemTools(tools) => tools.run(),
     }
 }

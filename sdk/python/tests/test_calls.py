@@ -191,6 +191,9 @@ def test_questions_go_to_the_user_of_the_call(project: Path) -> None:
             assert isinstance(event, haft.Notice)
             assert (event.tool, event.message) == ("choose", "The name is Iris")
             assert (await tools.call("choose", names, on_ask=of_call)).text == "Juno"
+            async with Haft(cwd=project, trust=True) as silent:
+                # The tool knows that it cannot ask.
+                assert (await silent.call("choose", names)).text == "nobody to ask"
             answers = await tools.call("questions", on_ask=of_call)
             assert json.loads(answers.text) == [True, "Ada", "one\ntwo"]
 
@@ -274,7 +277,7 @@ def test_selection(project: Path, home: Path) -> None:
             assert tools.openai("g*") == []
         with pytest.raises(haft.HaftError, match="the configuration has: mild, no"):
             await names(toolset="wild")
-        with pytest.raises(haft.HaftError, match="`{a` is not a pattern"):
+        with pytest.raises(haft.HaftError, match=r"`\{a` is not a pattern"):
             Haft(include="{a")
 
     run(main())

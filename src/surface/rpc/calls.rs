@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::message::Notification;
 use super::payload::{self, Answer};
 use super::rpc_error::RpcError;
+use super::ui::NoUser;
 use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::OutcomeView;
@@ -27,6 +28,13 @@ pub(super) struct CallParams {
     arguments: Option<Box<RawValue>>,
     call_id: Option<String>,
     timeout_ms: Option<u64>,
+    /// False if the peer does not answer questions of this call.
+    #[serde(default = "yes")]
+    ui: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -67,7 +75,12 @@ pub(super) fn start(
         arguments: asked.arguments.unwrap_or_else(Call::no_arguments),
     };
     let timeout = asked.timeout_ms.map(Duration::from_millis);
-    let running = host.call_with_free_id(call, timeout);
+    let running = if asked.ui {
+        host.call_with_free_id(call, timeout)
+    } else {
+        let host = host.with_ui(Arc::new(NoUser));
+        host.call_with_free_id(call, timeout)
+    };
     let running = running.map_err(|taken| RpcError::invalid_params(taken.message()))?;
     Ok(follow(running, writer))
 }

@@ -22,6 +22,20 @@ pub(super) struct PeerUi {
     editor_text: Mutex<String>,
 }
 
+/// User interface of a call whose questions the peer does not answer.
+pub(super) struct NoUser;
+
+#[async_trait]
+impl UserInterface for NoUser {
+    fn has_user(&self) -> bool {
+        false
+    }
+
+    async fn ask(&self, _: Question) -> Answer {
+        Answer::Dismissed
+    }
+}
+
 /// Parameters of a request or a notification to the peer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

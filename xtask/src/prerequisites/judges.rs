@@ -5,12 +5,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use super::packages;
+use super::python_environment;
 use crate::error::{During, Result};
-use crate::machine::Machine;
-use crate::{command, workspace};
+use crate::workspace;
 
 /// Pinned Python packages, in pip's format.
 const PINNED: &str = "tests/judges/requirements.txt";
@@ -21,33 +19,5 @@ pub fn ensure(root: &Path) -> Result<()> {
     let folder = workspace::user_cache()?
         .join("haft-judges")
         .join(pinned.trim().replace("==", "-"));
-    // Written last, so that an incomplete environment is not used.
-    let done = folder.join("haft-done");
-    if done.is_file() {
-        return Ok(());
-    }
-    python(&Machine::look())?;
-    command::run(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder),
-    )?;
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]);
-    command::run(pip.arg(&list))?;
-    fs::write(&done, "").during(|| format!("write `{}`", done.display()))
-}
-
-/// Ensures Python with its `venv` module, which Debian packs separately.
-fn python(machine: &Machine) -> Result<()> {
-    let has = command::output(Command::new("python3").args(["-c", "import venv, ensurepip"]));
-    if has.is_ok() {
-        return Ok(());
-    }
-    let names = ["python3".into(), "python3-venv".into()];
-    packages::ensure(
-        "for the programs that judge our interfaces",
-        &names,
-        machine,
-    )
+    python_environment::ensure(&folder, &list).map(drop)
 }

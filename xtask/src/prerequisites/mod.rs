@@ -10,6 +10,7 @@ mod libclang;
 mod node;
 mod node_modules;
 pub mod packages;
+pub mod python_environment;
 
 use crate::command;
 use crate::error::Result;

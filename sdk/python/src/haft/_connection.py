@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import queue
+import re
 import signal
 import socket
 import stat
@@ -36,6 +37,9 @@ KEPT_STDERR_LINES = 50
 OUTPUT_TIMEOUT = 2.0
 # Number of a descriptor after it was closed.
 CLOSED = -1
+
+# The beginning of a reply, as haft writes it.
+_ID_OF_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
 
 Done = Callable[[Any, "HaftError | None"], None]
 """Receives the result of a request, or the error."""
@@ -208,8 +212,13 @@ class Connection:
     def _receive(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
-            logger.warning("haft sent a line that is not JSON: %.200r", line)
+        except (ValueError, RecursionError) as error:
+            logger.warning("haft sent a line that cannot be read: %s: %.200r", error, line)
+            # The request that it answers must not wait forever.
+            if (match := _ID_OF_REPLY.match(line)) and (
+                done := self._pending.pop(int(match[1]), None)
+            ):
+                done(None, HaftError(f"the answer of haft cannot be read: {error}"))
             return
         if not isinstance(message, dict):
             logger.warning("haft sent a line that is not a message: %.200r", line)
@@ -221,7 +230,11 @@ class Connection:
             return
         params: JsonObject = fields.get("params") or {}
         if "id" in fields:
-            _guarded(self._handler.on_request, fields["id"], method, params)
+            try:
+                self._handler.on_request(fields["id"], method, params)
+            except Exception as error:
+                logger.exception("haft: the request %s cannot be handled", method)
+                self.respond_error(fields["id"], f"{type(error).__name__}: {error}")
         else:
             _guarded(self._handler.on_notification, method, params)
 
@@ -231,7 +244,10 @@ class Connection:
         if done is None:
             logger.warning("haft answered a request that does not wait: %.200r", message)
         elif error is None:
-            _guarded(done, message.get("result"), None)
+            try:
+                done(message.get("result"), None)
+            except Exception as problem:
+                done(None, HaftError(f"haft gave an unexpected answer: {problem!r}"))
         else:
             data: JsonObject = error.get("data") or {}
             failure = RequestError(

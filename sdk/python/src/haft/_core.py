@@ -394,7 +394,7 @@ class Core:
         """Checks arguments. Returns what is wrong, or None."""
         if not self._selection.takes(name):
             raise RequestError(f"there is no tool `{name}`", -32001, "no-such-tool")
-        params = {"name": name, "arguments": arguments or {}}
+        params = {"name": name, "arguments": dict(arguments or {})}
         validity = yield self.connection.future("tools/validate", params), None
         return None if validity["valid"] else validity["error"]
 
@@ -445,7 +445,7 @@ class Core:
         """Starts a call."""
         connection = self.connection
         call_id = f"py-{next(self._numbers)}"
-        params: JsonObject = {"name": name, "arguments": arguments or {}, "callId": call_id}
+        params: JsonObject = {"name": name, "arguments": dict(arguments or {}), "callId": call_id}
         if timeout is not None:
             params["timeoutMs"] = milliseconds(timeout)
         if not can_ask:

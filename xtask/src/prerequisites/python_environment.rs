@@ -1,0 +1,42 @@
+//! Environments with pinned Python packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::packages;
+use crate::command;
+use crate::error::{During, Result};
+use crate::machine::Machine;
+
+/// Makes an environment in `folder` with the packages of `list`, which is in pip's format, unless
+/// exactly these are there.
+pub fn ensure(folder: &Path, list: &Path) -> Result<PathBuf> {
+    let pinned = fs::read_to_string(list).during(|| format!("read `{}`", list.display()))?;
+    // Written last, so that an incomplete environment is not used.
+    let done = folder.join("haft-done");
+    if fs::read_to_string(&done).is_ok_and(|installed| installed == pinned) {
+        return Ok(folder.to_owned());
+    }
+    python(&Machine::look())?;
+    command::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(folder),
+    )?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]);
+    command::run(pip.arg(list))?;
+    fs::write(&done, pinned).during(|| format!("write `{}`", done.display()))?;
+    Ok(folder.to_owned())
+}
+
+/// Ensures Python with its `venv` module, which Debian packs separately.
+fn python(machine: &Machine) -> Result<()> {
+    let has = command::output(Command::new("python3").args(["-c", "import venv, ensurepip"]));
+    if has.is_ok() {
+        return Ok(());
+    }
+    let names = ["python3".into(), "python3-venv".into()];
+    packages::ensure("for the tests with Python programs", &names, machine)
+}
