@@ -8,17 +8,19 @@ mod handle;
 mod load;
 mod load_paths;
 mod load_state;
+mod program_tools;
 mod refresh;
 mod reload_plan;
 mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod untrusted;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, OnceCell, watch};
@@ -27,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit;
 use crate::execute::Spill;
+pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::family::js::{self, RESOLVE, World};
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
@@ -41,6 +44,7 @@ use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, Sca
 use handle::HandleOptions;
 pub use load_paths::Loaded;
 use load_state::LoadState;
+use program_tools::OwnTools;
 use refresh::Found;
 pub use running_call::RunningCall;
 pub use sdk::HostExt;
@@ -83,8 +87,12 @@ struct Inner {
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
     call_log: CallLog,
-    /// The tools of the embedding program, which every catalog begins with.
-    own: Catalog,
+    /// The tools of the embedding program.
+    embedded_tools: Catalog,
+    /// These tools and those of the connected program, which every catalog begins with.
+    own: parking_lot::Mutex<OwnTools>,
+    /// Cancelled when the first catalog need not wait for the tools of the connected program.
+    expected_tools: OnceLock<CancellationToken>,
     /// Fields of the log that all calls share.
     place: Arc<audit::Place>,
     /// Hash of the grant that the last check of the project's tools used.
@@ -104,6 +112,8 @@ struct LoadedSoFar {
     given: Vec<Candidate>,
     /// Loaded modules and files, with the versions that they were loaded from.
     known: LoadState,
+    /// Version of the program's own tools in the catalog.
+    own_version: u64,
     /// Files and folders that determine which tools exist, for a watch.
     places: Places,
     /// Names of the ikigai tools in catalogs before a refresh. A call of one that is missing now
@@ -142,6 +152,7 @@ impl LoadedSoFar {
     fn take(&mut self, found: Found, base: &parking_lot::Mutex<Engine>) {
         self.catalog = Arc::new(found.catalog);
         self.known = found.known;
+        self.own_version = found.own_version;
         self.places = found.places;
         *base.lock() = found.base;
     }
@@ -231,7 +242,12 @@ impl Host {
             closing: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
-            own,
+            own: parking_lot::Mutex::new(OwnTools {
+                catalog: own.clone(),
+                version: 0,
+            }),
+            embedded_tools: own,
+            expected_tools: OnceLock::new(),
         };
         Host::from_inner(Arc::new(inner))
     }

@@ -188,6 +188,12 @@ pub mod program {
             .peek()
             .is_some_and(|word| word == crate::family::js::workers::WORKER)
         {
+            if arguments
+                .nth(1)
+                .is_none_or(|version| version != crate::family::js::workers::VERSION)
+            {
+                return ExitCode::from(crate::family::js::workers::OTHER_VERSION);
+            }
             haft_process::harden();
             return haft_engine::run_worker(crate::family::js::programs);
         }
@@ -202,9 +208,9 @@ const READER: &str = "__reader";
 
 /// Sets the `haft` program that runs the worker processes of this process.
 ///
-/// The `haft` program uses itself. A program that embeds this crate must set an installed `haft` of
-/// the same version before tools with the isolation `process` or `sandbox` can run. Only the first
-/// call has an effect.
+/// The `haft` program uses itself. A program that embeds this crate uses the `haft` on its `PATH`
+/// unless it calls this function; it must have the same version. Tools with the isolation `process`
+/// or `sandbox` need it: by default those that a project brings. Only the first call has an effect.
 pub fn use_worker(program: impl Into<std::path::PathBuf>) {
     family::js::workers::use_program(program.into());
 }

@@ -60,10 +60,14 @@ impl<'a> RightsReader<'a> {
             None => config.profile_of(&place),
         };
         let mut problems = Vec::new();
-        let permit = store.read(&candidate.resolved).unwrap_or_else(|error| {
-            problems.push(store.problem(&candidate.resolved, &error));
+        let permit = if config.is_untrusted_listing {
             None
-        });
+        } else {
+            store.read(&candidate.resolved).unwrap_or_else(|error| {
+                problems.push(store.problem(&candidate.resolved, &error));
+                None
+            })
+        };
         if let Some(permit) = &permit
             && !permit.allow.is_empty()
             && !permit.is_current()

@@ -11,6 +11,7 @@ pub(crate) mod js;
 mod loading;
 mod native;
 mod plugin;
+mod program_files;
 mod read_within;
 pub(crate) mod rights;
 pub(crate) mod shell;

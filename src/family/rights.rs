@@ -9,19 +9,18 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use parking_lot::Mutex;
 
 use super::file_rights::{FileRights, RightsReader};
+use super::program_files;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
-use haft_process::{
-    Captured, End, Environment, Finished, Names, Rights, Spawn, find_installed, inherited,
-};
+use haft_process::{Captured, End, Environment, Finished, Names, Rights, Spawn, find_installed};
 use haft_tool::{
     Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
     Problem, ProfileSource, ToolBounds, ToolRights,
@@ -43,23 +42,15 @@ const REFUSALS: [&str; 12] = [
     "eafnosupport",
 ];
 
-/// Files of git's configuration below the home directory. git ends with an error if one of them is
-/// there and cannot be read.
-const GIT_FILES: [&str; 4] = [
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/ignore",
-    ".config/git/attributes",
-];
-
 /// Folder of the copies of verified scripts, below the state directory.
 pub(super) const COPIES: &str = "verified";
 
 /// Sandboxes of one host. Tools with the same policy share one, and its private folder.
 pub(crate) struct Sandboxes {
     is_required: bool,
-    /// The home directory, which is never readable only because `PATH` names it.
     home: PathBuf,
+    /// What programs read below the home directory, looked up once.
+    program_files: OnceLock<Vec<PathBuf>>,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
     /// Proxies by the `net` permission of the programs that use them, and its sources.
     proxies: Mutex<HashMap<NetKey, Arc<Proxy>>>,
@@ -95,6 +86,7 @@ impl Sandboxes {
         Sandboxes {
             is_required: config.sandbox.required,
             home: config.home.clone(),
+            program_files: OnceLock::new(),
             made: Mutex::default(),
             proxies: Mutex::default(),
         }
@@ -302,11 +294,8 @@ impl Sandboxes {
         let further = own.iter().filter(|file| !covers(&policy.read, file));
         let further: Vec<PathBuf> = further.cloned().collect();
         policy.read.extend(further);
-        policy.read.extend(self.program_folders());
-        policy
-            .read
-            .extend(GIT_FILES.map(|file| self.home.join(file)));
-        policy.read.extend(["/etc/gitconfig"]);
+        let files = || program_files::of_user(&self.home);
+        policy.read.extend(self.program_files.get_or_init(files));
         policy
     }
 
@@ -344,14 +333,6 @@ impl Sandboxes {
         };
         proxies.insert(key, proxy.clone());
         Ok(Some(proxy))
-    }
-
-    /// Returns the folders of programs on our `PATH`, for scripts in them.
-    fn program_folders(&self) -> Vec<PathBuf> {
-        let path = inherited("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path);
-        let is_plain = |folder: &PathBuf| folder.is_absolute() && !self.home.starts_with(folder);
-        folders.filter(is_plain).collect()
     }
 }
 
@@ -392,33 +373,11 @@ impl Confinement {
 
     /// Returns a line that describes the sandbox of a program.
     fn description(&self) -> String {
-        let permissions = &self.bounds.rights.permissions;
-        let kinds = [
-            PermissionKind::Read,
-            PermissionKind::Write,
-            PermissionKind::Net,
-            PermissionKind::Run,
-        ];
-        let bounded = kinds
-            .into_iter()
-            .filter(|kind| permissions.of(*kind).is_bounded());
-        let bounded: Vec<String> = bounded
-            .map(|kind| {
-                format!(
-                    "{kind} {}",
-                    permissions.of(kind).to_string().replace('`', "")
-                )
-            })
-            .collect();
         format!(
             "[haft: this program ran in the sandbox `{}`: {}; `haft permit {}` shows what the tool \
              may do]",
             self.bounds.profile.name,
-            if bounded.is_empty() {
-                "no files, hosts or programs refused".to_owned()
-            } else {
-                bounded.join(", ")
-            },
+            self.bounds.rights.permissions.summary(),
             self.name
         )
     }

@@ -90,8 +90,11 @@ impl Host {
         RunningCall::start(running, events, record, call_spin, wants_task)
     }
 
-    /// Returns the configured timeout of calls of that tool.
+    /// Returns the timeout that calls of that tool have without one of their own.
     fn usual_timeout(&self, tool: Option<&Entry>) -> Option<Duration> {
+        if let Some(timeout) = tool.and_then(|tool| tool.runner.timeout()) {
+            return Some(timeout);
+        }
         let config = &self.inner.config;
         match tool.map(|tool| tool.tool.source.level) {
             Some(Level::Project) => config.limits_of(Level::Project).call_timeout,

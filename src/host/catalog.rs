@@ -13,6 +13,7 @@ impl Host {
     /// Returns all tools. The first call finds and loads them. Later calls only compute
     /// descriptions anew. After a shutdown it returns the last known tools.
     pub async fn catalog(&self) -> Arc<Catalog> {
+        self.wait_for_program_tools().await;
         let mut loaded = self.inner.loaded.lock().await;
         if self.inner.closing.is_cancelled() {
             return loaded.catalog.clone();

@@ -12,7 +12,7 @@ use super::refresh::Found;
 use super::reload_plan::{Plan, ReloadScope, Why, plan};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
-use crate::trust::{self, Judged};
+use crate::trust::{self, Doubted, Judged};
 use haft_discover::{Candidate, Scan};
 use haft_engine::Engine;
 use haft_tool::{Error, ErrorKind};
@@ -74,8 +74,11 @@ impl Host {
             ReloadScope::SameGeneration | ReloadScope::NewGeneration => base,
         };
         self.load_into(&engine, &given, &mut looked, why).await;
+        self.describe_untrusted(&mut looked.judged.doubted).await;
+        let (catalog, own_version) = self.put_together(&given, &looked);
         Found {
-            catalog: self.put_together(&given, &looked),
+            catalog,
+            own_version,
             base,
             places: looked.scan.places,
             known: looked.known,
@@ -143,8 +146,9 @@ impl Host {
         }
     }
 
-    fn put_together(&self, given: &[Candidate], looked: &Looked) -> Catalog {
-        let mut start = self.catalog_of_given(given, &looked.known);
+    /// Returns the catalog, and the version of the program's own tools in it.
+    fn put_together(&self, given: &[Candidate], looked: &Looked) -> (Catalog, u64) {
+        let (mut start, own_version) = self.catalog_of_given(given, &looked.known);
         start
             .problems
             .extend(self.inner.config.problems.iter().cloned());
@@ -162,20 +166,31 @@ impl Host {
         for candidate in &looked.judged.trusted {
             builder.add(candidate, shares.of(candidate));
         }
-        for (candidate, doubt) in &looked.judged.doubted {
-            builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
+        for Doubted {
+            candidate,
+            doubt,
+            described,
+        } in &looked.judged.doubted
+        {
+            builder.add_if_free(candidate, trust::untrusted(candidate, doubt, described));
         }
-        self.without_rival(builder.finish())
+        (self.without_rival(builder.finish()), own_version)
     }
 
-    /// Returns the catalog with only the program's own tools and those loaded by name.
-    fn catalog_of_given(&self, given: &[Candidate], known: &LoadState) -> Catalog {
-        let mut builder = self.assembly(self.inner.own.clone());
+    /// Returns the catalog with only the program's own tools and those loaded by name, and the
+    /// version of the former.
+    pub(super) fn catalog_of_given(
+        &self,
+        given: &[Candidate],
+        known: &LoadState,
+    ) -> (Catalog, u64) {
+        let own = self.inner.own.lock().clone();
+        let mut builder = self.assembly(own.catalog);
         let mut shares = Shares::new(known, true);
         for candidate in given {
             builder.add(candidate, shares.of(candidate));
         }
-        builder.finish()
+        (builder.finish(), own.version)
     }
 }
 

@@ -20,6 +20,8 @@ use haft_tool::{Error, ErrorKind};
 pub(super) struct Found {
     pub(super) catalog: Catalog,
     pub(super) known: LoadState,
+    /// Version of the program's own tools in the catalog.
+    pub(super) own_version: u64,
     /// Generation into which new modules are loaded from now on.
     pub(super) base: Engine,
     /// Files and folders that determine which tools exist.

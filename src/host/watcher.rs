@@ -191,14 +191,14 @@ impl Drop for WatchGuard {
 }
 
 /// State before a refresh.
-struct Before {
+pub(super) struct Before {
     began: Instant,
     catalog: Arc<Catalog>,
     changes: watch::Receiver<Arc<CatalogChange>>,
 }
 
 impl Before {
-    async fn of(host: &Host) -> Before {
+    pub(super) async fn of(host: &Host) -> Before {
         let began = Instant::now();
         let catalog = host.catalog_for_calls().await;
         let mut changes = host.changes();
@@ -212,7 +212,11 @@ impl Before {
 
     /// Returns the differences since then; `None` if nothing changed. `files` are the changed
     /// files.
-    async fn until_now(mut self, host: &Host, files: BTreeSet<PathBuf>) -> Option<Reload> {
+    pub(super) async fn until_now(
+        mut self,
+        host: &Host,
+        files: BTreeSet<PathBuf>,
+    ) -> Option<Reload> {
         let (before, after) = (&self.catalog, &host.catalog_for_calls().await);
         let is_changed = self.changes.has_changed().unwrap_or_default();
         let reload = Reload {

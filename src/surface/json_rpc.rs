@@ -3,6 +3,10 @@
 //! Nothing here does I/O. Parameters and ids stay raw, so that an id is returned exactly as it was
 //! sent, and arguments keep all their digits.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -33,8 +37,8 @@ pub(crate) struct Request {
 /// The peer's reply to a request of haft.
 pub(crate) struct Reply {
     pub(crate) id: Option<Id>,
-    /// `None`: the peer replied with an error.
     pub(crate) result: Option<Box<RawValue>>,
+    pub(crate) error: Option<Box<RawValue>>,
 }
 
 /// Reason for which a text or a message is refused.
@@ -132,8 +136,56 @@ pub(crate) fn parse(text: &str) -> Result<Message, Fault> {
             Ok(Message::Reply(Reply {
                 id: owned(id),
                 result: owned(envelope.result),
+                error: owned(envelope.error),
             }))
         }
         None => Err(Fault::invalid(id, "there is no `method`")),
+    }
+}
+
+/// Returns the id of a reply that [`parse`] refuses, or of which only the beginning is known. The
+/// caller can then fail the request instead of waiting for another reply. `None` for requests, and
+/// if the id is not in the readable part.
+pub(crate) fn id_of_reply(text: &str) -> Option<Id> {
+    let mut head = Head::default();
+    let mut parser = serde_json::Deserializer::from_str(text);
+    // The error is the reason for this function. It comes after the readable members.
+    let _ = (&mut head).deserialize(&mut parser);
+    head.id.filter(|_| !head.is_request)
+}
+
+/// The first readable members of a message.
+#[derive(Default)]
+struct Head {
+    id: Option<Id>,
+    is_request: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Head {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, message: D) -> Result<(), D::Error> {
+        message.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Head {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Cow<'_, str>>()? {
+            match &*name {
+                "id" => self.id = Some(members.next_value()?),
+                name => {
+                    self.is_request |= name == "method";
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
     }
 }

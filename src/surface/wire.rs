@@ -214,6 +214,21 @@ impl<'a> From<&'a Error> for ErrorView<'a> {
     }
 }
 
+impl<'a> ReloadView<'a> {
+    /// Returns the form of a change of the list whose cause is not known.
+    pub(crate) fn of_change(change: &'a CatalogChange) -> Self {
+        ReloadView {
+            generation: Some(change.generation),
+            added: &change.added,
+            removed: &change.removed,
+            changed: &change.changed,
+            reloaded: &[],
+            problems: Vec::new(),
+            solved: Vec::new(),
+        }
+    }
+}
+
 /// Returns the message after a refresh. The wording is specified (spec ikigai 46).
 pub(crate) fn refreshed(tools: usize) -> String {
     format!("Tools refreshed. {tools} tools available.")

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::grant::{self, Change, Granted, How, Names};
 use super::{HINT, Store};
+use crate::family::Loaded;
 use haft_config::grants::Grant;
 use haft_config::{Config, FileUse, PROJECT_FILE};
 use haft_discover::{Candidate, Decisions, Scan};
@@ -19,11 +20,20 @@ pub(crate) enum Doubt {
     Changed(Vec<Change>),
 }
 
+/// Tool file that may not run.
+pub(crate) struct Doubted {
+    pub(crate) candidate: Candidate,
+    pub(crate) doubt: Doubt,
+    /// The tools as they describe themselves, or the reason why they do not. Without tools and
+    /// problems the file was not loaded.
+    pub(crate) described: Loaded,
+}
+
 /// Tools that may run, tools that may not with the reasons, and problems of the store.
 #[derive(Default)]
 pub(crate) struct Judged {
     pub(crate) trusted: Vec<Candidate>,
-    pub(crate) doubted: Vec<(Candidate, Doubt)>,
+    pub(crate) doubted: Vec<Doubted>,
     pub(crate) problems: Vec<Problem>,
     /// The files that modules of the project may load.
     pub(crate) verified: Arc<VerifiedFiles>,
@@ -74,7 +84,7 @@ fn judge(config: &Config, scan: &mut Scan) -> Judged {
     loop {
         let judged = judge_once(config, scan.candidates.clone());
         let refused = judged.doubted.iter();
-        let refused: Vec<_> = refused.map(|(it, _)| it.path.clone()).collect();
+        let refused: Vec<_> = refused.map(|it| it.candidate.path.clone()).collect();
         if !scan.restore(&refused) {
             return judged;
         }
@@ -124,7 +134,11 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
                 candidate.verified.clone_from(&court.verified);
                 judged.trusted.push(candidate);
             }
-            Some(doubt) => judged.doubted.push((candidate, doubt)),
+            Some(doubt) => judged.doubted.push(Doubted {
+                candidate,
+                doubt,
+                described: Loaded::default(),
+            }),
         }
     }
     judged

@@ -15,7 +15,7 @@ pub(crate) use crate::family::file_rights::{FileRights, anchored};
 pub use grant::{Change, How};
 pub(crate) use haft_config::grants::real;
 pub use haft_config::grants::{Project, Store};
-pub(crate) use judge::{Judged, look};
+pub(crate) use judge::{Doubted, Judged, look};
 pub(crate) use placeholder::untrusted;
 pub use review::{
     ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,

@@ -1,4 +1,5 @@
-//! Placeholder of a tool that may not run: it is listed by its file's name, and every call fails.
+//! Placeholder of a tool that may not run: it is listed by its file's name, or as it describes itself
+//! in a sandbox. Every call fails.
 
 use std::sync::Arc;
 
@@ -16,17 +17,18 @@ use haft_tool::{Error, ErrorKind};
 /// Limit of the changed files that a sentence names.
 const MAX_NAMED_CHANGES: usize = 3;
 
-/// Returns a placeholder with the reason of the refusal, as far as the tool is known without
-/// running.
-pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
-    let name = candidate.likely_name();
-    let tool = Tool {
-        trusted: false,
-        ..Tool::new(&name, "", json!({}), candidate.source.clone())
+/// Returns placeholders with the reason of the refusal: for the `described` tools, or for one tool
+/// as far as it is known without running.
+pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt, described: &Loaded) -> Loaded {
+    let likely_name = candidate.likely_name();
+    let consequence = if described.tools.is_empty() {
+        "it was not loaded"
+    } else {
+        "it cannot be called"
     };
     let (problem, refusal) = match doubt {
         Doubt::New => (
-            "the project that brings this tool is not trusted, so it was not loaded".to_owned(),
+            format!("the project that brings this tool is not trusted, so {consequence}"),
             "comes from a project that is not trusted".to_owned(),
         ),
         Doubt::Changed(changes) => {
@@ -34,16 +36,39 @@ pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
             (format!("not loaded, because it {changed}"), changed)
         }
     };
+    let placeholder = |tool: Tool| -> (Arc<Tool>, Arc<dyn Runner>) {
+        let runner = Untrusted {
+            refusal: format!("`{}` {refusal}", tool.name),
+        };
+        let tool = Tool {
+            trusted: false,
+            ..tool
+        };
+        (Arc::new(tool), Arc::new(runner))
+    };
+    let tools = described.tools.iter();
+    let mut tools: Vec<_> = tools
+        .map(|(tool, _)| placeholder(Tool::clone(tool)))
+        .collect();
+    if tools.is_empty() {
+        let source = candidate.source.clone();
+        tools.push(placeholder(Tool::new(&likely_name, "", json!({}), source)));
+    }
+    let about = match &tools[..] {
+        [(tool, _)] => tool.name.clone(),
+        _ => likely_name,
+    };
     let problem = Problem::warning(problem)
         .at(&candidate.path)
-        .about(&name)
+        .about(&about)
         .hint(HINT);
-    let runner = Untrusted {
-        refusal: format!("`{name}` {refusal}"),
-    };
+    let not_described = described.problems.iter().map(|problem| Problem {
+        message: format!("not described: {}", problem.message),
+        ..Problem::info("").at(&candidate.path).about(&about)
+    });
     Loaded {
-        tools: vec![(Arc::new(tool), Arc::new(runner))],
-        problems: vec![problem],
+        problems: [problem].into_iter().chain(not_described).collect(),
+        tools,
         ..Loaded::default()
     }
 }

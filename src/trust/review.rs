@@ -12,7 +12,7 @@ use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, Isolation, PermissionRequest, Problem, ProfileSource};
+use haft_tool::{Family, PermissionRequest, Problem, ProfileSource, ToolRights};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -67,8 +67,8 @@ pub struct Reviewed {
 pub struct ReviewedProfile {
     /// Its name, and the choice of it.
     pub source: ProfileSource,
-    /// The separation of the tool.
-    pub isolation: Isolation,
+    /// The rights that the tool will have.
+    pub rights: ToolRights,
 }
 
 /// A key of the project's configuration.
@@ -443,7 +443,7 @@ fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> Revi
     };
     ReviewedProfile {
         source: profile.source.clone(),
-        isolation: config.bounded(place.domain, profile).isolation,
+        rights: config.bounded(place.domain, profile),
     }
 }
 

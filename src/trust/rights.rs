@@ -22,6 +22,7 @@ pub(crate) fn rights_of(config: &Config, file: &Path, name: &str) -> Option<(Fil
     if let Some(candidate) = judged.trusted.iter().find(|one| is_it(one)) {
         return Some((found(candidate), true));
     }
-    let (candidate, _) = judged.doubted.iter().find(|(one, _)| is_it(one))?;
+    let mut doubted = judged.doubted.iter().map(|doubted| &doubted.candidate);
+    let candidate = doubted.find(|one| is_it(one))?;
     Some((found(candidate), false))
 }

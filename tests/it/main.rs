@@ -97,6 +97,8 @@ mod clients;
 // haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
+// Tools of a program that haft calls over JSON-RPC, also on a descriptor beside MCP.
+mod rpc_program;
 // A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
 // Tools and results of calls, as MCP clients see them.

@@ -49,7 +49,7 @@ impl Client {
 
     /// Starts a client of any command that reads and writes lines.
     pub fn of(sandbox: Sandbox, command: &[&str]) -> Client {
-        let mut child = sandbox
+        let child = sandbox
             .haft()
             .args(["--tool", "tools.ts"])
             .args(command)
@@ -58,6 +58,11 @@ impl Client {
             .stderr(Stdio::null())
             .spawn()
             .expect("haft starts");
+        Client::from_child(child, sandbox)
+    }
+
+    /// Creates the client of a program with piped streams.
+    pub fn from_child(mut child: Child, sandbox: Sandbox) -> Client {
         Client {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),

@@ -14,6 +14,13 @@ use tempfile::TempDir;
 /// Time limit of one command in seconds; after it the command counts as hanging.
 const LIMIT: &str = "120";
 
+/// The profile of the tools of projects. The default has tests of its own: most tests are not about
+/// a sandbox, and run in all three isolations.
+const TOOLS_PROFILE: &str = "full";
+
+/// The variable that names that profile.
+const PROJECT_PROFILE: &str = "HAFT_SANDBOX_PROJECT";
+
 /// A temporary directory with the environment that goes with it.
 pub struct Sandbox {
     dir: TempDir,
@@ -29,6 +36,7 @@ fn isolation() -> Option<Isolation> {
 /// Resolves the configuration of a host in the process of the tests, with the isolation of this run.
 pub fn resolve(flags: Flags, env: &Env) -> Result<Config, haft::Error> {
     let mut config = Config::resolve_with(flags, env)?;
+    config.sandbox.project = Some(TOOLS_PROFILE.to_owned());
     if let Some(isolation) = isolation() {
         haft::use_worker(env!("CARGO_BIN_EXE_haft"));
         config.isolation = isolation;
@@ -59,6 +67,7 @@ impl Sandbox {
                 "HAFT_CYCOD_GLOBAL_DIR",
                 dir.path().join("cycod-global").display().to_string(),
             ),
+            (PROJECT_PROFILE, TOOLS_PROFILE.into()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
             ("TZ", "UTC".into()),
@@ -76,6 +85,11 @@ impl Sandbox {
                 .insert("HAFT_ISOLATION", isolation.as_str().into());
         }
         sandbox
+    }
+
+    /// Gives the tools of the project the profile of the configuration, or the default.
+    pub fn profile_of_the_project_is_configured(&mut self) {
+        self.env.remove(PROJECT_PROFILE);
     }
 
     /// Makes an empty sandbox with a home directory.

@@ -21,6 +21,10 @@ fn spec(#[files("tests/specs/*/*/session.txt")] session: PathBuf) {
     run(&session);
 }
 
+/// Line before the first command of a session in which the profile of the project's tools is the
+/// default, or that of the configuration.
+const BY_CONFIGURATION: &str = "# with the configured profile of the project";
+
 /// One command with its expected output.
 struct Step {
     command: String,
@@ -31,7 +35,10 @@ fn run(session: &Path) {
     let folder = session.parent().expect("a session is in a folder");
     let text = fs::read_to_string(session).expect("a session is text");
     let (head, steps) = parse(&text);
-    let sandbox = Sandbox::with(folder);
+    let mut sandbox = Sandbox::with(folder);
+    if head.iter().any(|line| line == BY_CONFIGURATION) {
+        sandbox.profile_of_the_project_is_configured();
+    }
     let mut rewritten = head;
     let mut differences = Vec::new();
     for step in &steps {

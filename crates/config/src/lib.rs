@@ -181,6 +181,8 @@ declare::settings! {
             /// The tool file that has all of the user's permissions, because its accesses are
             /// recorded.
             pub records_permissions_of: Option<PathBuf>,
+            /// The tools of the project are only described, in the strictest sandbox.
+            pub is_untrusted_listing: bool,
             /// Do not run the tools of the project, not even trusted ones.
             pub distrust_project: bool,
             /// Ids of the only providers that are used; `None`: all of them.

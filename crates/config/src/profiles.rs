@@ -2,7 +2,8 @@
 //!
 //! A profile sets kinds of access and takes the others from the profile that it extends, at last
 //! from `full`. The profile of a tool is the one that `sandbox.tools` names for it, else
-//! `sandbox.families`, else `sandbox.project`, `sandbox.user` or `sandbox.plugins`, else `full`.
+//! `sandbox.families`, else `sandbox.project`, `sandbox.user` or `sandbox.plugins`, else `workspace`
+//! for the tools of a project and `full` for others.
 //! The key `permissions` and a project's own file narrow it.
 //!
 //! The author of a tool chooses its name. So a name never gives a tool of a project or plugin more
@@ -14,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{
@@ -35,7 +37,12 @@ settings! {
         pub required: bool = "false", env "HAFT_SANDBOX_REQUIRED", user "HAFT_SANDBOX_REQUIRED";
         /// Profile of the tools of a project. In a project's own file: a profile that narrows the
         /// rights of its tools.
-        pub project: Option<String> = "";
+        // A project is often somebody else's code.
+        pub project: Option<String> = WORKSPACE, env "HAFT_SANDBOX_PROJECT";
+        /// Describe the tools of a project that is not trusted: their modules are loaded in a
+        /// sandbox in which they can read the project and do nothing else. They still cannot be
+        /// called. Otherwise only the names of their files are listed.
+        pub list_untrusted: bool = "false", user "--config";
         /// Profile of the user's own tools.
         pub user: Option<String> = "", user "--config";
         /// Profile of the tools of installed plugins.
@@ -104,11 +111,23 @@ impl Settings for ProfileSettings {
 /// The profile of tools without another one. It is as wide as the key `permissions`.
 const FULL: &str = "full";
 
+/// The profile of the tools of a project.
+const WORKSPACE: &str = "workspace";
+
+/// The profile in which modules of an untrusted project are described. No setting can name it.
+const LISTING: &str = "listing of an untrusted project";
+
+/// The same for executables, which need other programs to describe themselves.
+const LISTING_OF_PROGRAMS: &str = "listing of an untrusted program";
+
+/// Limit of the time in which a tool of an untrusted project describes itself.
+const LISTING_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The names of the built-in profiles.
-const BUILT_IN: [&str; 3] = [FULL, "workspace", "read-only"];
+const BUILT_IN: [&str; 3] = [FULL, WORKSPACE, "read-only"];
 
 /// Variables that describe the user's terminal, language and places. None of them is a secret.
-const SAFE_VARIABLES: [&str; 17] = [
+const SAFE_VARIABLES: [&str; 33] = [
     "PATH",
     "HOME",
     "USER",
@@ -126,6 +145,22 @@ const SAFE_VARIABLES: [&str; 17] = [
     "COLUMNS",
     "LINES",
     "TMPDIR",
+    "ASDF_DATA_DIR",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "CONDA_PREFIX",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "MISE_DATA_DIR",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "RUSTUP_*",
+    "SDKMAN_DIR",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
 ];
 
 /// Returns the built-in profile of that name.
@@ -137,7 +172,7 @@ fn built_in(name: &str) -> Option<ProfileSettings> {
     let project = || list(&[".", PermissionProfile::TMPDIR]);
     match name {
         FULL => Some(ProfileSettings::default()),
-        "workspace" => Some(ProfileSettings {
+        WORKSPACE => Some(ProfileSettings {
             extends: None,
             isolation: Some(Isolation::Sandbox),
             permissions: BTreeMap::from([
@@ -149,12 +184,27 @@ fn built_in(name: &str) -> Option<ProfileSettings> {
             ]),
         }),
         "read-only" => Some(ProfileSettings {
-            extends: Some("workspace".to_owned()),
+            extends: Some(WORKSPACE.to_owned()),
             isolation: None,
             permissions: BTreeMap::from([(
                 PermissionKind::Write,
                 list(&[PermissionProfile::TMPDIR]),
             )]),
+        }),
+        LISTING => Some(ProfileSettings {
+            extends: None,
+            isolation: Some(Isolation::Sandbox),
+            permissions: PermissionKind::ALL
+                .map(|kind| match kind {
+                    PermissionKind::Read => (kind, list(&["."])),
+                    _ => (kind, Permission::None),
+                })
+                .into(),
+        }),
+        LISTING_OF_PROGRAMS => Some(ProfileSettings {
+            extends: Some(LISTING.to_owned()),
+            isolation: None,
+            permissions: BTreeMap::from([(PermissionKind::Run, Permission::All)]),
         }),
         _ => None,
     }
@@ -303,6 +353,32 @@ impl Config {
         }
     }
 
+    /// Returns the configuration in which the tools of an untrusted project are described: in a
+    /// sandbox in which they can read the project and do nothing else, whatever the user has set.
+    pub fn for_untrusted_listing(&self) -> Config {
+        Config {
+            trust_project: true,
+            use_cache: false,
+            is_untrusted_listing: true,
+            profiles: BTreeMap::new(),
+            sandbox: SandboxSettings {
+                required: true,
+                project: Some(LISTING.to_owned()),
+                families: FamilyProfiles {
+                    exec: Some(LISTING_OF_PROGRAMS.to_owned()),
+                    ..FamilyProfiles::default()
+                },
+                ..SandboxSettings::default()
+            },
+            sources: BTreeMap::new(),
+            limits: super::Limits {
+                load_timeout: self.limits.load_timeout.min(LISTING_TIMEOUT),
+                ..self.limits.clone()
+            },
+            ..self.clone()
+        }
+    }
+
     /// Returns the names of all profiles.
     pub fn profile_names(&self) -> Vec<&str> {
         let own = self.profiles.keys().map(String::as_str);
@@ -334,12 +410,12 @@ impl Config {
         if let Some(name) = by_family {
             return (format!("sandbox.families.{key}"), name);
         }
-        let (key, by_domain) = match place.domain {
-            TrustDomain::Project => (PROJECT_KEY, &sandbox.project),
-            TrustDomain::User => ("sandbox.user", &sandbox.user),
-            TrustDomain::Plugins => ("sandbox.plugins", &sandbox.plugins),
+        let (key, by_domain, default) = match place.domain {
+            TrustDomain::Project => (PROJECT_KEY, &sandbox.project, WORKSPACE),
+            TrustDomain::User => ("sandbox.user", &sandbox.user, FULL),
+            TrustDomain::Plugins => ("sandbox.plugins", &sandbox.plugins, FULL),
         };
-        (key.to_owned(), by_domain.as_deref().unwrap_or(FULL))
+        (key.to_owned(), by_domain.as_deref().unwrap_or(default))
     }
 
     /// Returns the profile of that name, which the setting `key` names.
@@ -356,7 +432,10 @@ impl Config {
         };
         let source = ProfileSource {
             name: name.to_owned(),
-            file: (!BUILT_IN.contains(&name)).then(|| shown(&self.config_file)),
+            file: self
+                .profiles
+                .contains_key(name)
+                .then(|| shown(&self.config_file)),
             chosen_by: chosen_by.map(|place| (key.to_owned(), place)),
             by_project,
         };

@@ -145,6 +145,24 @@ impl PermissionProfile {
         }
     }
 
+    /// Returns the limits on files, hosts and programs on one line: `write [~/site], net none`.
+    pub fn summary(&self) -> String {
+        let kinds = [
+            PermissionKind::Read,
+            PermissionKind::Write,
+            PermissionKind::Net,
+            PermissionKind::Run,
+        ];
+        let bounded = kinds.into_iter().filter(|kind| self.of(*kind).is_bounded());
+        let bounded = bounded.map(|kind| format!("{kind} {}", self.of(kind)).replace('`', ""));
+        let bounded: Vec<String> = bounded.collect();
+        if bounded.is_empty() {
+            "no files, hosts or programs refused".to_owned()
+        } else {
+            bounded.join(", ")
+        }
+    }
+
     /// Returns the permission of that kind.
     pub fn of(&self, kind: PermissionKind) -> &Permission {
         match kind {

@@ -81,6 +81,11 @@ pub trait Runner: Send + Sync {
         None
     }
 
+    /// Returns the deadline that the tool's author sets for its calls instead of the configured one.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
     /// Returns the source of the tool's own stance on approval.
     fn approval(&self) -> Approval<'_> {
         Approval::ByTier

@@ -44,6 +44,7 @@ pub struct CustomTool {
     is_unit: bool,
     handler: Arc<Handler>,
     stance: Option<Arc<StanceOf>>,
+    timeout: Option<Duration>,
 }
 
 impl CustomTool {
@@ -146,6 +147,7 @@ impl CustomTool {
             is_unit,
             handler,
             stance: None,
+            timeout: None,
         }
     }
 
@@ -183,6 +185,18 @@ impl CustomTool {
     /// Sets the schema of the structured result in `details`.
     pub fn output<T: JsonSchema>(mut self) -> CustomTool {
         self.tool.output_schema = Some(parameters::schema_of::<T>().0);
+        self
+    }
+
+    /// Sets the schema of the structured result in `details` as JSON.
+    pub fn output_schema(mut self, schema: Value) -> CustomTool {
+        self.tool.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets the deadline of calls that have none of their own, instead of the configured one.
+    pub fn timeout(mut self, timeout: Duration) -> CustomTool {
+        self.timeout = Some(timeout);
         self
     }
 
@@ -235,6 +249,7 @@ impl CustomTool {
             tier: self.tool.approval,
             stance: self.stance,
             grace,
+            timeout: self.timeout,
         };
         let candidate = Candidate {
             path: self.tool.source.path.clone(),

@@ -37,6 +37,7 @@ pub(super) struct CustomRunner {
     pub(super) tier: Tier,
     pub(super) stance: Option<Arc<StanceOf>>,
     pub(super) grace: Duration,
+    pub(super) timeout: Option<Duration>,
 }
 
 impl CustomRunner {
@@ -87,6 +88,10 @@ impl CustomRunner {
 impl Runner for CustomRunner {
     async fn check(&self, call: &Call) -> Result<(), Error> {
         self.prepare(call).map(drop)
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     fn approval(&self) -> Approval<'_> {

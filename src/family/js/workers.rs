@@ -11,23 +11,29 @@ use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::Sandbox;
-use haft_process::{Environment, Exit, Spawn, Worker, inherited};
+use haft_process::{Environment, Exit, Spawn, Worker, find_installed, inherited};
 use haft_tool::{Isolation, TrustDomain};
 
 /// The program of worker processes: a `haft` of this version.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Argument with which the program starts as a worker.
+/// Argument with which the program starts as a worker. The version of haft follows.
 pub(crate) const WORKER: &str = "--worker";
+
+/// The version of haft. Both sides of a connection must have the same.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Exit code of a worker that was started by another version.
+pub(crate) const OTHER_VERSION: u8 = 78;
 
 /// Sets the program of worker processes. Only the first call has an effect.
 pub(crate) fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// Returns the starter of worker processes; `None` if no program is set.
+/// Returns the starter of worker processes; `None` if no program is set and none is installed.
 pub(super) fn workers(sandboxes: &Arc<Sandboxes>) -> Option<Arc<dyn Workers>> {
-    let program = PROGRAM.get()?.clone();
+    let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
     let sandboxes = sandboxes.clone();
     Some(Arc::new(WorkerStarter { program, sandboxes }))
 }
@@ -69,7 +75,7 @@ impl Workers for WorkerStarter {
         key: &IsolateKey,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
-        let mut spawn = Spawn::new(&self.program, [WORKER]);
+        let mut spawn = Spawn::new(&self.program, [WORKER, VERSION]);
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
@@ -126,6 +132,9 @@ impl WorkerProcess for RunningWorker {
     fn wait(&self) -> String {
         match self.process.wait() {
             Some(Exit::Signal(signal)) => format!("was ended by {}", name_of(signal)),
+            Some(Exit::Code(code)) if code == i32::from(OTHER_VERSION) => {
+                format!("is a haft of another version than {VERSION}")
+            }
             Some(Exit::Code(code)) => format!("exited with code {code}"),
             None => "has ended".to_owned(),
         }

@@ -71,6 +71,10 @@ pub(super) struct Globals {
     #[arg(long, help_heading = HEADING)]
     no_cache: bool,
 
+    /// Serve JSON-RPC on this descriptor too, a connected stream socket (for `mcp` and `serve`)
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    rpc_fd: Option<i32>,
+
     /// Say on standard error what happens inside (`HAFT_LOG=haft=trace` for more)
     #[arg(long, short, help_heading = HEADING)]
     verbose: bool,
@@ -108,6 +112,7 @@ impl Globals {
             auto_deny: [self.auto_deny, later.auto_deny].concat(),
             isolation: later.isolation.or(self.isolation),
             no_cache: self.no_cache || later.no_cache,
+            rpc_fd: later.rpc_fd.or(self.rpc_fd),
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
         }
@@ -183,6 +188,11 @@ impl Globals {
         let on = switches.into_iter().filter(|(_, is_on)| *is_on);
         words.extend(on.map(|(name, _)| name.to_owned()));
         words
+    }
+
+    /// Returns the number of the descriptor on which a program is served too.
+    pub(super) fn rpc_fd(&self) -> Option<i32> {
+        self.rpc_fd
     }
 
     /// Returns true if `--verbose` was typed.

@@ -52,6 +52,7 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::audit;
+use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
 use crate::telemetry;
 use context::{CommandContext, on_host};
@@ -59,6 +60,7 @@ use exit::{Answer, Failure};
 use flags::{Globals, With};
 use haft_config::Env;
 use haft_render::style::Ink;
+use haft_tool::{Error, ErrorKind};
 
 /// Timeout for writing the last lines of the call log before the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -106,6 +108,7 @@ enum Command {
     New(With<new::Args>),
     Agents(Box<agents::Args>),
     Rpc(With<rpc::Args>),
+    Mcp(With<serve::McpArgs>),
     Serve(Box<serve::Args>),
     Open(With<open::Args>),
     Token(Box<token::Args>),
@@ -153,11 +156,15 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     if let Some(filter) = globals.log_filter() {
         telemetry::init(filter)?;
     }
+    let program = match globals.rpc_fd() {
+        Some(number) => Some(cli.command.program(number)?),
+        None => None,
+    };
     // One thread is enough: each isolate has its own, and more threads would slow the start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(cli.command.run(&globals, out));
+    let ended = runtime.block_on(cli.command.run(&globals, out, program));
     // A file operation that never returns must not delay the end of the program.
     runtime.shutdown_background();
     // Kills what was not waited for after a second signal or a shutdown timeout.
@@ -169,7 +176,25 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
 }
 
 impl Command {
-    async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+    /// Takes over the descriptor of `--rpc-fd`. Must run before a second thread exists.
+    fn program(&self, number: i32) -> Result<Descriptor, Failure> {
+        match self {
+            Command::Mcp(_) | Command::Serve(_) => Ok(Descriptor::claim(number)?),
+            _ => {
+                let text = "--rpc-fd is an option of `haft mcp` and `haft serve`";
+                let hint = "`haft rpc` serves JSON-RPC on standard input and output";
+                Err(Error::new(ErrorKind::Usage, text).with_hint(hint).into())
+            }
+        }
+    }
+
+    /// Runs the command. `program` is the descriptor of `--rpc-fd`.
+    async fn run(
+        &self,
+        globals: &Globals,
+        out: &mut Out,
+        program: Option<Descriptor>,
+    ) -> Result<u8, Failure> {
         match self {
             Command::List(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Show(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
@@ -200,7 +225,8 @@ impl Command {
             Command::Config(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
             Command::Rpc(c) => c.args.run(globals, out).await,
-            Command::Serve(args) => args.run(globals, out).await,
+            Command::Mcp(c) => c.args.run_alone(globals, out, program).await,
+            Command::Serve(args) => args.run(globals, out, program).await,
             Command::Open(c) => c.args.run(globals, out).await,
             Command::Token(args) => args.run(globals, out),
             Command::Completions(args) => args.run(Cli::command(), out),
@@ -224,6 +250,7 @@ impl Command {
             Command::Permit(c) => &c.globals,
             Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
+            Command::Mcp(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
             Command::Open(c) => &c.globals,
@@ -259,6 +286,7 @@ impl Command {
             | Command::Config(_)
             | Command::New(_)
             | Command::Rpc(_)
+            | Command::Mcp(_)
             | Command::Serve(_)
             | Command::Open(_)
             | Command::Completions(_)

@@ -14,12 +14,12 @@ use super::flags::Globals;
 use super::{learn, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::surface::stdout::Out;
-use crate::trust::{self, Project, Review, Store};
+use crate::trust::{self, Project, Review, Reviewed, Store};
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind, suggest};
+use haft_tool::{Error, ErrorKind, Isolation, ToolRights, suggest};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -277,8 +277,31 @@ async fn ask(review: &Review) -> Result<bool, Failure> {
              until you add them. Text that it runs as code cannot be checked.\n",
         );
     }
-    question.push_str("Once trusted, this code can do whatever you can do. Trust it? [y/N] ");
+    question.push_str(&consequence(review));
+    question.push_str("Trust it? [y/N] ");
     consents(question).await
+}
+
+/// Returns a sentence about the rights of the reviewed tools once they are trusted.
+fn consequence(review: &Review) -> String {
+    let rights = |tool: &Reviewed| tool.profile.as_ref().map(|profile| profile.rights.clone());
+    let rights: Option<Vec<ToolRights>> = review.tools.iter().map(rights).collect();
+    let rights = rights.unwrap_or_default();
+    let is_sandboxed = |rights: &ToolRights| rights.isolation == Isolation::Sandbox;
+    match &rights[..] {
+        [first, rest @ ..] if rights.iter().all(is_sandboxed) => {
+            let limits = if rest.iter().all(|other| other == first) {
+                format!("limits: {}", first.permissions.summary())
+            } else {
+                "limits: see its profiles above".to_owned()
+            };
+            format!(
+                "Once trusted, this code runs in a sandbox ({limits}). `haft trust --profile full` \
+                 lets it do whatever you can do.\n"
+            )
+        }
+        _ => "Once trusted, this code can do whatever you can do. ".to_owned(),
+    }
 }
 
 /// Asks at the terminal. Returns true if the answer is yes.

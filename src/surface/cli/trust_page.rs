@@ -230,7 +230,7 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
             isolation: tool
                 .profile
                 .as_ref()
-                .map(|profile| profile.isolation.as_str()),
+                .map(|profile| profile.rights.isolation.as_str()),
         }
     }
 }
@@ -303,11 +303,11 @@ impl Page<'_> {
         }
         // Tools that may do whatever the user may need no line.
         let is_bounded = |profile: &&ReviewedProfile| {
-            profile.source.name != "full" || profile.isolation != Isolation::None
+            profile.source.name != "full" || profile.rights.isolation != Isolation::None
         };
         if let Some(profile) = tool.profile.as_ref().filter(is_bounded) {
             let source = one_line(&profile.source.to_string());
-            let isolation = profile.isolation;
+            let isolation = profile.rights.isolation;
             lines.push_str(&format!("  may: {source}; isolation: {isolation}\n"));
         }
         lines

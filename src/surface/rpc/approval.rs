@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::outgoing::Questions;
+use super::outgoing::Outgoing;
 use haft_tool::{ApprovalRequest, Approver, Decision, Tier};
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ enum Word {
 }
 
 #[async_trait]
-impl Approver for Questions {
+impl Approver for Outgoing {
     async fn ask(&self, request: ApprovalRequest) -> Decision {
         let params = Ask {
             call_id: &request.call_id,
@@ -46,7 +46,7 @@ impl Approver for Questions {
             arguments: &request.arguments,
             text: request.to_text(),
         };
-        let asked = Questions::ask(self, "approval/ask", "approval/withdrawn", params);
+        let asked = Outgoing::ask(self, "approval/ask", "approval/withdrawn", params);
         // An invalid answer is not an approval.
         match asked.await {
             Some(Answered { decision }) => match decision {

@@ -64,6 +64,23 @@ impl Initialize {
         self.capabilities
     }
 
+    /// Checks that no settings are given, for a host that was configured by another surface.
+    pub(super) fn has_no_settings(&self) -> Result<(), RpcError> {
+        let given = [
+            ("cwd", self.cwd.is_some()),
+            ("builtInToolNames", self.built_in_tool_names.is_some()),
+            ("configuredPaths", self.configured_paths.is_some()),
+            ("limits", self.limits.is_some()),
+            ("approvalMode", self.approval_mode.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((name, _)) => Err(RpcError::invalid_params(format!(
+                "`{name}` cannot be set here: the command line of `haft --rpc-fd` configures the host"
+            ))),
+        }
+    }
+
     /// Returns the flags of the command line, overridden by the peer's settings.
     pub(super) fn over(self, flags: Flags) -> Result<Flags, RpcError> {
         let limits = self.limits.unwrap_or_default();

@@ -9,11 +9,13 @@ mod payload;
 mod rpc_error;
 
 mod approval;
+mod attached;
 mod calls;
 mod initialize;
 mod load_response;
 mod notifications;
 mod outgoing;
+mod program;
 mod render;
 mod service;
 mod ui;
@@ -30,6 +32,7 @@ use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
+pub(crate) use attached::Descriptor;
 use haft_config::Flags;
 use message::Response;
 use rpc_error::RpcError;
@@ -94,11 +97,13 @@ fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Wri
     let text = match line {
         Line::Text(text) => text,
         Line::NotUtf8 => return refuse(RpcError::parse("the message is not UTF-8")),
-        Line::TooLong => {
-            return refuse(RpcError::invalid_request(format!(
+        Line::TooLong { head } => {
+            let why = format!(
                 "the message is longer than {} MB and was skipped",
                 MAX_LINE_BYTES >> 20
-            )));
+            );
+            service.refuse_reply(&head, &why);
+            return refuse(RpcError::invalid_request(why));
         }
     };
     match json_rpc::split(&text) {
@@ -152,7 +157,10 @@ fn begin(text: &str, service: &mut Service) -> Begun {
             service.take_reply(reply);
             return Begun::Silent;
         }
-        Err(fault) => return Begun::Answered(Response::to_fault(fault)),
+        Err(fault) => {
+            service.refuse_reply(text, &fault.text);
+            return Begun::Answered(Response::to_fault(fault));
+        }
     };
     let id = request.id.clone();
     match (service.begin(request), id) {
@@ -182,6 +190,13 @@ async fn answered(tasks: &mut JoinSet<()>) {
     while tasks.join_next().await.is_some() {}
 }
 
+/// Answers `shutdown`, if the peer has requested it.
+fn shutdown_reply(service: &mut Service, writer: &Writer) {
+    if let Some(id) = service.shutdown_id() {
+        writer.send(&Response::new(Some(id), Ok(payload::null())));
+    }
+}
+
 /// Cancels the calls, waits for pending responses, stops the host, and answers `shutdown`.
 async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
     if let Some(host) = service.host_if_any() {
@@ -195,8 +210,6 @@ async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer
         let _ = timeout(LATE, answered(&mut tasks)).await;
     }
     tasks.abort_all();
-    if let Some(id) = service.shutdown_id() {
-        writer.send(&Response::new(Some(id), Ok(payload::null())));
-    }
+    shutdown_reply(&mut service, writer);
     let _ = timeout(WRITING, writer.finish()).await;
 }

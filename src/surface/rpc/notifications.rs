@@ -1,44 +1,65 @@
-//! `tools/changed`: notifies the peer of changed files.
+//! `tools/changed`: notifies the peer of changes of the catalog.
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use super::message::Notification;
-use crate::host::{Host, WatchGuard};
+use crate::host::{Host, Reload, WatchGuard};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::ReloadView;
 
-/// Watches the files of a host until it is dropped.
-pub(super) struct Polled {
-    _watching: WatchGuard,
-    telling: JoinHandle<()>,
+/// Notifies the peer until it is dropped.
+pub(super) struct Notifications {
+    _watching: Option<WatchGuard>,
+    task: JoinHandle<()>,
 }
 
-impl Polled {
-    pub(super) fn start(host: &Host, writer: Writer) -> Polled {
+impl Notifications {
+    /// Watches the files of a host and notifies the peer of each reload.
+    pub(super) fn of_files(host: &Host, writer: Writer) -> Notifications {
         let watching = host.watch();
         let mut reloads = watching.reloads();
-        let telling = tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             loop {
-                let reload = match reloads.recv().await {
-                    Ok(reload) => reload,
+                match reloads.recv().await {
+                    Ok(reload) => reloaded(&writer, &reload),
                     // The peer notices missed changes from the generation numbers.
-                    Err(RecvError::Lagged(_)) => continue,
+                    Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
-                };
-                let view = ReloadView::from(&*reload);
+                }
+            }
+        });
+        Notifications {
+            _watching: Some(watching),
+            task,
+        }
+    }
+
+    /// Notifies the peer of each change of the list of tools, whatever caused it.
+    pub(super) fn of_changes(host: &Host, writer: Writer) -> Notifications {
+        let mut changes = host.changes();
+        let task = tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                let change = changes.borrow_and_update().clone();
+                let view = ReloadView::of_change(&change);
                 writer.send(&Notification::new("tools/changed", view));
             }
         });
-        Polled {
-            _watching: watching,
-            telling,
+        Notifications {
+            _watching: None,
+            task,
         }
     }
 }
 
-impl Drop for Polled {
+impl Drop for Notifications {
     fn drop(&mut self) {
-        self.telling.abort();
+        self.task.abort();
     }
+}
+
+/// Notifies the peer of one reload.
+pub(super) fn reloaded(writer: &Writer, reload: &Reload) {
+    let view = ReloadView::from(reload);
+    writer.send(&Notification::new("tools/changed", view));
 }

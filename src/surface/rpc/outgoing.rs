@@ -1,13 +1,13 @@
 //! Requests of haft to the peer, and the registry of those without a reply.
 //!
-//! A request is answered once, and withdrawn when its caller stops waiting. After the end of the
-//! peer's messages all pending requests fail.
+//! A request is answered once; a second reply is ignored. After the end of the peer's messages all
+//! pending requests fail.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
@@ -16,7 +16,7 @@ use crate::surface::json_rpc::Reply;
 use crate::surface::stdio::writer::Writer;
 
 /// Registry of the requests to the peer without a reply.
-pub(super) struct Questions {
+pub(super) struct Outgoing {
     open: Mutex<Open>,
     writer: Writer,
 }
@@ -24,43 +24,71 @@ pub(super) struct Questions {
 #[derive(Default)]
 struct Open {
     asked: u64,
+    called: u64,
     closed: bool,
-    waiting: HashMap<String, oneshot::Sender<Option<Box<RawValue>>>>,
+    waiting: HashMap<String, oneshot::Sender<Answered>>,
 }
+
+/// The result of a request, or the text of an error.
+pub(super) type Answered = Result<Box<RawValue>, String>;
 
 #[derive(Serialize)]
 struct Withdrawn<'a> {
     id: &'a str,
 }
 
-/// Guard of a pending request. Withdraws the request if it is dropped before the reply.
-struct Waiting<'a> {
-    questions: &'a Questions,
-    id: String,
-    withdrawal: &'static str,
+/// An error as far as haft uses it.
+#[derive(Deserialize)]
+struct ErrorObject {
+    message: String,
 }
 
-impl Questions {
+/// A pending request. If it is dropped before the reply, the reply is ignored.
+pub(super) struct Pending<'a> {
+    outgoing: &'a Outgoing,
+    id: String,
+    /// Notification that withdraws the request when it is dropped before the reply.
+    withdrawal: Option<&'static str>,
+    reply: oneshot::Receiver<Answered>,
+}
+
+impl Outgoing {
     pub(super) fn new(writer: Writer) -> Self {
-        Questions {
+        Outgoing {
             open: Mutex::default(),
             writer,
         }
     }
 
-    /// Sends a request with `method` and waits for the reply. `withdrawal` is the notification that
-    /// withdraws it. `None`: an error, an invalid reply, or a peer that cannot reply.
+    /// Sends a question with `method` and waits for the reply. `withdrawal` is the notification
+    /// that withdraws it. `None`: an error, an invalid reply, or a peer that cannot reply.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         method: &'static str,
         withdrawal: &'static str,
         params: impl Serialize,
     ) -> Option<T> {
-        let (waiting, answer) = self.register(withdrawal)?;
+        let register = |open: &mut Open| {
+            open.asked += 1;
+            format!("ask-{}", open.asked)
+        };
+        let mut pending = self.register(register, Some(withdrawal))?;
         self.writer
-            .send(&Question::new(&waiting.id, method, params));
-        let result = answer.await.ok()??;
+            .send(&Question::new(&pending.id, method, params));
+        let result = pending.reply().await?.ok()?;
         serde_json::from_str(result.get()).ok()
+    }
+
+    /// Sends the request that calls a tool of the peer. `None` if the peer cannot reply.
+    pub(super) fn call(&self, params: impl Serialize) -> Option<Pending<'_>> {
+        let register = |open: &mut Open| {
+            open.called += 1;
+            format!("call-{}", open.called)
+        };
+        let pending = self.register(register, None)?;
+        self.writer
+            .send(&Question::new(&pending.id, "program/call", params));
+        Some(pending)
     }
 
     /// Sends a notification, which needs no reply.
@@ -68,16 +96,32 @@ impl Questions {
         self.writer.send(&Notification::new(method, params));
     }
 
+    /// Returns the number of bytes that the peer has not read yet.
+    pub(super) fn unread(&self) -> usize {
+        self.writer.unwritten()
+    }
+
     /// Delivers a reply to the waiting request.
     pub(super) fn take(&self, reply: Reply) {
-        let id = reply.id.as_deref().map(RawValue::get).unwrap_or_default();
+        let answered = match (reply.result, reply.error) {
+            (_, Some(error)) => Err(error_text(&error)),
+            (Some(result), None) => Ok(result),
+            (None, None) => Err("the reply has neither a result nor an error".to_owned()),
+        };
+        self.settle(reply.id.as_deref(), answered);
+    }
+
+    /// Delivers the reply to the request `id`. A reply to an unknown request is ignored: its caller
+    /// may have stopped waiting.
+    pub(super) fn settle(&self, id: Option<&RawValue>, answered: Answered) {
+        let id = id.map(RawValue::get).unwrap_or_default();
         let Ok(id) = serde_json::from_str::<String>(id) else {
             return;
         };
         let waiting = self.open.lock().waiting.remove(&id);
         if let Some(waiting) = waiting {
             // The call may have been cancelled meanwhile.
-            let _ = waiting.send(reply.result);
+            let _ = waiting.send(answered);
         }
     }
 
@@ -96,38 +140,46 @@ impl Questions {
 
     fn register(
         &self,
-        withdrawal: &'static str,
-    ) -> Option<(Waiting<'_>, oneshot::Receiver<Option<Box<RawValue>>>)> {
+        next_id: impl FnOnce(&mut Open) -> String,
+        withdrawal: Option<&'static str>,
+    ) -> Option<Pending<'_>> {
         let mut open = self.open.lock();
         if open.closed {
             return None;
         }
-        open.asked += 1;
-        let id = format!("ask-{}", open.asked);
-        let (sender, answer) = oneshot::channel();
+        let id = next_id(&mut open);
+        let (sender, reply) = oneshot::channel();
         open.waiting.insert(id.clone(), sender);
-        drop(open);
-        let waiting = Waiting {
-            questions: self,
+        Some(Pending {
+            outgoing: self,
             id,
             withdrawal,
-        };
-        Some((waiting, answer))
+            reply,
+        })
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Pending<'_> {
+    /// Waits for the reply; `None` if the peer sends no more messages. Dropping this future and
+    /// calling it again loses nothing.
+    pub(super) async fn reply(&mut self) -> Option<Answered> {
+        (&mut self.reply).await.ok()
+    }
+}
+
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        if self
-            .questions
-            .open
-            .lock()
-            .waiting
-            .remove(&self.id)
-            .is_some()
-        {
-            self.questions
-                .tell(self.withdrawal, Withdrawn { id: &self.id });
+        let waiting = self.outgoing.open.lock().waiting.remove(&self.id);
+        if let (Some(_), Some(withdrawal)) = (waiting, self.withdrawal) {
+            self.outgoing.tell(withdrawal, Withdrawn { id: &self.id });
         }
+    }
+}
+
+/// Returns the text of an `error` member.
+fn error_text(error: &RawValue) -> String {
+    match serde_json::from_str::<ErrorObject>(error.get()) {
+        Ok(error) if !error.message.trim().is_empty() => error.message,
+        Ok(_) | Err(_) => "the reply is an error without a message".to_owned(),
     }
 }

@@ -18,22 +18,23 @@ use tokio::sync::oneshot;
 use super::calls;
 use super::initialize::{Initialize, Initialized};
 use super::load_response::LoadedView;
-use super::notifications::Polled;
-use super::outgoing::Questions;
+use super::notifications::{Notifications, reloaded};
+use super::outgoing::Outgoing;
 use super::payload::{Answer, json, null, read};
+use super::program::{Program, RegisteredView};
 use super::render::{self, RenderParams};
 use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
 use crate::host::Host;
-use crate::surface::json_rpc::{Id, Reply, Request};
+use crate::surface::json_rpc::{self, Id, Reply, Request};
 use crate::surface::stdio::writer::Writer;
-use crate::surface::wire::{self, Listing};
+use crate::surface::wire::{self, Listing, ProblemView};
 use haft_config::{Config, Flags};
 use haft_tool::ErrorKind;
 use haft_tool::{Call, ScanState, suggest};
 
-const METHODS: [&str; 12] = [
+const METHODS: [&str; 15] = [
     "initialize",
     "tools/list",
     "tools/refresh",
@@ -43,6 +44,9 @@ const METHODS: [&str; 12] = [
     "tools/call",
     "tools/cancel",
     "tools/render",
+    "tools/register",
+    "program/update",
+    "program/ask",
     "session/event",
     "ui/editorText",
     "shutdown",
@@ -63,12 +67,16 @@ pub(super) enum Work {
 pub(super) struct Service {
     flags: Flags,
     host: Option<Host>,
-    questions: Arc<Questions>,
+    outgoing: Arc<Outgoing>,
     ui: Arc<PeerUi>,
+    program: Arc<Program>,
     writer: Writer,
     /// True if files have to be watched as soon as the peer requests tools.
     watches: bool,
-    told: Option<Polled>,
+    told: Option<Notifications>,
+    /// True if the host belongs to another surface, which has configured it.
+    is_attached: bool,
+    has_initialized: bool,
     /// Resolves when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
     ending: bool,
@@ -113,18 +121,30 @@ struct SessionEvent {
 
 impl Service {
     pub(super) fn new(flags: Flags, watches: bool, writer: Writer) -> Self {
-        let questions = Arc::new(Questions::new(writer.clone()));
+        let outgoing = Arc::new(Outgoing::new(writer.clone()));
         Service {
             flags,
             host: None,
-            ui: Arc::new(PeerUi::new(questions.clone())),
-            questions,
+            ui: Arc::new(PeerUi::new(outgoing.clone())),
+            program: Arc::new(Program::new(outgoing.clone())),
+            outgoing,
             writer,
             watches,
             told: None,
+            is_attached: false,
+            has_initialized: false,
             last_event: oneshot::channel().1,
             ending: false,
             shutdown: None,
+        }
+    }
+
+    /// Creates a conversation that uses the host of another surface.
+    pub(super) fn attached(host: Host, writer: Writer) -> Self {
+        Service {
+            host: Some(host),
+            is_attached: true,
+            ..Service::new(Flags::default(), true, writer)
         }
     }
 
@@ -132,6 +152,12 @@ impl Service {
     pub(super) fn begin(&mut self, request: Request) -> Work {
         let Request { id, method, params } = request;
         let params = params.as_deref();
+        if needs_tools(&method)
+            && let Some(host) = &self.host
+        {
+            // The program does not register tools first, so its own request must not wait for it.
+            host.expect_no_program_tools();
+        }
         let begun = match method.as_str() {
             "initialize" => self.initialize(params).map(|answer| Work::Done(Ok(answer))),
             "tools/list" => self.list(),
@@ -145,6 +171,12 @@ impl Service {
                 cancelled.map(|answer| Work::Done(Ok(answer)))
             }
             "tools/render" => self.render(params),
+            "tools/register" => self.register(params),
+            "program/update" => {
+                let updated = self.program.update(params);
+                updated.map(|answer| Work::Done(Ok(answer)))
+            }
+            "program/ask" => self.program.ask(params).and_then(later),
             "session/event" => self.session_event(params),
             "ui/editorText" => {
                 let noted = self.ui.set_editor_text(params);
@@ -162,12 +194,20 @@ impl Service {
 
     /// Delivers the peer's reply to the waiting request.
     pub(super) fn take_reply(&self, reply: Reply) {
-        self.questions.take(reply);
+        self.outgoing.take(reply);
+    }
+
+    /// Fails the request to the peer that an invalid message replies to, if it is a reply.
+    pub(super) fn refuse_reply(&self, text: &str, why: &str) {
+        if let Some(id) = json_rpc::id_of_reply(text) {
+            let why = format!("the program's answer is invalid: {why}");
+            self.outgoing.settle(Some(&id), Err(why));
+        }
     }
 
     /// Fails all pending requests to the peer.
     pub(super) fn no_more_replies(&self) {
-        self.questions.close();
+        self.outgoing.close();
     }
 
     /// Returns true if the peer has requested the end.
@@ -196,20 +236,31 @@ impl Service {
     }
 
     fn initialize(&mut self, params: Option<&RawValue>) -> Answer {
-        if self.host.is_some() {
+        if self.has_initialized || (self.host.is_some() && !self.is_attached) {
             return Err(RpcError::already_initialized());
         }
         let asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
-        let config = Config::resolve(asked.over(self.flags.clone())?)?;
-        let mut host = Host::new(config).recorded(Caller::parent("rpc"));
+        let mut host = match &self.host {
+            Some(host) => {
+                asked.has_no_settings()?;
+                host.clone()
+            }
+            None => {
+                let config = Config::resolve(asked.over(self.flags.clone())?)?;
+                Host::new(config).recorded(Caller::parent("rpc"))
+            }
+        };
         if capabilities.approval {
-            host = host.asking(self.questions.clone());
+            host = host.asking(self.outgoing.clone());
         }
         if capabilities.ui {
             host = host.with_ui(self.ui.clone());
-            host.set_default_ui(Some(self.ui.clone()));
+            if !self.is_attached {
+                host.set_default_ui(Some(self.ui.clone()));
+            }
         }
+        self.has_initialized = true;
         let host = self.host.insert(host);
         json(&Initialized::new(host.config()))
     }
@@ -218,7 +269,13 @@ impl Service {
     fn watched_host(&mut self) -> Result<Host, RpcError> {
         let host = self.host()?;
         if self.watches && self.told.is_none() {
-            self.told = Some(Polled::start(&host, self.writer.clone()));
+            let writer = self.writer.clone();
+            self.told = Some(if self.is_attached {
+                // The other surface watches the files, if they are to be watched.
+                Notifications::of_changes(&host, writer)
+            } else {
+                Notifications::of_files(&host, writer)
+            });
         }
         Ok(host)
     }
@@ -239,6 +296,26 @@ impl Service {
             json(&Refreshed {
                 tools,
                 message: wire::refreshed(tools),
+            })
+        })
+    }
+
+    /// Replaces the peer's own tools. They count from the next message on; the response comes when
+    /// the catalog has them.
+    fn register(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
+        let (tools, problems) = self.program.declared(params)?;
+        let host = self.host()?;
+        let registered = host.set_program_tools(tools, problems);
+        // Attached peers are notified of all changes of the host.
+        let writer = (self.told.is_some() && !self.is_attached).then(|| self.writer.clone());
+        later(async move {
+            let reload = host.show_program_tools().await;
+            if let (Some(writer), Some(reload)) = (writer, reload) {
+                reloaded(&writer, &reload);
+            }
+            json(&RegisteredView {
+                tools: &registered.names,
+                problems: registered.problems.iter().map(ProblemView::from).collect(),
             })
         })
     }
@@ -312,6 +389,12 @@ impl Service {
             Ok(null())
         })
     }
+}
+
+/// Returns true for methods whose answer depends on the tools.
+fn needs_tools(method: &str) -> bool {
+    let others = ["initialize", "tools/register", "tools/status"];
+    METHODS.contains(&method) && !others.contains(&method)
 }
 
 /// Runs the work and converts a panic to an error response.

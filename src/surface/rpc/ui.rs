@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::outgoing::Questions;
+use super::outgoing::Outgoing;
 use super::payload::{self, Answer as Result, read};
 use haft_tool::{
     Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
@@ -17,7 +17,7 @@ use haft_tool::{
 
 /// User interface of the peer.
 pub(super) struct PeerUi {
-    questions: Arc<Questions>,
+    outgoing: Arc<Outgoing>,
     /// The text of the peer's editor, as last reported.
     editor_text: Mutex<String>,
 }
@@ -82,9 +82,9 @@ struct EditorText {
 }
 
 impl PeerUi {
-    pub(super) fn new(questions: Arc<Questions>) -> Self {
+    pub(super) fn new(outgoing: Arc<Outgoing>) -> Self {
         PeerUi {
-            questions,
+            outgoing,
             editor_text: Mutex::default(),
         }
     }
@@ -113,7 +113,7 @@ fn params<'a>(
 #[async_trait]
 impl UserInterface for PeerUi {
     fn has_user(&self) -> bool {
-        self.questions.is_open()
+        self.outgoing.is_open()
     }
 
     async fn ask(&self, question: Question) -> Answer {
@@ -132,7 +132,7 @@ impl UserInterface for PeerUi {
         let timeout = question.timeout.map(|time| time.as_millis());
         let timeout = timeout.and_then(|ms| u64::try_from(ms).ok());
         let params = params(&question.from, rest, timeout);
-        let answered: Option<Answered> = self.questions.ask(method, "ui/withdrawn", params).await;
+        let answered: Option<Answered> = self.outgoing.ask(method, "ui/withdrawn", params).await;
         match answered.map(|answered| answered.value) {
             Some(Value::String(text)) => Answer::Text(text),
             Some(Value::Bool(true)) => Answer::Yes,
@@ -156,8 +156,7 @@ impl UserInterface for PeerUi {
                 ("ui/setEditorText", Rest::EditorText { text })
             }
         };
-        self.questions
-            .tell(method, params(&notice.from, rest, None));
+        self.outgoing.tell(method, params(&notice.from, rest, None));
     }
 
     fn editor_text(&self) -> String {

@@ -157,12 +157,18 @@ fn on_a_thread(mut file: File) -> io::Result<mpsc::Receiver<Line>> {
 /// Limit of a line's length in bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
+/// Length of the known beginning of a line that is too long, in bytes.
+const HEAD_BYTES: usize = 1 << 10;
+
 /// One line of input, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
     NotUtf8,
-    TooLong,
+    /// A line of more than [`MAX_LINE_BYTES`], of which only the beginning is known.
+    TooLong {
+        head: String,
+    },
 }
 
 /// An incomplete line.
@@ -183,9 +189,11 @@ impl Assembly {
         let end = memchr::memchr(b'\n', chunk);
         let part = &chunk[..end.unwrap_or(chunk.len())];
         self.is_begun |= !chunk.is_empty();
-        if self.bytes.len() + part.len() > MAX_LINE_BYTES {
+        if !self.is_too_long && self.bytes.len() + part.len() > MAX_LINE_BYTES {
             self.is_too_long = true;
-            self.bytes = Vec::new();
+            self.bytes.extend(part.iter().take(HEAD_BYTES));
+            self.bytes.truncate(HEAD_BYTES);
+            self.bytes.shrink_to_fit();
         }
         if !self.is_too_long {
             self.bytes.extend_from_slice(part);
@@ -205,7 +213,8 @@ impl Assembly {
         } = std::mem::take(self);
         is_begun.then(|| {
             if is_too_long {
-                Line::TooLong
+                let head = String::from_utf8_lossy(&bytes).into_owned();
+                Line::TooLong { head }
             } else {
                 String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text)
             }

@@ -134,7 +134,12 @@ impl Writer {
 
     /// Returns true if the peer reads so slowly that inessential messages should wait.
     pub(crate) fn is_behind(&self) -> bool {
-        self.shared.waiting.lock().unwritten > BEHIND
+        self.unwritten() > BEHIND
+    }
+
+    /// Returns the number of bytes that the peer has not accepted yet.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.shared.waiting.lock().unwritten
     }
 
     /// Waits until the peer does not read any more.

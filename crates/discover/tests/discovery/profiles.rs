@@ -33,15 +33,16 @@ fn profile(config: &Config, domain: TrustDomain, family: Family, name: &str) -> 
 }
 
 #[test]
-fn without_profiles_tools_have_the_permissions_and_no_isolation() {
+fn tools_have_the_permissions_and_no_isolation_by_default_and_those_of_a_project_a_sandbox() {
     let world = World::new();
     world.write(USERS, "permissions: {write: [out], ffi: all}\n");
     let config = world.config();
-    for domain in [
-        TrustDomain::Project,
-        TrustDomain::User,
-        TrustDomain::Plugins,
-    ] {
+    let rights = of_project(&config);
+    assert_eq!(rights.isolation, Isolation::Sandbox);
+    assert_eq!(rights.permissions.net, Permission::None);
+    let out = world.path("p/out").display().to_string();
+    assert_eq!(rights.permissions.write, list(&[&out, "$TMPDIR"]));
+    for domain in [TrustDomain::User, TrustDomain::Plugins] {
         let rights = config.rights_of(&place(domain, Family::Js, "x"));
         assert_eq!(rights.isolation, Isolation::None);
         assert_eq!(*rights.permissions, config.permissions);
@@ -207,7 +208,7 @@ fn a_project_only_narrows_its_own_tools() {
     assert_eq!(rights.isolation, Isolation::Sandbox);
     assert_eq!(rights.permissions.write, list(&["$TMPDIR"]));
 
-    world.write(USERS, "isolation: none\n");
+    world.write(USERS, "isolation: none\nsandbox: {project: full}\n");
     world.write("p/.haft/config.yaml", "isolation: process\n");
     let config = world.config();
     assert_eq!(of_project(&config).isolation, Isolation::Process);

@@ -121,7 +121,8 @@ impl Connection {
         alive: std::sync::mpsc::Sender<()>,
     ) -> Result<Arc<Connection>, String> {
         let workers = options.workers.clone().ok_or(
-            "this program has no worker processes: name an installed haft with `use_worker`",
+            "it runs in a worker process, and there is no `haft` for it on the PATH: install one, or \
+             name it with `haft::use_worker`",
         )?;
         let cannot = |error: io::Error| format!("cannot connect a worker process: {error}");
         let (main, their_main) = socket::pair().map_err(cannot)?;

@@ -7,8 +7,9 @@ use crate::host::Host;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::mcp::{self, Selection, Wanted};
+use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
-use haft_config::{Config, Flags, ListenAddress, Structured, parse_task_mode};
+use haft_config::{Config, ListenAddress, Structured, parse_task_mode};
 use haft_tool::TaskMode;
 
 /// Serve the tools to MCP clients, on standard input and output or over HTTP
@@ -21,7 +22,7 @@ Examples:
   haft serve mcp --toolset review             `toolsets: {review: [\"git_*\"]}` in config.yaml
 
 docs/mcp.md has the configuration of clients, and what they get.")]
-pub(super) struct Args {
+pub(in crate::surface::cli) struct Args {
     /// Serve over HTTP at this address instead: HOST:PORT or PORT
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     http: Option<ListenAddress>,
@@ -52,17 +53,28 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Serves MCP. `earlier` has the flags that were typed before `mcp`.
+    /// Serves MCP as `haft mcp`.
+    pub(in crate::surface::cli) async fn run_alone(
+        &self,
+        globals: &Globals,
+        out: &Out,
+        program: Option<Descriptor>,
+    ) -> Result<u8, Failure> {
+        self.run(globals, &How::default(), out, program).await
+    }
+
+    /// Serves MCP. `earlier` has the flags that were typed before `mcp`, `program` is the
+    /// descriptor of a program that is served too.
     pub(super) async fn run(
         &self,
         globals: &Globals,
         earlier: &How,
-        flags: Flags,
         out: &Out,
+        program: Option<Descriptor>,
     ) -> Result<u8, Failure> {
         let how = earlier.followed_by(&self.how);
         let is_over_http = self.http.is_some() || how.network.says_where();
-        let mut flags = how.over(flags)?;
+        let mut flags = how.over(globals.flags())?;
         flags.serve.listen = self.http.clone().or(flags.serve.listen);
         flags.serve.with_builtin_tools = false;
         flags.mcp.structured = self.structured.or(flags.mcp.structured);
@@ -70,13 +82,19 @@ impl Args {
         let config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {
-            return web::run(globals, flags, "mcp-http", |web| {
+            return web::run(globals, flags, "mcp-http", program, |web| {
                 web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
             })
             .await;
         }
         let host = Host::new(config).recorded(Caller::parent("mcp"));
-        Ok(mcp::serve_stdio(host, selection, out.file()?).await?)
+        let program = program.map(|descriptor| descriptor.serve(&host));
+        let program = program.transpose()?;
+        let code = mcp::serve_stdio(host, selection, out.file()?).await?;
+        if let Some(program) = program {
+            program.finish().await;
+        }
+        Ok(code)
     }
 
     /// Returns the selection of tools for these flags and the configured toolsets.

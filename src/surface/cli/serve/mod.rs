@@ -10,8 +10,10 @@ use clap::Subcommand;
 use super::exit::Failure;
 use super::flags::{Approval, Globals, With};
 use crate::surface::mcp as mcp_surface;
+use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
 use haft_config::Flags;
+pub(super) use mcp::Args as McpArgs;
 use network::Network;
 
 /// Serve the tools to other programs: MCP, REST, or both on one port
@@ -80,12 +82,20 @@ impl Args {
         }
     }
 
-    pub(super) async fn run(&self, globals: &Globals, out: &Out) -> Result<u8, Failure> {
-        let flags = globals.flags();
+    /// Serves. `program` is the descriptor of a program that is served too.
+    pub(super) async fn run(
+        &self,
+        globals: &Globals,
+        out: &Out,
+        program: Option<Descriptor>,
+    ) -> Result<u8, Failure> {
         match &self.what {
-            None => web::run(globals, self.how.over(flags)?, "http", everything).await,
-            Some(What::Mcp(c)) => c.args.run(globals, &self.how, flags, out).await,
-            Some(What::Rest(c)) => c.args.run(globals, &self.how, flags).await,
+            None => {
+                let flags = self.how.over(globals.flags())?;
+                web::run(globals, flags, "http", program, everything).await
+            }
+            Some(What::Mcp(c)) => c.args.run(globals, &self.how, out, program).await,
+            Some(What::Rest(c)) => c.args.run(globals, &self.how, program).await,
         }
     }
 }

@@ -6,8 +6,8 @@ use super::How;
 use super::web;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
+use crate::surface::rpc::Descriptor;
 use crate::surface::{page, rest};
-use haft_config::Flags;
 
 /// Serve the tools over REST, with events and an OpenAPI description
 #[derive(clap::Args)]
@@ -23,15 +23,16 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Serves REST. `earlier` has the flags that were typed before `rest`.
+    /// Serves REST. `earlier` has the flags that were typed before `rest`, `program` is
+    /// the descriptor of a program that is served too.
     pub(super) async fn run(
         &self,
         globals: &Globals,
         earlier: &How,
-        flags: Flags,
+        program: Option<Descriptor>,
     ) -> Result<u8, Failure> {
-        let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(globals, flags, "rest", with_page).await
+        let flags = earlier.followed_by(&self.how).over(globals.flags())?;
+        web::run(globals, flags, "rest", program, with_page).await
     }
 }
 

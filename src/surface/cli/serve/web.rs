@@ -15,6 +15,7 @@ use crate::host::Host;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
+use crate::surface::rpc::Descriptor;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use haft_config::{Config, Flags, Serve};
@@ -52,11 +53,13 @@ impl Web {
 }
 
 /// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
-/// ends it at once. `surface` is the name in the call log.
+/// ends it at once. `surface` is the name in the call log, `program` the descriptor of a program that
+/// is served too.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
     surface: &str,
+    program: Option<Descriptor>,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
     let config = Config::resolve(flags)?;
@@ -78,6 +81,8 @@ pub(super) async fn run(
     let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
+    let program = program.map(|descriptor| descriptor.serve(&host));
+    let program = program.transpose()?;
     let log = host.audit_log().cloned();
     let address = listening.url();
     if let Some(log) = &log {
@@ -140,6 +145,9 @@ pub(super) async fn run(
     };
     drop(announced);
     let _ = timeout(STOPPING, host.kill()).await;
+    if let Some(program) = program {
+        program.finish().await;
+    }
     if let Some(log) = log {
         log.record(Event::ServerStopped {
             surface: surface.to_owned(),

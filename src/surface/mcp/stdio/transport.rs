@@ -159,7 +159,7 @@ impl Lines {
                     ErrorData::parse_error("the message is not UTF-8", None),
                 );
             }
-            Line::TooLong => {
+            Line::TooLong { .. } => {
                 let text = format!(
                     "a message is longer than {} MB: it was skipped",
                     MAX_LINE_BYTES >> 20
