@@ -9,6 +9,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Files of the page.
+const PAGE: [&str; 4] = ["index.html", "page.js", "page.css", "icon.svg"];
+
 fn main() {
     for path in ["build.rs", "layout.gz", "src/surface/page/web"] {
         println!("cargo:rerun-if-changed={path}");
@@ -24,8 +27,25 @@ fn main() {
     export_native_interface();
     fix_place_of_programs();
     lay_out_functions();
-    // `npm ci` was run by the build script of `haft-engine`, which cargo runs first (`links`).
-    bundle_page(&PathBuf::from(env("CARGO_MANIFEST_DIR")), &out);
+    let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
+    let bundled = root.join("bundled/page");
+    if bundled.is_dir() {
+        copy_page(&bundled, &out);
+    } else {
+        // `npm ci` was run by the build script of `haft-engine`, which cargo runs first (`links`).
+        bundle_page(&root, &out);
+    }
+}
+
+/// Copies the page of a published package, which `cargo xtask dist` bundled. No Node.js is needed.
+fn copy_page(bundled: &Path, out: &Path) {
+    println!("cargo:rerun-if-changed={}", bundled.display());
+    let page = out.join("page");
+    std::fs::create_dir_all(&page).expect("cargo's folder can be written");
+    for name in PAGE {
+        let copied = std::fs::copy(bundled.join(name), page.join(name));
+        copied.unwrap_or_else(|error| panic!("{}/{name}: {error}", bundled.display()));
+    }
 }
 
 /// Exports Node's C functions from the program, in which native modules of tools (`.node`) find
@@ -46,7 +66,7 @@ fn export_native_interface() {
 fn write_empty_page(out: &Path) {
     let page = out.join("page");
     std::fs::create_dir_all(&page).expect("cargo's folder can be written");
-    for name in ["index.html", "page.js", "page.css", "icon.svg"] {
+    for name in PAGE {
         std::fs::write(page.join(name), "").expect("cargo's folder can be written");
     }
 }

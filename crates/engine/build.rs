@@ -1,7 +1,9 @@
 //! Makes the V8 snapshot: Deno's runtime, our extension with its TypeScript, and zod.
 //!
-//! The packages for tools come from npm and are bundled here, never committed. Sources that are not
-//! in the snapshot are embedded beside it as residual sources, already transpiled.
+//! The packages for tools come from npm and are bundled here, never committed. The published package
+//! has them in its folder `bundled` (`cargo xtask dist`), so that its build needs neither Node.js nor
+//! npm. Sources that are not in the snapshot are embedded beside it as residual sources, already
+//! transpiled.
 
 #![allow(
     clippy::disallowed_methods,
@@ -40,21 +42,11 @@ fn main() {
         write_placeholders(&out);
         return;
     }
-    let root = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../..");
-    // Only the built parts of `js-runtime`, not its tests. `runtime_files` names the other files.
-    for path in [
-        "js-runtime/build.mjs",
-        "js-runtime/packages",
-        "package-lock.json",
-    ] {
-        println!("cargo:rerun-if-changed=../../{path}");
-    }
     for path in ["build.rs", "src/extension"] {
         println!("cargo:rerun-if-changed={path}");
     }
-
-    let packages = bundle_packages(&root, &out);
-    let extension = extension_with(&root, &out, &packages);
+    let sources = Sources::find(&out);
+    let extension = extension_with(&sources, &out);
     // If nothing in it has changed, the snapshot is kept, because it takes a minute.
     let made_of = made_of(&extension);
     let record = out.join("made-of");
@@ -74,7 +66,7 @@ fn main() {
         vec![extension],
     );
     let mut generated = residual_sources(snapshot);
-    generated.push_str(&package_table(&packages));
+    generated.push_str(&package_table(&sources.packages));
     generated.push_str(&identity(&out.join("snapshot.bin"), &generated));
     write(&out.join("generated.rs"), &generated);
     write(&record, &made_of);
@@ -128,6 +120,42 @@ impl Package {
 
     fn module_specifier(&self) -> String {
         format!("haft:{}", self.name)
+    }
+}
+
+/// The JavaScript that becomes part of the library.
+struct Sources {
+    packages: Vec<Package>,
+    /// Folder with our own runtime.
+    runtime: PathBuf,
+}
+
+impl Sources {
+    /// Returns the sources of a published package, or those of the checkout, whose packages are
+    /// bundled first.
+    fn find(out: &Path) -> Sources {
+        let here = PathBuf::from(env("CARGO_MANIFEST_DIR"));
+        let bundled = here.join("bundled");
+        if bundled.is_dir() {
+            println!("cargo:rerun-if-changed=bundled");
+            return Sources {
+                packages: read_packages(&bundled.join("packages")),
+                runtime: bundled.join("runtime"),
+            };
+        }
+        let root = here.join("../..");
+        // Only the built parts of `js-runtime`, not its tests. `runtime_files` names the other files.
+        for path in [
+            "js-runtime/build.mjs",
+            "js-runtime/packages",
+            "package-lock.json",
+        ] {
+            println!("cargo:rerun-if-changed=../../{path}");
+        }
+        Sources {
+            packages: bundle_packages(&root, out),
+            runtime: root.join("js-runtime"),
+        }
     }
 }
 
@@ -216,10 +244,11 @@ fn read_packages(target: &Path) -> Vec<Package> {
         .collect()
 }
 
-fn extension_with(root: &Path, out: &Path, packages: &[Package]) -> Extension {
+fn extension_with(sources: &Sources, out: &Path) -> Extension {
     let mut ours = extension::haft::init();
-    ours.esm_files = runtime_files(root, out).into();
-    ours.lazy_loaded_js_files = packages
+    ours.esm_files = runtime_files(&sources.runtime, out).into();
+    ours.lazy_loaded_js_files = sources
+        .packages
         .iter()
         .map(|package| {
             let path: &'static str = leak(package.script.display().to_string());
@@ -230,15 +259,14 @@ fn extension_with(root: &Path, out: &Path, packages: &[Package]) -> Extension {
     ours
 }
 
-/// Our own runtime: `js-runtime/NN_name.ts`, in the order of the numbers.
+/// Our own runtime: the files `NN_name.ts` of the folder, in the order of the numbers.
 ///
 /// Sources of an extension must be ASCII. Other characters, which are only in strings and comments,
 /// become escapes in a copy.
-fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
-    let folder = root.join("js-runtime");
+fn runtime_files(folder: &Path, out: &Path) -> Vec<ExtensionFileSource> {
     let copies = out.join("runtime");
     std::fs::create_dir_all(&copies).expect("cargo's OUT_DIR can be written");
-    let entries = std::fs::read_dir(&folder).expect("js-runtime is in the checkout");
+    let entries = std::fs::read_dir(folder).expect("the runtime is in the checkout");
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()))
@@ -247,7 +275,7 @@ fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
     names
         .into_iter()
         .map(|name| {
-            println!("cargo:rerun-if-changed=../../js-runtime/{name}");
+            println!("cargo:rerun-if-changed={}", folder.join(&name).display());
             let copy = copies.join(&name);
             write(&copy, &escaped(&read(&folder.join(&name))));
             let path = copy.display().to_string();

@@ -9,9 +9,11 @@
 )]
 
 mod bench;
+mod cargo_tools;
 mod check;
 mod command;
 mod demo;
+mod dist;
 mod error;
 mod fuzz;
 mod install;
@@ -51,6 +53,7 @@ enum Chore {
     Advisories(supply::advisories::Advisories),
     Notices(supply::notices::Notices),
     Bench(bench::Bench),
+    Dist(dist::Dist),
     Fuzz(fuzz::Fuzz),
     Install(install::Install),
     Judge(judge::Judge),
@@ -79,6 +82,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Advisories(advisories) => advisories.run(),
         Chore::Notices(notices) => notices.run(),
         Chore::Bench(bench) => bench.run(),
+        Chore::Dist(dist) => dist.run(),
         Chore::Fuzz(fuzz) => fuzz.run(),
         Chore::Install(install) => install.run(),
         Chore::Judge(judge) => judge.run(),

@@ -3,12 +3,15 @@
 //! The token must not appear in a program's arguments. So the browser opens a private file that
 //! redirects to the page.
 
-use std::io::Write;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
 use crate::credentials::{Running, running};
 use crate::surface::stdout::Out;
@@ -23,6 +26,7 @@ Examples:
   haft open                 the server that runs
   haft open 8080            the one at this port, where several run
   haft open --print         the address with the token, for a browser elsewhere
+  haft open --check         is the server well?
   curl --oauth2-bearer \"$(haft open --token)\" http://127.0.0.1:4238/api/tools
 
 Servers are found by the private files that they keep as long as they run. Where there is no browser,
@@ -38,11 +42,21 @@ pub(super) struct Args {
     /// Print the token alone
     #[arg(long)]
     token: bool,
+
+    /// Ask the server only whether it is well, for health checks; exit code 0 or 1
+    #[arg(long, conflicts_with_all = ["print", "token"])]
+    check: bool,
 }
+
+/// Longest wait of `--check` for each step of the exchange.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = Config::resolve(globals.flags())?;
+        if self.check {
+            return Ok(check(&self.checked_address(&config)?));
+        }
         let servers = running(&config.runtime_dir);
         let server = self.choose(&servers, &config)?;
         if self.token {
@@ -67,6 +81,18 @@ impl Args {
         }
         writeln!(out, "{url}")?;
         Ok(SUCCESS)
+    }
+
+    /// Returns the address that `--check` asks: the given one, else the configured one. A server that
+    /// runs as another user, or whose token is configured, is checked too, so no file is searched.
+    fn checked_address(&self, config: &Config) -> Result<String, Error> {
+        match &self.address {
+            None => Ok(config.serve.listen.to_string()),
+            Some(address) => match address.parse::<ListenAddress>() {
+                Ok(address) => Ok(address.to_string()),
+                Err(problem) => Err(Error::new(ErrorKind::Usage, problem)),
+            },
+        }
     }
 
     fn choose<'a>(&self, servers: &'a [Running], config: &Config) -> Result<&'a Running, Error> {
@@ -100,14 +126,69 @@ impl Args {
     }
 }
 
+/// Asks the server at the address for its health, and returns the exit code.
+fn check(address: &str) -> u8 {
+    match status_of_health(address) {
+        Ok(200) => {
+            say(&format!("the server at {address} is well\n"));
+            SUCCESS
+        }
+        Ok(status) => {
+            say(&format!(
+                "the server at {address} is not well: status {status}\n"
+            ));
+            FAILURE
+        }
+        Err(error) => {
+            say(&format!("no server answers at {address}: {error}\n"));
+            FAILURE
+        }
+    }
+}
+
+/// Returns the status of `GET /api/health`, which needs no token.
+fn status_of_health(address: &str) -> io::Result<u16> {
+    if let Some(path) = address.strip_prefix("unix:") {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(CHECK_TIMEOUT))?;
+        stream.set_write_timeout(Some(CHECK_TIMEOUT))?;
+        return status_on(stream, "localhost");
+    }
+    let host = local(address);
+    let socket = host.to_socket_addrs()?.next();
+    let stream = TcpStream::connect_timeout(
+        &socket.ok_or(io::ErrorKind::AddrNotAvailable)?,
+        CHECK_TIMEOUT,
+    )?;
+    stream.set_read_timeout(Some(CHECK_TIMEOUT))?;
+    stream.set_write_timeout(Some(CHECK_TIMEOUT))?;
+    status_on(stream, &host)
+}
+
+fn status_on(mut stream: impl Read + Write, host: &str) -> io::Result<u16> {
+    write!(
+        stream,
+        "GET /api/health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut start = [0; "HTTP/1.1 200".len()];
+    stream.read_exact(&mut start)?;
+    let status = std::str::from_utf8(&start).ok();
+    let status = status.and_then(|line| line.strip_prefix("HTTP/1.1 ")?.parse().ok());
+    status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it does not speak HTTP"))
+}
+
 /// Returns the address of the page for a browser on this machine.
 fn site(address: &str) -> String {
-    let local = match address.rsplit_once(':') {
+    format!("http://{}/", local(address))
+}
+
+/// Returns where a server that listens everywhere is reached from this machine.
+fn local(address: &str) -> String {
+    match address.rsplit_once(':') {
         Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
         Some(("[::]", port)) => format!("[::1]:{port}"),
         _ => address.to_owned(),
-    };
-    format!("http://{local}/")
+    }
 }
 
 /// Returns true if the program that opens pages exists.

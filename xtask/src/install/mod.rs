@@ -4,8 +4,8 @@
 //! files to remove for an uninstallation. Installing over an older haft is safe while it runs,
 //! since every file is replaced whole.
 
-mod layout;
-mod place;
+pub mod layout;
+pub mod place;
 
 use std::env;
 use std::fs;
@@ -52,35 +52,40 @@ impl Install {
         let haft = program(&built, "haft")?;
         let system_tools = program(&built, system_tools::PROGRAM)?;
 
-        let mut installed = vec![layout.program()];
-        place::copy(&haft, &layout.program(), place::PROGRAM)?;
-        // Hard links, one file under six names. A symbolic link would be resolved by programs that
-        // ask for their real path, and the program recognises its tool by the name.
-        let mut first: Option<PathBuf> = None;
-        for name in system_tools::names(&system_tools)? {
-            let tool = layout.system_tool(&name);
-            match &first {
-                None => place::copy(&system_tools, &tool, place::PROGRAM)?,
-                Some(first) => place::same(first, &tool)?,
-            }
-            first.get_or_insert_with(|| tool.clone());
-            installed.push(tool);
-        }
-        for (shell, path) in layout.completions() {
-            let script = command::output(Command::new(&haft).args(["completions", shell]))?;
-            place::text(&script, &path)?;
-            installed.push(path);
-        }
-        installed.extend(manual(&haft, &layout)?);
-        place::text(&notices::text(&workspace::root())?, &layout.notices())?;
-        installed.push(layout.notices());
-
+        let installed = lay_out(&haft, &system_tools, &layout)?;
         for path in installed {
             println!("{}", path.display());
         }
         say_what_is_next(&layout);
         Ok(())
     }
+}
+
+/// Puts the programs and everything that belongs to them below a prefix; returns the files.
+pub fn lay_out(haft: &Path, system_tools: &Path, layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut installed = vec![layout.program()];
+    place::copy(haft, &layout.program(), place::PROGRAM)?;
+    // Hard links, one file under six names. A symbolic link would be resolved by programs that
+    // ask for their real path, and the program recognises its tool by the name.
+    let mut first: Option<PathBuf> = None;
+    for name in system_tools::names(system_tools)? {
+        let tool = layout.system_tool(&name);
+        match &first {
+            None => place::copy(system_tools, &tool, place::PROGRAM)?,
+            Some(first) => place::same(first, &tool)?,
+        }
+        first.get_or_insert_with(|| tool.clone());
+        installed.push(tool);
+    }
+    for (shell, path) in layout.completions() {
+        let script = command::output(Command::new(haft).args(["completions", shell]))?;
+        place::text(&script, &path)?;
+        installed.push(path);
+    }
+    installed.extend(manual(haft, layout)?);
+    place::text(&notices::text(&workspace::root())?, &layout.notices())?;
+    installed.push(layout.notices());
+    Ok(installed)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -55,9 +55,18 @@ pub fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
 }
 
 pub fn text(text: &str, to: &Path) -> Result<()> {
+    text_with(text, to, DATA)
+}
+
+/// Writes a script that can be run.
+pub fn program_text(text: &str, to: &Path) -> Result<()> {
+    text_with(text, to, PROGRAM)
+}
+
+fn text_with(text: &str, to: &Path, mode: u32) -> Result<()> {
     put(to, |new| {
         fs::write(new, text)?;
-        fs::set_permissions(new, Permissions::from_mode(DATA))
+        fs::set_permissions(new, Permissions::from_mode(mode))
     })
 }
 

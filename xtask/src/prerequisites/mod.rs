@@ -27,6 +27,12 @@ pub fn for_a_build() -> Result<()> {
     node_modules::ensure(&workspace::root())
 }
 
+/// Ensures what bundles the JavaScript alone.
+pub fn for_a_bundle() -> Result<()> {
+    node::ensure()?;
+    node_modules::ensure(&workspace::root())
+}
+
 /// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;

@@ -192,6 +192,13 @@ fn crates(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     Ok(others.collect())
 }
 
+/// Returns name, version and licence of the npm packages whose code is in the program.
+pub fn npm_packages(root: &Path) -> Result<Vec<[String; 3]>> {
+    let packages = npm(root)?.into_iter();
+    let named = packages.map(|(package, _)| [package.name, package.version, package.licence]);
+    Ok(named.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
 /// Returns the npm packages whose code is in the program, with their folders.
 fn npm(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     let path = root.join("package-lock.json");

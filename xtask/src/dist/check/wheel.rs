@@ -1,0 +1,58 @@
+//! The wheel, in an environment of Python of its own.
+
+use std::process::Command;
+
+use super::super::{Context, wheel};
+use super::{exercise, exists, is_gone, put_tool};
+use crate::command;
+use crate::error::{During, Result};
+use crate::machine::Machine;
+use crate::prerequisites::packages;
+
+pub fn check(context: &Context) -> Result<String> {
+    let file = context.out.join(wheel::name(context)?);
+    exists(&file)?;
+    if command::output(Command::new("python3").args(["-c", "import venv, ensurepip"])).is_err() {
+        let names = ["python3".into(), "python3-venv".into()];
+        packages::ensure("to try the wheel", &names, &Machine::look())?;
+    }
+    let folder = tempfile::tempdir().during(|| "make a folder".to_owned())?;
+    let environment = folder.path().join("environment");
+    let home = folder.path().join("home");
+    put_tool(&home)?;
+    command::output(
+        Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(&environment),
+    )?;
+    let python = environment.join("bin/python");
+    let pip = |words: &[&str]| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--disable-pip-version-check", "--no-input"])
+            .args(words);
+        pip
+    };
+    let mut install = pip(&["install", "--no-index", "--no-deps", "--quiet"]);
+    command::output(install.arg(&file))?;
+    command::output(&mut pip(&["check"]))?;
+    let program = environment.join("bin/haft");
+    exercise(context, &home.display().to_string(), |words| {
+        let mut haft = Command::new(&program);
+        haft.args(words).current_dir(&home).env_clear();
+        // `sh` for the stubs of the system tools.
+        haft.env("PATH", "/bin").env("HOME", &home);
+        haft
+    })?;
+    let library = if wheel::has_library(context) {
+        command::output(Command::new(&python).args(["-c", "import haft; haft.Haft"]))?;
+        ", import haft"
+    } else {
+        ""
+    };
+    command::output(&mut pip(&["uninstall", "--yes", "--quiet", "haft-tools"]))?;
+    is_gone(&program)?;
+    is_gone(&environment.join("libexec/haft-system-tools"))?;
+    Ok(format!(
+        "pip install --no-index: version, list, two calls{library}; uninstalled"
+    ))
+}

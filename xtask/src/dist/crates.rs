@@ -1,0 +1,115 @@
+//! Packages for crates.io. Users build them without Node.js: the JavaScript is bundled here.
+//!
+//! The packages are made in a copy of the sources, in which `crates/engine/bundled` and `bundled` have
+//! what the build scripts otherwise make with Node.js. The checkout never has these folders, so that
+//! no build in it uses an old bundle.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Context, empty};
+use crate::error::{During, Error, Result};
+use crate::{command, prerequisites, workspace};
+
+/// Size limit of crates.io for one package.
+const MAX_BYTES: u64 = 10 << 20;
+
+pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
+    prerequisites::for_a_bundle()?;
+    let stage = stage(context)?;
+    bundle(context, &stage)?;
+    let target = context.out.join("work/crates-target");
+    let mut cargo = command::cargo(&stage);
+    // `check` builds them. Without a repository there is nothing to be dirty, and no commit to record.
+    cargo.args([
+        "package",
+        "--workspace",
+        "--exclude",
+        "xtask",
+        "--no-verify",
+        "--quiet",
+    ]);
+    command::run(cargo.arg("--target-dir").arg(&target))?;
+    let folder = empty(&context.out.join("crates"))?;
+    let mut made = Vec::new();
+    for name in names(&stage)? {
+        let file = format!("{name}-{}.crate", context.facts.version);
+        let (from, to) = (target.join("package").join(&file), folder.join(&file));
+        let bytes = fs::copy(&from, &to).during(|| format!("copy `{}`", from.display()))?;
+        if bytes > MAX_BYTES {
+            let text = format!("`{file}` has {bytes} bytes; crates.io takes {MAX_BYTES}");
+            return Err(Error::unexpected(text));
+        }
+        made.push(to);
+    }
+    Ok(made)
+}
+
+/// Returns the names of the published packages.
+pub fn names(root: &Path) -> Result<Vec<String>> {
+    let metadata = workspace::metadata(root, &["--no-deps"])?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let published = packages.filter(|package| package["publish"].is_null());
+    let mut names: Vec<String> = published
+        .filter_map(|package| Some(package["name"].as_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Returns a fresh copy of the files that git knows.
+pub fn stage(context: &Context) -> Result<PathBuf> {
+    let stage = context.work("stage")?;
+    let mut git = Command::new("git");
+    git.current_dir(&context.root).args(["ls-files", "-z"]);
+    for name in command::output(&mut git)?.split('\0') {
+        let from = context.root.join(name);
+        if name.is_empty() || !from.is_file() {
+            continue;
+        }
+        let to = stage.join(name);
+        let folder = to.parent().expect("a file is in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::copy(&from, &to))
+            .during(|| format!("copy `{name}`"))?;
+    }
+    Ok(stage)
+}
+
+/// Bundles the JavaScript into the packages that embed it.
+fn bundle(context: &Context, stage: &Path) -> Result<()> {
+    let engine = stage.join("crates/engine/bundled");
+    node(context, "js-runtime/build.mjs", &engine.join("packages"))?;
+    node(
+        context,
+        "src/surface/page/web/build.mjs",
+        &stage.join("bundled/page"),
+    )?;
+    let runtime = engine.join("runtime");
+    fs::create_dir_all(&runtime).during(|| format!("make `{}`", runtime.display()))?;
+    let folder = stage.join("js-runtime");
+    for entry in fs::read_dir(&folder).during(|| format!("read `{}`", folder.display()))? {
+        let path = entry
+            .during(|| format!("read `{}`", folder.display()))?
+            .path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()) {
+            fs::copy(&path, runtime.join(&name)).during(|| format!("copy `{name}`"))?;
+        }
+    }
+    Ok(())
+}
+
+fn node(context: &Context, script: &str, out: &Path) -> Result<()> {
+    let mut node = Command::new("node");
+    node.current_dir(&context.root)
+        .arg(script)
+        .arg("--out")
+        .arg(out);
+    command::run(&mut node)
+}

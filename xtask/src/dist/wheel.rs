@@ -1,0 +1,165 @@
+//! `haft_tools-VERSION-py3-none-PLATFORM.whl`: the program as a script of Python's environment, and
+//! the Python library of `sdk/python`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Context, program, read, tree, write};
+use crate::command;
+use crate::error::{During, Error, Result};
+use crate::install::place;
+
+/// Writes the folder as a wheel: a zip archive with a list of its files.
+const PACK: &str = include_str!("wheel.py");
+
+/// Folder of the Python library: its package and its manifest.
+const LIBRARY: &str = "sdk/python";
+
+/// Name on PyPI; `haft` belongs to another project.
+const NAME: &str = "haft_tools";
+
+/// Returns the name of the wheel.
+pub fn name(context: &Context) -> Result<String> {
+    Ok(format!(
+        "{NAME}-{}-{}.whl",
+        context.facts.version,
+        tag(context)?
+    ))
+}
+
+pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
+    if command::on_path("python3").is_none() {
+        return Err(Error::Missing {
+            what: "there is no `python3`, which packs the wheel".into(),
+            hint: "run `apt-get install python3`, or leave the format out with --only".into(),
+        });
+    }
+    let work = context.work("wheel")?;
+    let version = &context.facts.version;
+    let data = work.join(format!("{NAME}-{version}.data"));
+    let scripts = data.join("scripts");
+    fs::create_dir_all(&scripts).during(|| format!("make `{}`", scripts.display()))?;
+    let [haft, _] = program::kept(&context.out);
+    place::copy(&haft, &scripts.join("haft"), place::PROGRAM)?;
+    // pip puts these below the environment's prefix, where haft looks for its system tools.
+    tree::put_stubs(context, &data.join("data"))?;
+    for shared in [
+        "share/man",
+        "share/bash-completion",
+        "share/zsh",
+        "share/fish",
+    ] {
+        let from = tree::folder(context).join(shared);
+        tree::copy(&from, &data.join("data").join(shared))?;
+    }
+    let described = match library(context) {
+        Some(package) => {
+            copy_sources(&package, &work.join("haft"))?;
+            Some(context.root.join(LIBRARY))
+        }
+        None => {
+            eprintln!("`{LIBRARY}` is not in this checkout: the wheel has the program alone");
+            None
+        }
+    };
+    let info = work.join(format!("{NAME}-{version}.dist-info"));
+    write(
+        &info.join("METADATA"),
+        &metadata(context, described.as_deref())?,
+    )?;
+    write(
+        &info.join("WHEEL"),
+        &format!(
+            "Wheel-Version: 1.0\nGenerator: cargo xtask dist\nRoot-Is-Purelib: false\nTag: {}\n",
+            tag(context)?
+        ),
+    )?;
+    let texts = tree::folder(context).join("share/doc/haft");
+    for name in ["LICENSE-APACHE", "LICENSE-MIT", "THIRD_PARTY_NOTICES.txt"] {
+        let licences = info.join("licenses");
+        fs::create_dir_all(&licences).during(|| format!("make `{}`", licences.display()))?;
+        place::copy(&texts.join(name), &licences.join(name), place::DATA)?;
+    }
+    let made = context.out.join(name(context)?);
+    let mut python = Command::new("python3");
+    python.args(["-c", PACK]).arg(&work).arg(&made);
+    python.arg(context.epoch.to_string());
+    python.arg(if context.quick { "1" } else { "9" });
+    command::output(&mut python)?;
+    Ok(vec![made])
+}
+
+/// Returns true if the wheel has the library.
+pub fn has_library(context: &Context) -> bool {
+    library(context).is_some()
+}
+
+/// Returns the folder of the library's package.
+fn library(context: &Context) -> Option<PathBuf> {
+    let below = ["src/haft", "haft"].map(|name| context.root.join(LIBRARY).join(name));
+    below.into_iter().find(|folder| folder.is_dir())
+}
+
+/// Returns the tag of the platforms that the wheel is for.
+fn tag(context: &Context) -> Result<String> {
+    let facts = &context.facts;
+    let processor = facts.processor();
+    let platform = match facts.glibc {
+        Some((major, minor)) => format!("manylinux_{major}_{minor}_{processor}"),
+        None if facts.is_macos() && processor == "aarch64" => "macosx_11_0_arm64".to_owned(),
+        None if facts.is_macos() => "macosx_10_12_x86_64".to_owned(),
+        None if !facts.is_linux() => "win_amd64".to_owned(),
+        None => {
+            return Err(Error::unexpected(
+                "the program needs no known version of glibc",
+            ));
+        }
+    };
+    Ok(format!("py3-none-{platform}"))
+}
+
+/// Returns the metadata: PyPI shows the README.
+fn metadata(context: &Context, library: Option<&Path>) -> Result<String> {
+    let readme = match library.map(|library| library.join("README.md")) {
+        Some(path) if path.is_file() => path,
+        _ => context.root.join("README.md"),
+    };
+    let python = library.map(requires_python).transpose()?.flatten();
+    Ok(format!(
+        "Metadata-Version: 2.4\nName: haft-tools\nVersion: {}\n\
+         Summary: Tool host for LLM agents: runs tools in any language\n\
+         License-Expression: MIT OR Apache-2.0\nLicense-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\n\
+         License-File: THIRD_PARTY_NOTICES.txt\nProject-URL: Repository, {}\n\
+         Requires-Python: {}\nDescription-Content-Type: text/markdown\n\n{}",
+        context.facts.version,
+        super::formula::repository(context)?,
+        python.unwrap_or_else(|| ">=3.8".to_owned()),
+        read(&readme)?
+    ))
+}
+
+/// Returns the versions of Python that the library's manifest allows.
+fn requires_python(library: &Path) -> Result<Option<String>> {
+    let manifest: toml::Table = read(&library.join("pyproject.toml"))?
+        .parse()
+        .map_err(|error| Error::unexpected(format!("`{LIBRARY}/pyproject.toml`: {error}")))?;
+    let project = manifest.get("project");
+    let versions = project.and_then(|project| project.get("requires-python")?.as_str());
+    Ok(versions.map(str::to_owned))
+}
+
+/// Copies Python's sources and leaves out what Python compiled.
+fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    for file in tree::files(from)? {
+        let is_compiled = file.iter().any(|part| part == "__pycache__");
+        if is_compiled {
+            continue;
+        }
+        let target = to.join(&file);
+        let folder = target.parent().expect("a file is in a folder");
+        fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+        place::copy(&from.join(&file), &target, place::DATA)?;
+    }
+    Ok(())
+}
