@@ -95,17 +95,17 @@ pub(crate) struct OutcomeView<'a> {
 }
 
 /// Result of a reload after a change on disk.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReloadView<'a> {
     /// Increased by one with each change that callers can see.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
-    added: &'a [String],
-    removed: &'a [String],
-    changed: &'a [String],
+    added: Vec<&'a str>,
+    removed: Vec<&'a str>,
+    changed: Vec<&'a str>,
     /// Modules whose code was replaced, even if callers see no difference.
-    reloaded: &'a [String],
+    reloaded: Vec<&'a str>,
     problems: Vec<ProblemView<'a>>,
     solved: Vec<ProblemView<'a>>,
 }
@@ -195,16 +195,12 @@ impl<'a> From<&'a Outcome> for OutcomeView<'a> {
 
 impl<'a> From<&'a Reload> for ReloadView<'a> {
     fn from(reload: &'a Reload) -> Self {
-        let change = reload.change.as_deref();
-        let names = |of: fn(&CatalogChange) -> &[String]| change.map(of).unwrap_or_default();
+        let change = reload.change.as_deref().map(ReloadView::of_change);
         ReloadView {
-            generation: change.map(|change| change.generation),
-            added: names(|change| &change.added),
-            removed: names(|change| &change.removed),
-            changed: names(|change| &change.changed),
-            reloaded: &reload.reloaded,
+            reloaded: names(&reload.reloaded),
             problems: reload.problems.iter().map(ProblemView::from).collect(),
             solved: reload.solved.iter().map(ProblemView::from).collect(),
+            ..change.unwrap_or_default()
         }
     }
 }
@@ -224,14 +220,32 @@ impl<'a> ReloadView<'a> {
     pub(crate) fn of_change(change: &'a CatalogChange) -> Self {
         ReloadView {
             generation: Some(change.generation),
-            added: &change.added,
-            removed: &change.removed,
-            changed: &change.changed,
-            reloaded: &[],
-            problems: Vec::new(),
-            solved: Vec::new(),
+            added: names(&change.added),
+            removed: names(&change.removed),
+            changed: names(&change.changed),
+            ..ReloadView::default()
         }
     }
+
+    /// Keeps the tools whose names are selected. Returns `None` if nothing is left.
+    pub(crate) fn selected(mut self, selects: impl Fn(&str) -> bool) -> Option<Self> {
+        let lists = [
+            &mut self.added,
+            &mut self.removed,
+            &mut self.changed,
+            &mut self.reloaded,
+        ];
+        let mut is_empty = self.problems.is_empty() && self.solved.is_empty();
+        for names in lists {
+            names.retain(|name| selects(name));
+            is_empty &= names.is_empty();
+        }
+        (!is_empty).then_some(self)
+    }
+}
+
+fn names(of: &[String]) -> Vec<&str> {
+    of.iter().map(String::as_str).collect()
 }
 
 /// Returns the message after a refresh. The wording is specified (spec ikigai 46).

@@ -132,13 +132,10 @@ const ROOT: &[&str] = &[
     "package-lock.json",
     "package.json",
     "rustfmt.toml",
-<<<<<<< HEAD
-    // Description of the server for the MCP registry.
-    "server.json",
-=======
     // Libraries for programs in other languages.
     "sdk",
->>>>>>> main
+    // Description of the server for the MCP registry.
+    "server.json",
     "src",
     "tests",
     "tsconfig.json",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::rpc_error::RpcError;
-use crate::surface::selection::{Selection, Wanted};
+use crate::surface::selection::Wanted;
 use crate::surface::wire;
 use haft_config::{Config, Flags};
 use haft_tool::ApprovalMode;
@@ -88,17 +88,13 @@ impl Initialize {
         }
     }
 
-    /// Returns the selection of the tools that the peer sees.
-    ///
-    /// # Errors
-    /// For an unknown tool set and for an invalid pattern.
-    pub(super) fn selection(&self, config: &Config) -> Result<Selection, RpcError> {
-        let wanted = Wanted {
-            toolsets: self.toolsets.clone().unwrap_or_default(),
-            include: self.include.clone().unwrap_or_default(),
-            exclude: self.exclude.clone().unwrap_or_default(),
-        };
-        Ok(Selection::new(&config.toolsets, &wanted)?)
+    /// Removes and returns the arguments of the selection of tools.
+    pub(super) fn take_wanted(&mut self) -> Wanted {
+        Wanted {
+            toolsets: self.toolsets.take().unwrap_or_default(),
+            include: self.include.take().unwrap_or_default(),
+            exclude: self.exclude.take().unwrap_or_default(),
+        }
     }
 
     /// Returns the flags of the command line, overridden by the peer's settings.

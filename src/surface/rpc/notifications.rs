@@ -1,10 +1,13 @@
 //! `tools/changed`: notifies the peer of changes of the catalog.
 
+use std::sync::Arc;
+
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use super::message::Notification;
 use crate::host::{Host, Reload, WatchGuard};
+use crate::surface::selection::Selection;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::ReloadView;
 
@@ -16,13 +19,17 @@ pub(super) struct Notifications {
 
 impl Notifications {
     /// Watches the files of a host and notifies the peer of each reload.
-    pub(super) fn of_files(host: &Host, writer: Writer) -> Notifications {
+    pub(super) fn of_files(
+        host: &Host,
+        selection: Arc<Selection>,
+        writer: Writer,
+    ) -> Notifications {
         let watching = host.watch();
         let mut reloads = watching.reloads();
         let task = tokio::spawn(async move {
             loop {
                 match reloads.recv().await {
-                    Ok(reload) => reloaded(&writer, &reload),
+                    Ok(reload) => reloaded(&writer, &selection, &reload),
                     // The peer notices missed changes from the generation numbers.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
@@ -36,13 +43,16 @@ impl Notifications {
     }
 
     /// Notifies the peer of each change of the list of tools, whatever caused it.
-    pub(super) fn of_changes(host: &Host, writer: Writer) -> Notifications {
+    pub(super) fn of_changes(
+        host: &Host,
+        selection: Arc<Selection>,
+        writer: Writer,
+    ) -> Notifications {
         let mut changes = host.changes();
         let task = tokio::spawn(async move {
             while changes.changed().await.is_ok() {
                 let change = changes.borrow_and_update().clone();
-                let view = ReloadView::of_change(&change);
-                writer.send(&Notification::new("tools/changed", view));
+                send(&writer, &selection, ReloadView::of_change(&change));
             }
         });
         Notifications {
@@ -59,7 +69,13 @@ impl Drop for Notifications {
 }
 
 /// Notifies the peer of one reload.
-pub(super) fn reloaded(writer: &Writer, reload: &Reload) {
-    let view = ReloadView::from(reload);
-    writer.send(&Notification::new("tools/changed", view));
+pub(super) fn reloaded(writer: &Writer, selection: &Selection, reload: &Reload) {
+    send(writer, selection, ReloadView::from(reload));
+}
+
+/// Sends what concerns the tools that the peer sees.
+fn send(writer: &Writer, selection: &Selection, view: ReloadView<'_>) {
+    if let Some(view) = view.selected(|name| selection.takes(name)) {
+        writer.send(&Notification::new("tools/changed", view));
+    }
 }

@@ -244,7 +244,7 @@ impl Service {
         if self.has_initialized || (self.host.is_some() && !self.is_attached) {
             return Err(RpcError::already_initialized());
         }
-        let asked: Initialize = read("initialize", params)?;
+        let mut asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
         let mut selection = Selection::all();
         let mut host = match &self.host {
@@ -253,8 +253,9 @@ impl Service {
                 host.clone()
             }
             None => {
+                let wanted = asked.take_wanted();
                 let config = Config::resolve(asked.over(self.flags.clone())?)?;
-                selection = asked.selection(&config)?;
+                selection = Selection::new(&config.toolsets, &wanted)?;
                 let host = Host::new(config).recorded(Caller::parent("rpc"));
                 host.keep_spare_worker();
                 host
@@ -279,12 +280,12 @@ impl Service {
     fn watched_host(&mut self) -> Result<Host, RpcError> {
         let host = self.host()?;
         if self.watches && self.told.is_none() {
-            let writer = self.writer.clone();
+            let (selection, writer) = (self.selection.clone(), self.writer.clone());
             self.told = Some(if self.is_attached {
                 // The other surface watches the files, if they are to be watched.
-                Notifications::of_changes(&host, writer)
+                Notifications::of_changes(&host, selection, writer)
             } else {
-                Notifications::of_files(&host, writer)
+                Notifications::of_files(&host, selection, writer)
             });
         }
         Ok(host)
@@ -318,10 +319,11 @@ impl Service {
         let registered = host.set_program_tools(tools, problems);
         // Attached peers are notified of all changes of the host.
         let writer = (self.told.is_some() && !self.is_attached).then(|| self.writer.clone());
+        let selection = self.selection.clone();
         later(async move {
             let reload = host.show_program_tools().await;
             if let (Some(writer), Some(reload)) = (writer, reload) {
-                reloaded(&writer, &reload);
+                reloaded(&writer, &selection, &reload);
             }
             json(&RegisteredView {
                 tools: &registered.names,

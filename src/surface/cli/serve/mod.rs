@@ -11,6 +11,7 @@ use super::exit::Failure;
 use super::flags::{Approval, Globals, With};
 use crate::surface::mcp as mcp_surface;
 use crate::surface::rpc::Descriptor;
+use crate::surface::selection::Selection;
 use crate::surface::stdout::Out;
 use haft_config::Flags;
 pub(super) use mcp::Args as McpArgs;
@@ -103,7 +104,7 @@ impl Args {
 /// Returns a router with all interfaces for one port.
 fn everything(web: &web::Web) -> axum::Router {
     let rest = rest::with_page(web);
-    let selection = mcp_surface::Selection::all();
+    let selection = Selection::all();
     let mcp = mcp_surface::router(&web.host, selection, &web.stop, &web.cut);
     rest.merge(web.for_clients(mcp))
 }
