@@ -15,9 +15,12 @@ use crate::{command, prerequisites, workspace};
 /// Size limit of crates.io for one package.
 const MAX_BYTES: u64 = 10 << 20;
 
+/// Folder below `work` that stays: the release runs `cargo publish` in it.
+const SOURCES: &str = "crates-sources";
+
 pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     prerequisites::for_a_bundle()?;
-    let stage = stage(context)?;
+    let stage = stage(context, SOURCES)?;
     bundle(context, &stage)?;
     let target = context.out.join("work/crates-target");
     let mut cargo = command::cargo(&stage);
@@ -59,8 +62,8 @@ pub fn names(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Returns a fresh copy of the files that git knows.
-pub fn stage(context: &Context) -> Result<PathBuf> {
-    let stage = context.work("stage")?;
+pub fn stage(context: &Context, name: &str) -> Result<PathBuf> {
+    let stage = context.work(name)?;
     let mut git = Command::new("git");
     git.current_dir(&context.root).args(["ls-files", "-z"]);
     for name in command::output(&mut git)?.split('\0') {
