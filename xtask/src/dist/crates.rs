@@ -15,6 +15,8 @@ use crate::{command, prerequisites, workspace};
 /// Size limit of crates.io for one package.
 const MAX_BYTES: u64 = 10 << 20;
 
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
 /// Folder below `work` that stays: the release runs `cargo publish` in it.
 const SOURCES: &str = "crates-sources";
 
@@ -22,6 +24,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     prerequisites::for_a_bundle()?;
     let stage = stage(context, SOURCES)?;
     bundle(context, &stage)?;
+    copy_licences(&stage)?;
     let target = context.out.join("work/crates-target");
     let mut cargo = command::cargo(&stage);
     // `check` builds them. Without a repository there is nothing to be dirty, and no commit to record.
@@ -103,6 +106,19 @@ fn bundle(context: &Context, stage: &Path) -> Result<()> {
             .into_owned();
         if name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()) {
             fs::copy(&path, runtime.join(&name)).during(|| format!("copy `{name}`"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the licences into each package; `include` of `haft` names them.
+fn copy_licences(stage: &Path) -> Result<()> {
+    let packages = stage.join("crates");
+    let listing = || format!("read `{}`", packages.display());
+    for package in fs::read_dir(&packages).during(listing)? {
+        let package = package.during(listing)?.path();
+        for name in LICENCES {
+            fs::copy(stage.join(name), package.join(name)).during(|| format!("copy `{name}`"))?;
         }
     }
     Ok(())
