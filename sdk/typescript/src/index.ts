@@ -1,6 +1,5 @@
 // The package `haft`: tools for LLM agents in programs.
 
-import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 
 import * as adapters from "./adapters.js";
@@ -8,7 +7,7 @@ import { findBinary } from "./binary.js";
 import { type AdapterOptions, Client } from "./client.js";
 import { HaftError } from "./errors.js";
 import type { Events } from "./events.js";
-import { list, type Selected, selectionOf, toolsetsIn } from "./names.js";
+import { list } from "./names.js";
 import type { Spawned } from "./process.js";
 import type { ToolDefinition } from "./program.js";
 import type {
@@ -249,17 +248,16 @@ async function start(options: HaftOptions = {}): Promise<Haft> {
       mode: "rpc",
       args: [...args, "rpc", ...(options.watch === false ? ["--no-watch"] : [])],
     },
-    {
-      selected: [options, await selectionOfToolsets(spawned, args, options)],
-      onAsk: options.onAsk,
-      onApproval: options.onApproval,
-    },
+    { onAsk: options.onAsk, onApproval: options.onApproval },
   );
   return await opened(client, async () => {
     await client.request("initialize", {
       limits: options.limits,
       approvalMode: options.approvalMode,
       builtInToolNames: options.reservedNames,
+      toolsets: list(options.toolset),
+      include: list(options.include),
+      exclude: list(options.exclude),
       capabilities: { approval: true, ui: options.onAsk !== undefined },
     });
     if (options.tools !== undefined) await client.register(options.tools);
@@ -282,7 +280,7 @@ async function mcp(options: McpOptions = {}): Promise<Haft> {
       stderr: options.stderr ?? "inherit",
       args: [...args, "--rpc-fd", "3", "mcp", ...serverFlags(options), ...selectionFlags(options)],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -331,7 +329,7 @@ async function serve(options: ServeOptions = {}): Promise<Haft> {
         ...(options.allowOrigins ?? []).flatMap((origin) => ["--allow-origin", origin]),
       ],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -405,23 +403,6 @@ function selectionFlags({ toolset, include, exclude }: HostOptions): string[] {
     ...list(include).flatMap((pattern) => ["--include", pattern]),
     ...list(exclude).flatMap((pattern) => ["--exclude", pattern]),
   ];
-}
-
-/** Reads the sets of the configuration, which `haft rpc` does not apply itself. */
-async function selectionOfToolsets(
-  { program, env }: Omit<Spawned, "mode" | "args">,
-  args: string[],
-  { toolset }: HostOptions,
-): Promise<Selected> {
-  const names = list(toolset);
-  if (names.length === 0) return {};
-  const output = await new Promise<string>((done, fail) => {
-    execFile(program, [...args, "config"], { env: env as any }, (error, stdout, stderr) => {
-      if (error === null) done(stdout);
-      else fail(new HaftError("usage", stderr.trim() || error.message, undefined, error));
-    });
-  });
-  return selectionOf(toolsetsIn(output), names);
 }
 
 /** Ends haft, and then this program, on a signal that only this program got. */
