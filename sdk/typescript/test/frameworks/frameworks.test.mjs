@@ -13,7 +13,17 @@ import { createAgent, tool } from "langchain";
 import OpenAI from "openai";
 
 import { haft } from "../../dist/index.mjs";
-import { fakeModel, PNG, place, started } from "../harness.mjs";
+import {
+  anthropicModel,
+  anthropicResults,
+  assertAnthropic,
+  CALLS,
+  chatModel,
+  count,
+  responsesModel,
+  wait,
+} from "../fake_models.mjs";
+import { PNG, place, started } from "../harness.mjs";
 
 setTracingDisabled(true);
 // They concern the fake model; deprecated forms are a failure of the adapter.
@@ -21,136 +31,6 @@ globalThis.AI_SDK_LOG_WARNINGS = ({ warnings }) => {
   const deprecated = warnings.filter(({ type }) => type === "deprecated");
   assert.deepEqual(deprecated, []);
 };
-
-/** The calls that the fake models make, all in one turn, and one that waits. */
-const CALLS = [
-  { id: "call_1", name: "add", input: { a: 1, b: 2 } },
-  { id: "call_2", name: "picture", input: {} },
-  { id: "call_3", name: "fail", input: {} },
-];
-const wait = (mark) => [{ id: "call_9", name: "wait", input: { mark } }];
-const count = [{ id: "call_8", name: "count", input: { to: 2 } }];
-
-// ---- Fake models: the first turn asks for the calls, the second one ends. ----
-
-function anthropicMessage(calls) {
-  return {
-    id: calls ? "msg_1" : "msg_2",
-    type: "message",
-    role: "assistant",
-    model: "fake",
-    content: calls
-      ? calls.map((call) => ({ type: "tool_use", ...call }))
-      : [{ type: "text", text: "finished" }],
-    stop_reason: calls ? "tool_use" : "end_turn",
-    stop_sequence: null,
-    usage: { input_tokens: 1, output_tokens: 1 },
-  };
-}
-
-function anthropicStream(response, message) {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (event) =>
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  send({ type: "message_start", message: { ...message, content: [], stop_reason: null } });
-  message.content.forEach((block, index) => {
-    const isText = block.type === "text";
-    const content_block = isText ? { ...block, text: "" } : { ...block, input: {} };
-    const delta = isText
-      ? { type: "text_delta", text: block.text }
-      : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-    send({ type: "content_block_start", index, content_block });
-    send({ type: "content_block_delta", index, delta });
-    send({ type: "content_block_stop", index });
-  });
-  send({
-    type: "message_delta",
-    delta: { stop_reason: message.stop_reason },
-    usage: message.usage,
-  });
-  send({ type: "message_stop" });
-  response.end();
-}
-
-const anthropicModel = (t, calls) =>
-  fakeModel(t, (body, _path, response) => {
-    const isAnswered = JSON.stringify(body.messages).includes("tool_result");
-    const message = anthropicMessage(isAnswered ? undefined : calls);
-    if (body.stream !== true) return message;
-    anthropicStream(response, message);
-  });
-
-const chatModel = (t, calls) =>
-  fakeModel(t, (body) => {
-    const isAnswered = body.messages.some((message) => message.role === "tool");
-    const tool_calls = calls.map(({ id, name, input }) => ({
-      id,
-      type: "function",
-      function: { name, arguments: JSON.stringify(input) },
-    }));
-    const message = isAnswered ? { content: "finished" } : { content: null, tool_calls };
-    const finish_reason = isAnswered ? "stop" : "tool_calls";
-    return {
-      id: "chat_1",
-      object: "chat.completion",
-      created: 1,
-      model: "fake",
-      choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    };
-  });
-
-const responsesModel = (t, calls) =>
-  fakeModel(t, (body) => {
-    const isAnswered = JSON.stringify(body.input).includes("function_call_output");
-    const text = { type: "output_text", text: "finished", annotations: [] };
-    return {
-      id: "resp_1",
-      object: "response",
-      created_at: 1,
-      model: "fake",
-      status: "completed",
-      output: isAnswered
-        ? [{ id: "m1", type: "message", role: "assistant", status: "completed", content: [text] }]
-        : calls.map(({ id, name, input }) => ({
-            id: `fc_${id}`,
-            type: "function_call",
-            status: "completed",
-            call_id: id,
-            name,
-            arguments: JSON.stringify(input),
-          })),
-      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
-    };
-  });
-
-// ---- What the model got. ----
-
-/** Results in the second request of an Anthropic model, by the id of the call. */
-function anthropicResults({ requests }) {
-  const blocks = requests[1].messages.flatMap(({ content }) => content);
-  const results = blocks.filter((block) => block.type === "tool_result");
-  return Object.fromEntries(
-    results.map(({ tool_use_id, content, is_error }) => {
-      const list = typeof content === "string" ? [{ type: "text", text: content }] : content;
-      const plain = list.map(({ type, text, source }) => (type === "text" ? text : source));
-      return [tool_use_id, { content: plain, isError: is_error === true }];
-    }),
-  );
-}
-
-const SOURCE = { type: "base64", media_type: "image/png", data: PNG };
-
-/** Results that an Anthropic model must get. How it gets the error depends on the framework. */
-function assertAnthropic(model, error, isError = true) {
-  const results = anthropicResults(model);
-  assert.deepEqual(results["call_1"], { content: ["3"], isError: false });
-  assert.deepEqual(results["call_2"], { content: ["a pixel", SOURCE], isError: false });
-  assert.deepEqual(results["call_3"], { content: [error], isError });
-  const add = model.requests[0].tools.find(({ name }) => name === "add");
-  assert.deepEqual(add.description, "Tests add");
-  assert.deepEqual(add.input_schema.required, ["a", "b"]);
-}
 
 /** Runs `call` with a signal, aborts it when the tool runs, and waits until the tool has stopped. */
 async function assertCancels(t, run) {
