@@ -464,6 +464,7 @@ export interface OmpTool {
   description: string;
   parameters: any;
   approval: Tier;
+  loadMode: "essential";
   execute(
     toolCallId: string,
     params: any,
@@ -485,6 +486,8 @@ export function ompTools(client: Client, options: AdapterOptions): OmpTool[] {
   return offered(client, options).map((tool) => ({
     ...piParts(tool),
     approval: tool.info.approval,
+    // oh-my-pi would otherwise hide the tools behind its search for tools.
+    loadMode: "essential",
     execute: (callId, params, onUpdate, context, signal) =>
       piCall(tool, callId, params, signal, onUpdate, context),
   }));

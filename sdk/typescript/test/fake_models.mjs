@@ -143,5 +143,6 @@ export function assertAnthropic(model, error, isError = true) {
   const tools = model.requests.flatMap(({ tools = [] }) => tools);
   const add = tools.find(({ name }) => name.endsWith("add"));
   assert.deepEqual(add.description, "Tests add");
-  assert.deepEqual(add.input_schema.required, ["a", "b"]);
+  // oh-my-pi adds a parameter of its own.
+  assert.deepEqual(add.input_schema.required.slice(0, 2), ["a", "b"]);
 }
