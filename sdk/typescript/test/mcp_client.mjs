@@ -44,10 +44,11 @@ class McpClient {
   }
 }
 
-/** Starts `programs/server.mjs` with a runtime and connects a client. */
-export function startServer(t, runtime = [process.execPath]) {
+const SERVER = fileURLToPath(new URL("./programs/server.mjs", import.meta.url));
+
+/** Starts a program with a runtime and connects a client. */
+export function startServer(t, runtime = [process.execPath], program = SERVER) {
   const { cwd, env } = place(t);
-  const program = fileURLToPath(new URL("./programs/server.mjs", import.meta.url));
   const [command, ...args] = [...runtime, program, TOOLS];
   const child = spawn(command, args, {
     cwd,

@@ -2,6 +2,7 @@
 // Runs with `--expose-gc`.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
@@ -26,6 +27,9 @@ const echo = defineTool({
   },
 });
 
+/** One signal for many calls, as that of an agent's run. */
+const { signal: shared } = new AbortController();
+
 /** Measures what must not grow. */
 function measure(pid) {
   globalThis.gc();
@@ -36,7 +40,7 @@ function measure(pid) {
     heap: process.memoryUsage().heapUsed,
     descriptors: [pid, "self"].map((id) => readdirSync(`/proc/${id}/fd`).length),
     resources: resources.length,
-    listeners: process.listenerCount("exit"),
+    listeners: process.listenerCount("exit") + getEventListeners(shared, "abort").length,
   };
 }
 
@@ -53,8 +57,7 @@ async function call(tools, number) {
     const result = await tools.call("echo", { number }, { onUpdate });
     assert.deepEqual([result.text, updates], [`echo ${number}`, [String(number)]]);
   } else {
-    const { signal } = new AbortController();
-    const result = await tools.call("add", { a: number, b: 1 }, { signal });
+    const result = await tools.call("add", { a: number, b: 1 }, { signal: shared });
     assert.equal(result.text, String(number + 1));
   }
 }
