@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 
-import * as adapters from "./adapters.js";
+import * as adapters from "./adapters/index.js";
 import { findBinary } from "./binary.js";
 import { type AdapterOptions, Client } from "./client.js";
 import { HaftError } from "./errors.js";
@@ -441,7 +441,7 @@ export type {
   OpenAiResponsesTool,
   OpenAiToolMessage,
   PiTool,
-} from "./adapters.js";
+} from "./adapters/index.js";
 export { findBinary } from "./binary.js";
 export type { AdapterOptions } from "./client.js";
 export { HaftError, type HaftErrorKind, ToolError } from "./errors.js";

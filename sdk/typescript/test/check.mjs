@@ -57,8 +57,9 @@ function checkFiles(installed) {
   const found = all
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
-  const sources = fs.readdirSync(join(PACKAGE, "src")).map((name) => basename(name, ".ts"));
-  const built = sources.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
+  const sources = fs.readdirSync(join(PACKAGE, "src"), { recursive: true });
+  const modules = sources.filter((path) => path.endsWith(".ts")).map((path) => path.slice(0, -3));
+  const built = modules.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]);
   const others = [
     "package.json",
     "README.md",

@@ -236,19 +236,74 @@ test("langchain: updates and cancellation", (t) =>
     await agent.invoke({ messages: [{ role: "user", content: "go" }] }, { signal });
   }));
 
-test("a crash of haft ends a run with an error", async (t) => {
+// ---- A crash of haft ----
+
+/** Kills haft when the tool runs. Returns the model and what became of the run. */
+async function crashed(t, makeModel, run) {
   const tools = await started(t, haft);
-  const model = await anthropicModel(t, [{ id: "call_1", name: "wait", input: {} }]);
+  const model = await makeModel(t, wait());
   const onUpdate = () => process.kill(tools.pid, "SIGKILL");
-  const runner = claude(model).beta.messages.toolRunner({
-    model: "fake",
-    max_tokens: 100,
-    tools: tools.anthropic({ onUpdate }),
-    messages,
+  const ended = run(tools, model, { onUpdate }).then(
+    () => "the model went on",
+    (error) => error.message,
+  );
+  return { model, ended: await ended };
+}
+
+const CRASH = "haft rpc ended by SIGKILL";
+
+test("aiSdk: the model gets the error of a crash", async (t) => {
+  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
+    const stopWhen = isStepCount(3);
+    return generateText({
+      model: aiModel(model),
+      tools: tools.aiSdk(options),
+      stopWhen,
+      prompt: "go",
+    });
   });
-  await runner.runUntilDone();
-  assert.deepEqual(anthropicResults(model)["call_1"], {
-    content: ["Error: haft rpc ended by SIGKILL"],
-    isError: true,
+  assert.equal(ended, "the model went on");
+  const content = [`HaftError: ${CRASH}`];
+  assert.deepEqual(anthropicResults(model)["call_9"], { content, isError: true });
+});
+
+test("anthropic: the model gets the error of a crash", async (t) => {
+  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
+    const body = { model: "fake", max_tokens: 100, tools: tools.anthropic(options), messages };
+    return claude(model).beta.messages.toolRunner(body).runUntilDone();
   });
+  assert.equal(ended, "the model went on");
+  const content = [`Error: ${CRASH}`];
+  assert.deepEqual(anthropicResults(model)["call_9"], { content, isError: true });
+});
+
+test("langchain: the model gets the error of a crash", async (t) => {
+  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
+    const agent = createAgent({
+      model: chatAnthropic(model),
+      tools: tools.langchain(tool, options),
+    });
+    return agent.invoke({ messages });
+  });
+  assert.equal(ended, "the model went on");
+  assert.match(
+    anthropicResults(model)["call_9"].content[0],
+    /^HaftError: haft rpc ended by SIGKILL/,
+  );
+});
+
+test("openai: the run rejects after a crash", async (t) => {
+  const { ended } = await crashed(t, chatModel, (tools, model, options) => {
+    const body = { model: "fake", tools: tools.openai(options), messages };
+    return openai(model).chat.completions.runTools(body).finalContent();
+  });
+  assert.equal(ended, CRASH);
+});
+
+test("agents: the run rejects after a crash", async (t) => {
+  const { ended } = await crashed(t, responsesModel, (tools, model, options) => {
+    const agent = new Agent({ name: "a", model: "fake", tools: tools.agents(options) });
+    return agentsRunner(model).run(agent, "go");
+  });
+  assert.match(ended, new RegExp(CRASH));
 });
