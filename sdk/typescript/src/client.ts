@@ -20,7 +20,7 @@ import type {
   ToolUpdate,
 } from "./types.js";
 
-/** What the client itself needs of the options. */
+/** Options that the client itself needs. */
 export interface ClientOptions {
   onAsk: AskHandler | "per-call" | undefined;
   onApproval: ApprovalHandler | undefined;

@@ -29,7 +29,7 @@ import type {
 // biome-ignore lint/suspicious/noEmptyInterface: declarations of programs are merged with it
 export interface Tools {}
 
-/** How calls are approved: which tiers run without a question. */
+/** Rule of approval: which tiers run without a question. */
 export type ApprovalMode = "always-ask" | "write" | "yolo";
 
 export interface Limits {
@@ -75,7 +75,7 @@ export interface HostOptions {
   binary?: string;
   /** Further options of haft's command line (`haft --help`). */
   args?: readonly string[];
-  /** Where haft's standard error goes, to which tools write their logs; ignored without it. */
+  /** Receiver of haft's standard error, to which tools write their logs; ignored without it. */
   stderr?: "inherit" | "ignore" | ((text: string) => void);
 }
 
@@ -128,7 +128,7 @@ export class Haft implements AsyncDisposable {
     return this.#client.events;
   }
 
-  /** What is wrong with tools, as of the newest list. */
+  /** Problems of tools, as of the newest list. */
   get problems(): readonly Problem[] {
     return this.#client.problems;
   }

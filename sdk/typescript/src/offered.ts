@@ -6,7 +6,7 @@ import { providerNames, selector } from "./names.js";
 import { type JsonSchema, objectSchema } from "./schema.js";
 import type { CallOptions, ToolInfo, ToolResult, ToolUpdate } from "./types.js";
 
-/** What a framework gives with a call. */
+/** Circumstances of a call, as its framework gives them. */
 export interface FrameworkCall {
   signal?: AbortSignal | null | undefined;
   callId?: string | undefined;

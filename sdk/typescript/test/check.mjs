@@ -14,11 +14,21 @@ const ROOT = dirname(dirname(PACKAGE));
 const FRAMEWORKS = join(HERE, "frameworks/node_modules");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
-/** The settings of the projects that may use the package. */
+/** The settings of the projects that may use the package, and the programs that are compiled with them. */
 const KINDS_OF_PROJECTS = {
-  "ES modules of Node": { module: "node16", moduleResolution: "node16" },
-  "CommonJS modules of Node": { module: "node16", moduleResolution: "node16", extension: "cts" },
-  "a bundler": { module: "esnext", moduleResolution: "bundler" },
+  "ES modules of Node": {
+    options: { module: "node16", moduleResolution: "node16" },
+    programs: { "tools.ts": "tools.mts", "frameworks.ts": "frameworks.mts" },
+  },
+  "a bundler": {
+    options: { module: "esnext", moduleResolution: "bundler" },
+    programs: { "tools.ts": "tools.ts", "frameworks.ts": "frameworks.ts" },
+  },
+  // The declarations of frameworks have errors of their own, so all declarations are checked here only.
+  "CommonJS modules of Node": {
+    options: { module: "node16", moduleResolution: "node16", skipLibCheck: false },
+    programs: { "tools.ts": "tools.cts" },
+  },
 };
 
 const project = fs.mkdtempSync(join(tmpdir(), "haft-package-"));
@@ -114,20 +124,14 @@ function checkTypes() {
   const env = { ...process.env, HOME: project, XDG_CONFIG_HOME: project };
   const types = ["--tool", join(HERE, "tools.ts"), "types"];
   const tools = run(process.env.HAFT_BINARY ?? "haft", types, { env });
-  for (const [name, settings] of Object.entries(KINDS_OF_PROJECTS)) {
-    const { extension = "ts", ...options } = settings;
-    const folder = join(project, name.replaceAll(" ", "-"));
+  for (const [kind, { options, programs }] of Object.entries(KINDS_OF_PROJECTS)) {
+    const folder = join(project, kind.replaceAll(" ", "-"));
     fs.mkdirSync(folder);
-    fs.writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-    fs.writeFileSync(join(folder, `declared.${extension}`), tools);
-    fs.copyFileSync(join(HERE, "types/tools.ts"), join(folder, `tools.${extension}`));
-    compile(folder, { ...options, skipLibCheck: false });
-    // CommonJS has no `await` outside of functions.
-    if (extension === "cts") continue;
-    fs.rmSync(join(folder, "tools.ts"));
-    fs.copyFileSync(join(HERE, "types/frameworks.ts"), join(folder, "frameworks.ts"));
-    // The declarations of frameworks have errors of their own.
-    compile(folder, { ...options, skipLibCheck: true });
+    for (const [source, name] of Object.entries(programs)) {
+      fs.copyFileSync(join(HERE, "types", source), join(folder, name));
+      fs.writeFileSync(join(folder, name.replace(/^\w+/, "declared")), tools);
+    }
+    compile(folder, options);
   }
 }
 
@@ -140,6 +144,7 @@ function compile(folder, options) {
     noUncheckedIndexedAccess: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
+    skipLibCheck: true,
     ...options,
   };
   fs.writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));

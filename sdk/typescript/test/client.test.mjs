@@ -82,7 +82,7 @@ test("questions reach the handler of the call, else that of haft", async (t) => 
   ]);
 });
 
-test("without a handler nobody is asked", async (t) => {
+test("without a handler no question is asked", async (t) => {
   const tools = await started(t, haft);
   assert.equal((await tools.call("choose", { names: ["a"] })).text, "chosen: undefined");
   const call = tools.call("choose", { names: ["a"] }, { onAsk: () => "a" });

@@ -113,7 +113,7 @@ test("updates, questions and cancellation", async (t) => {
     ["one", {}],
     ["two", { n: 2 }],
   ]);
-  // Nobody answers.
+  // Without a handler.
   assert.equal((await tools.call("asks")).text, " false  ");
 
   const late = await tools.call("waits", {}, { timeoutMs: 50 });
