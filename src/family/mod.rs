@@ -13,6 +13,7 @@ mod native;
 mod plugin;
 mod program_files;
 mod read_within;
+mod refusals;
 pub(crate) mod rights;
 pub(crate) mod shell;
 
