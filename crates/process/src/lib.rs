@@ -45,31 +45,29 @@ mod spawn;
 
 mod capture;
 mod child;
-mod descendants;
 mod environment;
 mod error;
 mod exec_args;
 mod finished;
-mod foreground;
-mod group_leader;
-mod guard;
-mod harden;
-mod helper;
-mod inherited;
-mod launch;
 mod lookup;
-mod memory;
 mod observe;
 mod output;
-mod owned;
-mod pipe_holders;
 mod pipeline;
-mod retry;
 mod rights;
 mod running;
 mod stop;
 mod verified;
 mod worker;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(unix)]
+use unix as system;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
@@ -77,15 +75,14 @@ pub use environment::is_token;
 pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
-pub use foreground::in_foreground;
-pub use harden::harden;
-pub use helper::Helper;
 pub use lookup::{find_installed, find_safe, is_installed};
-pub use memory::can_limit_trees;
 pub use observe::{StartObserver, observed};
-pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
 pub use pipeline::run_pipeline;
 pub use rights::{Names, Rights};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
+pub use system::{
+    Descriptor, Helper, Pid, can_limit_trees, harden, in_foreground, is_program, kill_all,
+    kill_children_of_thread, release_child, thread_starts_program,
+};
 pub use verified::{NotVerified, Verified};
 pub use worker::Worker;
