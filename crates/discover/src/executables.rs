@@ -53,10 +53,10 @@ pub(super) fn take(
             Level::Host => owners::check(&path),
         };
         let looked = look(&path, directory, level);
-        match looked.and_then(|found| {
+        match looked.and_then(|()| {
             let hint = "let it belong to you or root, writable for nobody else";
             let exposed = |exposed: Exposed| Passed::Over(exposed.to_string(), hint);
-            checked.map(|()| found).map_err(exposed)
+            checked.map_err(exposed)
         }) {
             Ok(()) => {
                 warn_if_open(&path, collector);

@@ -63,11 +63,18 @@ mod worker;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(not(target_os = "linux"))]
+mod no_cell;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
+/// The backend of this system. Its functions are the same on all systems.
 #[cfg(unix)]
 use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};

@@ -30,6 +30,10 @@ pub enum Why {
     Everybody,
     /// The members of a group may write to it.
     Group(u32),
+    /// It belongs to another user of Windows.
+    Foreign,
+    /// Other users of Windows may replace it.
+    Others,
     /// It cannot be looked at.
     Unknown(String),
 }
@@ -41,6 +45,8 @@ impl fmt::Display for Exposed {
             Why::Owner(user) => write!(f, "`{path}` belongs to user {user}"),
             Why::Everybody => write!(f, "everybody may write to `{path}`"),
             Why::Group(group) => write!(f, "group {group} may write to `{path}`"),
+            Why::Foreign => write!(f, "`{path}` belongs to another user"),
+            Why::Others => write!(f, "other users may replace `{path}`"),
             Why::Unknown(error) => write!(f, "`{path}` cannot be looked at: {error}"),
         }
     }

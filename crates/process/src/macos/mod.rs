@@ -7,11 +7,10 @@ mod processes;
 mod starvation;
 mod this_process;
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 
 use nix::libc;
@@ -20,6 +19,7 @@ use crate::regular_files;
 use crate::unix::Errand;
 use crate::verified::{NotVerified, Ready, Verified, unreadable};
 
+pub(super) use crate::no_cell::Cell;
 pub(super) use guard::{GUARD_SCRIPT, table};
 pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,
@@ -57,27 +57,6 @@ pub(super) fn is_of_the_kernel(_path: &Path) -> io::Result<bool> {
 /// Returns the owner of files of users outside of our namespace: there are no namespaces.
 pub(super) fn owner_of_unmapped() -> Option<u32> {
     None
-}
-
-/// Control group of one tree. macOS has none, so no value of this type exists.
-#[derive(Debug)]
-pub(super) struct Cell(Infallible);
-
-impl Cell {
-    /// Returns `None`: the system has no limits of trees.
-    pub(super) fn with_limit(_bytes: u64) -> Option<Cell> {
-        None
-    }
-
-    /// Returns the file through which a process enters the group.
-    pub(super) fn entrance(&self) -> PathBuf {
-        match self.0 {}
-    }
-
-    /// Returns true if a process of the group was killed for lack of memory.
-    pub(super) fn ran_out(&self) -> bool {
-        match self.0 {}
-    }
 }
 
 /// Returns true if memory limits of whole trees are possible on this system: they are measured.
