@@ -26,6 +26,7 @@ mod prose;
 mod sdk;
 mod supply;
 mod system_tools;
+mod systems;
 mod test;
 mod v8;
 mod workspace;
@@ -61,6 +62,7 @@ enum Chore {
     NpmPackages(npm_packages::NpmPackages),
     Sdk(sdk::Sdk),
     SystemTools(system_tools::SystemTools),
+    Systems(systems::Systems),
 }
 
 fn main() -> ExitCode {
@@ -90,5 +92,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::NpmPackages(packages) => packages.run(),
         Chore::Sdk(sdk) => sdk.run(),
         Chore::SystemTools(tools) => tools.run(),
+        Chore::Systems(systems) => systems.run(),
     }
 }

@@ -48,6 +48,10 @@ pub(super) struct Ends {
 pub(super) enum Refusal {
     Cwd(Errno),
     /// The named layer of the sandbox.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux has a sandbox")
+    )]
     Sandbox(&'static str, Errno),
     Exec(Errno),
 }

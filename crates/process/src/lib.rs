@@ -16,8 +16,13 @@
 //! - one deadline and one cancel token that end the whole tree;
 //! - it is reaped, even if its future is dropped.
 //!
-//! A grandchild that keeps the pipe open never delays the end of the call. Linux 5.3 or newer is
-//! needed (pidfd).
+//! A grandchild that keeps the pipe open never delays the end of the call.
+//!
+//! What systems do differently is in a backend with the same functions on each: `unix` (sessions,
+//! groups, signals, `posix_spawn`) with `linux` (`/proc`, pidfd, control groups; Linux 5.3 or newer)
+//! or `macos` (kqueue, the calls of `libproc`), and `windows` (job objects). The backends of macOS and
+//! Windows were compiled, but never run; `docs/systems.md` compares them. The following holds for
+//! Linux.
 //!
 //! The whole tree is the program's group, the other groups of its session, the processes below any
 //! of them in other sessions, and the processes that hold its outputs. Only a complete daemon
@@ -27,7 +32,7 @@
 //! An embedding program would also have to reap processes that it never started.
 //!
 //! If this process is killed, a guard process kills its children: a shell that waits for our end
-//! (`guard`). `owned` lists the children that end with this process, and those that their tools
+//! (`unix::guard`). `unix::owned` lists the children that end with this process, and those that their tools
 //! released.
 //!
 //! `tokio::process` is not used, because the standard library can make a session only by `fork`,

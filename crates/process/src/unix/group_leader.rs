@@ -122,7 +122,9 @@ impl Drop for Leader {
             // It was killed above.
             owned::leader_ended(pid);
             let reaper = std::thread::Builder::new().name("haft-reap".to_owned());
-            if let Err(error) = reaper.spawn(move || wait(pid, WaitIdOptions::empty())) {
+            if let Err(error) = reaper.spawn(move || {
+                let _ = wait(pid, WaitIdOptions::empty());
+            }) {
                 tracing::warn!(%error, "no thread to reap a killed child");
             }
         }
