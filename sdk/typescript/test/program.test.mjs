@@ -80,7 +80,6 @@ test("a tool gets checked arguments, and its result may have many forms", async 
 test("updates, questions and cancellation", async (t) => {
   const reasons = [];
   const tools = await started(t, haft, {
-    onAsk: "per-call",
     tools: [
       simple("asks", async (_args, { onUpdate, ask }) => {
         onUpdate("one");
