@@ -314,7 +314,8 @@ fn converse(sandbox: &Sandbox, code: &str) -> Result<(), String> {
     let mut result = Ok(());
     if !code.contains("\"initialize\"") {
         let capabilities = json!({"capabilities": {"approval": true, "ui": true}});
-        let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": capabilities});
+        let line =
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": capabilities});
         result = send(&line.to_string()).and_then(|()| receive()).map(drop);
     }
     for line in code.lines() {
@@ -346,7 +347,10 @@ fn is_like(expected: &Value, actual: &Value) -> bool {
         }
         (Value::Array(expected), Value::Array(actual)) => {
             expected.len() == actual.len()
-                && expected.iter().zip(actual).all(|(one, other)| is_like(one, other))
+                && expected
+                    .iter()
+                    .zip(actual)
+                    .all(|(one, other)| is_like(one, other))
         }
         (Value::Object(expected), Value::Object(actual)) => {
             expected.keys().eq(actual.keys())
