@@ -28,6 +28,7 @@ mod prose;
 mod sdk;
 mod supply;
 mod system_tools;
+mod systems;
 mod test;
 mod v8;
 mod workspace;
@@ -64,6 +65,7 @@ enum Chore {
     NpmPackages(npm_packages::NpmPackages),
     Sdk(sdk::Sdk),
     SystemTools(system_tools::SystemTools),
+    Systems(systems::Systems),
 }
 
 fn main() -> ExitCode {
@@ -94,5 +96,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::NpmPackages(packages) => packages.run(),
         Chore::Sdk(sdk) => sdk.run(),
         Chore::SystemTools(tools) => tools.run(),
+        Chore::Systems(systems) => systems.run(),
     }
 }

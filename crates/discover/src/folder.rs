@@ -7,7 +7,6 @@
 use std::ffi::OsString;
 use std::fs::{self, FileType};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::collector::{Collector, refuse};
@@ -258,15 +257,29 @@ pub(super) fn manifest_index(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the message for a pipe, a socket, a device or a folder in the place of a file.
 pub(super) fn not_regular(kind: FileType) -> String {
-    let what = match kind {
-        _ if kind.is_dir() => "a folder",
-        _ if kind.is_fifo() => "a named pipe",
-        _ if kind.is_socket() => "a socket",
-        _ => "a device",
+    let what = if kind.is_dir() {
+        "a folder"
+    } else {
+        special_file(kind)
     };
     format!(
         "{what}, not a regular file: it is never opened; rename it if it only looks like a module"
     )
+}
+
+#[cfg(unix)]
+fn special_file(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_file(_kind: FileType) -> &'static str {
+    "a device"
 }
 
 fn refuse_name(path: &Path, collector: &mut Collector<'_>) {

@@ -137,6 +137,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             None => load(&mut round, candidate, &rights, means).await,
         };
         loaded.problems.extend(rights.problems);
+        loaded.rights = Some(rights.rights);
         all.push(loaded);
     }
     round.finish().await;

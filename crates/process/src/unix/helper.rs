@@ -15,7 +15,8 @@ use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::{inherited, launch};
+use super::kernel::inherited_descriptors;
+use super::launch;
 
 /// Limit of an answer's length in bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -50,7 +51,7 @@ impl Helper {
         actions.add_dup2(stdin.as_raw_fd(), 0)?;
         actions.add_dup2(stdout.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
-        for descriptor in inherited::inherited_descriptors() {
+        for descriptor in inherited_descriptors() {
             actions.add_close(*descriptor)?;
         }
         let environment: [CString; 0] = [];

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-use crate::descendants::children_of;
+use super::processes::children_of;
 
 /// Limit of the processes that are measured.
 const MAX_VISITED: usize = 256;
@@ -23,9 +23,9 @@ const FAULTS_OF_CHILDREN: usize = 8;
 
 /// Waiting time and activity of a tree.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Starvation {
+pub(crate) struct Starvation {
     /// Time for which its threads were ready but did not run.
-    pub(super) waited: Duration,
+    pub(crate) waited: Duration,
     /// True if one of the threads computes, or is ready to.
     is_runnable: bool,
     /// True if one of the threads waits for a disk.
@@ -36,7 +36,7 @@ pub(super) struct Starvation {
 
 impl Starvation {
     /// Measures `leader` and all processes below it.
-    pub(super) fn of(leader: Pid) -> Starvation {
+    pub(crate) fn of(leader: Pid) -> Starvation {
         let mut starvation = Starvation::default();
         let (mut waiting, mut seen) = (vec![leader], BTreeSet::new());
         while let Some(pid) = waiting.pop() {
@@ -49,12 +49,12 @@ impl Starvation {
     }
 
     /// Returns true if the tree may have waited for longer than was counted.
-    pub(super) fn is_understated(self) -> bool {
+    pub(crate) fn is_understated(self) -> bool {
         self.is_at_disk || (self.had_children && self.waited >= NOTICEABLE)
     }
 
     /// Returns true if the tree is working now, and not waiting for a timer or an event.
-    pub(super) fn is_at_work(self) -> bool {
+    pub(crate) fn is_at_work(self) -> bool {
         self.is_runnable || self.is_at_disk
     }
 

@@ -1,19 +1,17 @@
-//! State inherited from our parent process: descriptors without CLOEXEC and an ignored SIGCHLD.
-//!
-//! It is read once. Rust opens every descriptor with CLOEXEC, so only inherited descriptors can
-//! leak into a child. The list misses a descriptor that a C library opens later without the flag. A
-//! new scan before each start would cost a tenth of the start.
+//! State inherited from our parent process, as `/proc/self` shows it.
 
 use std::os::fd::RawFd;
-use std::sync::{LazyLock, Once};
-
-use tokio::signal::unix::{SignalKind, signal};
+use std::sync::LazyLock;
 
 /// The bit of `O_CLOEXEC` in `/proc/self/fdinfo`.
 const CLOEXEC: u32 = nix::libc::O_CLOEXEC.cast_unsigned();
 
 /// Returns the open descriptors above 2 that a child would inherit.
-pub(super) fn inherited_descriptors() -> &'static [RawFd] {
+///
+/// They are read once. Rust opens every descriptor with CLOEXEC, so only inherited descriptors can
+/// leak into a child. The list misses a descriptor that a C library opens later without the flag. A
+/// new scan before each start would cost a tenth of the start.
+pub(crate) fn inherited_descriptors() -> &'static [RawFd] {
     static FOUND: LazyLock<Vec<RawFd>> = LazyLock::new(|| {
         let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
             return Vec::new();
@@ -35,24 +33,8 @@ fn is_inheritable(descriptor: RawFd) -> bool {
     flags.is_some_and(|flags| flags & CLOEXEC == 0)
 }
 
-/// Makes sure that the system keeps our children until we reap them.
-///
-/// A process inherits an ignored SIGCHLD from its parent. The system then reaps our children
-/// itself: exit codes are lost and process numbers can be reused. Any handler for the signal ends
-/// this, and the handler that tokio sets is permanent.
-pub(super) fn keep_children() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if let Err(error) = ignores_children()
-            .then(|| signal(SignalKind::child()))
-            .transpose()
-        {
-            tracing::warn!(%error, "SIGCHLD is ignored and cannot be restored");
-        }
-    });
-}
-
-fn ignores_children() -> bool {
+/// Returns true if SIGCHLD is ignored, so that the system reaps our children itself.
+pub(crate) fn ignores_children() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status
         .lines()

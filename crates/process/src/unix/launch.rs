@@ -3,18 +3,18 @@
 //! It does not wait and does not read outputs. Some steps must run between the start and the exec,
 //! and no safe API offers that. So a folder other than ours is entered on a thread that has
 //! unshared its working directory. A shell sets the limits and then becomes the program. The shell
-//! also enters the folder if a container forbids to unshare it, as Docker's default profile does.
+//! also enters the folder on macOS, and if a container forbids to unshare it, as Docker's default
+//! profile does.
 //! Limits were once set from outside right after the start, but the child was faster.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sched::{CloneFlags, unshare};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;
 use rustix::fs::Access;
@@ -22,27 +22,21 @@ use rustix::process::Pid;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::group_leader::Leader;
+use super::kernel::{SPAWN_FLAGS, folder_thread, inherited_descriptors};
+use crate::Limits;
 use crate::error::SpawnError;
-use crate::exec_args::{Order, Refusal};
-use crate::group_leader::Leader;
-use crate::{Limits, inherited};
+use crate::exec_args::{Ends, Order, Refusal};
 
 /// The last pause before the start of a busy file fails. See [`launch`].
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
-
-/// The child's ends of its three streams.
-pub(super) struct Ends {
-    pub(super) stdin: OwnedFd,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
-}
 
 /// Starts the program. When this returns, the child's ends are closed on our side.
 ///
 /// A file that was just written can be "busy": a child of another thread, between its start and its
 /// exec, still holds the writer's descriptor. That takes only milliseconds, so the start is tried
 /// again. Returns `None` if `cancel` fired before the start.
-pub(super) async fn launch(
+pub(crate) async fn launch(
     order: Order,
     ends: Ends,
     cancel: &CancellationToken,
@@ -69,7 +63,7 @@ pub(super) async fn launch(
 }
 
 /// Starts the program in our working directory and without limits, and does not try again.
-pub(super) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
+pub(crate) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     match &order.sandbox {
         Some(sandbox) => Ok(leader(sandbox.start(order, ends)?, order, ends)),
         None => posix(order, &order.file, &order.arguments, ends, Held::Closed),
@@ -90,7 +84,7 @@ async fn attempt(
     if order.cwd.is_none() {
         return posix(order, &order.file, &order.arguments, ends, Held::Closed).map(Some);
     }
-    let Some(thread) = &*WANDERER else {
+    let Some(thread) = folder_thread() else {
         return through_shell(order, ends).map(Some);
     };
     let (answer, answered) = oneshot::channel();
@@ -114,30 +108,8 @@ async fn attempt(
     answered.await.map_err(|_| Refusal::Exec(Errno::EAGAIN))?
 }
 
-type Errand = Box<dyn FnOnce() + Send>;
-
-/// Thread with its own working directory; `None` if the system forbids that.
-static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
-    let (errands, inbox) = mpsc::channel::<Errand>();
-    let (ready, is_ready) = mpsc::channel();
-    std::thread::Builder::new()
-        .name("haft-launch".to_owned())
-        .spawn(move || {
-            let unshared = unshare(CloneFlags::CLONE_FS);
-            let refused = unshared.is_err();
-            if ready.send(unshared).is_ok() && !refused {
-                inbox.into_iter().for_each(|errand| errand());
-            }
-        })
-        .ok()?;
-    match is_ready.recv().ok()? {
-        Ok(()) => Some(errands),
-        Err(errno) => {
-            tracing::debug!(%errno, "no thread with its own working directory: a shell enters it");
-            None
-        }
-    }
-});
+/// Work of the thread with its own working directory.
+pub(crate) type Errand = Box<dyn FnOnce() + Send>;
 
 /// Enters the folder and starts the program. Runs on the thread with its own working directory.
 fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
@@ -242,8 +214,7 @@ fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
 
 /// Attributes of a child: its own session, every signal at its default, none blocked.
 pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
-    // nix has no name for this flag; both C libraries on Linux know it.
-    let session = PosixSpawnFlags::from_bits_retain(i32::from(nix::libc::POSIX_SPAWN_SETSID));
+    let session = PosixSpawnFlags::from_bits_retain(SPAWN_FLAGS);
     let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
     let mut attributes = PosixSpawnAttr::init()?;
     attributes.set_flags(session | signals)?;
@@ -258,7 +229,7 @@ fn streams(ends: &Ends) -> nix::Result<PosixSpawnFileActions> {
     actions.add_dup2(ends.stdin.as_raw_fd(), 0)?;
     actions.add_dup2(ends.stdout.as_raw_fd(), 1)?;
     actions.add_dup2(ends.stderr.as_raw_fd(), 2)?;
-    for descriptor in inherited::inherited_descriptors() {
+    for descriptor in inherited_descriptors() {
         actions.add_close(*descriptor)?;
     }
     Ok(actions)

@@ -5,14 +5,14 @@
 //! A child that a tool detached and released is not included: it is meant to outlive this process.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nix::unistd::{self, getsid};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 
-use crate::descendants::{Stat, Strays};
-use crate::guard;
+use super::descendants::Strays;
+use super::guard;
+use super::kernel::{Held, Stat, children_of_thread};
 
 static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(Mutex::default);
 
@@ -100,10 +100,7 @@ pub(super) fn current() -> Vec<(Pid, u64)> {
 impl Owned {
     /// Returns the children of a thread, except released ones, with their start times.
     fn of_thread(&self, thread_id: i32) -> Vec<(Pid, u64)> {
-        let path = format!("/proc/self/task/{thread_id}/children");
-        let list = fs::read_to_string(path).unwrap_or_default();
-        let children = list.split_whitespace().filter_map(|pid| {
-            let pid = Pid::from_raw(pid.parse().ok()?)?;
+        let children = children_of_thread(thread_id).into_iter().filter_map(|pid| {
             let started = Stat::of(pid)?.started;
             let is_released = self.released.get(&pid.as_raw_pid()) == Some(&started);
             (!is_released).then_some((pid, started))
@@ -122,15 +119,14 @@ fn leads_session(pid: Pid) -> bool {
 }
 
 /// Kills a child, its session if it leads one, and all processes below.
-pub(super) fn kill_tree(child: Pid) {
-    let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
+pub(crate) fn kill_tree(child: Pid) {
+    let Some(held) = Held::open(child) else {
         return;
     };
-    // Stopped first, from the top: a stopped process starts and reaps no other. An error means that
-    // the process has ended already.
-    let _ = pidfd_send_signal(&held, Signal::STOP);
+    // Stopped first, from the top: a stopped process starts and reaps no other.
+    held.signal(Signal::STOP);
     let mut tree = Strays::tree(child, &Strays::default());
     tree.freeze(|known| Strays::tree(child, known));
-    let _ = pidfd_send_signal(&held, Signal::KILL);
+    held.signal(Signal::KILL);
     tree.signal(Signal::KILL);
 }

@@ -10,12 +10,13 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
-use crate::descendants::Strays;
+use super::descendants::Strays;
+use super::{owned, pipe_holders};
+use crate::Leftovers;
 use crate::finished::Exit;
 use crate::sandbox::Sandbox;
-use crate::{Leftovers, owned, pipe_holders};
 
-pub(super) struct Leader {
+pub(crate) struct Leader {
     pid: Pid,
     /// Set if the whole tree must end with the leader, even if the leader ends first. Contains the
     /// known processes outside of its group.
@@ -28,7 +29,7 @@ pub(super) struct Leader {
 
 impl Leader {
     /// `pipes` are the inodes of the pipes that the tree writes to.
-    pub(super) fn new(
+    pub(crate) fn new(
         pid: Pid,
         leftovers: Leftovers,
         pipes: Vec<u64>,
@@ -44,12 +45,12 @@ impl Leader {
         }
     }
 
-    pub(super) fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         self.pid
     }
 
     /// Returns true if the process has ended. Does not reap it.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         !matches!(self.peek(), Ok(None))
     }
 
@@ -64,7 +65,7 @@ impl Leader {
     }
 
     /// Asks the tree to end with TERM. From now on the whole tree is killed when this is dropped.
-    pub(super) fn ask_tree(&mut self) {
+    pub(crate) fn ask_tree(&mut self) {
         let strays = Strays::of(self.pid, &Strays::default());
         // A stopped process (SIGSTOP, SIGTTIN) receives TERM only after CONT.
         for signal in [Signal::TERM, Signal::CONT] {
@@ -75,7 +76,7 @@ impl Leader {
     }
 
     /// Kills every process of the tree that can be found, even if the leader has ended.
-    pub(super) fn kill_tree(&mut self) {
+    pub(crate) fn kill_tree(&mut self) {
         self.signal(Signal::STOP);
         let mut strays = self.doomed.take().unwrap_or_default();
         strays.freeze(|known| Strays::of(self.pid, known));
@@ -86,13 +87,13 @@ impl Leader {
 
     /// Kills the processes that hold its outputs, after [`Self::kill_tree`]. This scans all
     /// processes of the machine, so it is only called if an output is still held.
-    pub(super) fn kill_holders(&self) {
+    pub(crate) fn kill_holders(&self) {
         pipe_holders::kill(self.pid, &self.pipes);
     }
 
     /// Reaps the process and returns its exit status; `None` while it runs, or if other code reaped
     /// it.
-    pub(super) fn reap(&mut self) -> Option<Exit> {
+    pub(crate) fn reap(&mut self) -> Option<Exit> {
         if self.has_ended() {
             owned::leader_ended(self.pid);
         }
@@ -121,11 +122,18 @@ impl Drop for Leader {
             // It was killed above.
             owned::leader_ended(pid);
             let reaper = std::thread::Builder::new().name("haft-reap".to_owned());
-            if let Err(error) = reaper.spawn(move || wait(pid, WaitIdOptions::empty())) {
+            if let Err(error) = reaper.spawn(move || {
+                let _ = wait(pid, WaitIdOptions::empty());
+            }) {
                 tracing::warn!(%error, "no thread to reap a killed child");
             }
         }
     }
+}
+
+/// Waits for the end of a child. Does not reap it.
+pub(crate) fn wait_for_end(pid: Pid) {
+    let _ = wait(pid, WaitIdOptions::NOWAIT);
 }
 
 fn wait(pid: Pid, options: WaitIdOptions) -> Result<Option<WaitIdStatus>, Errno> {

@@ -2,7 +2,7 @@
 //!
 //! `posix_spawn` cannot arrange a signal for that case: PR_SET_PDEATHSIG needs code in the child,
 //! and follows the end of a thread. So a shell waits at a pipe whose other end we hold. When the
-//! pipe closes, the shell kills the processes that a table in shared memory lists. The shell is
+//! pipe closes, the shell kills the processes that a table in a file without a name lists. The shell is
 //! started when a child has run for some milliseconds. Most calls end earlier, and only pay for the
 //! entry of their child.
 //!
@@ -19,49 +19,15 @@ use std::thread;
 use std::time::Duration;
 
 use nix::spawn::{PosixSpawnFileActions, posix_spawn};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::{inherited, launch, owned};
+use super::kernel::{GUARD_SCRIPT, inherited_descriptors, table};
+use super::{launch, owned};
 
 /// Delay between the start of a child and the write of the table.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// Delay until the second write, for a child that started after its thread had announced it.
 const LATER: Duration = Duration::from_millis(90);
-
-/// Shell script that waits for the end of standard input. Then it kills the processes of the table
-/// (descriptor 3, a line `PID START` each) with their sessions and all processes below them. A
-/// reused process number has another start time and is skipped.
-const SCRIPT: &CStr = c"trap '' HUP INT TERM
-cd /
-read -r end
-look() {
-    read -r text <\"/proc/$1/stat\" || return 1
-    text=${text##*) }
-    set -- $text
-    parent=$2 session=$4 start=${20}
-}
-known=' '
-while read -r pid since <&3; do
-    look \"$pid\" && [ \"$start\" = \"$since\" ] || continue
-    kill -STOP \"$pid\"
-    known=\"$known$pid \"
-done
-[ \"$known\" = ' ' ] && exit
-more=1
-while [ \"$more\" ]; do
-    more=
-    for folder in /proc/[0-9]*; do
-        pid=${folder#/proc/}
-        case $known in *\" $pid \"*) continue ;; esac
-        look \"$pid\" || continue
-        case $known in *\" $parent \"* | *\" $session \"*) ;; *) continue ;; esac
-        kill -STOP \"$pid\"
-        known=\"$known$pid \" more=1
-    done
-done
-kill -KILL $known
-";
 
 static GUARD: LazyLock<Guard> = LazyLock::new(Guard::default);
 
@@ -161,25 +127,25 @@ impl Guard {
 
 impl Shell {
     fn start() -> io::Result<Shell> {
-        let table = memfd_create("haft-children", MemfdFlags::CLOEXEC)?;
+        let table = table()?;
         let (reader, writer) = io::pipe()?;
         let null = File::options().write(true).open("/dev/null")?;
         let mut actions = PosixSpawnFileActions::init()?;
         actions.add_dup2(reader.as_raw_fd(), 0)?;
         actions.add_dup2(null.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
-        for descriptor in inherited::inherited_descriptors() {
+        for descriptor in inherited_descriptors() {
             actions.add_close(*descriptor)?;
         }
         // The last action: descriptor 3 may be one of those above.
         actions.add_dup2(table.as_raw_fd(), 3)?;
-        let arguments = [c"sh", c"-c", SCRIPT, c"haft-guard"];
+        let arguments = [c"sh", c"-c", GUARD_SCRIPT, c"haft-guard"];
         let environment: [&CStr; 0] = [];
         let attributes = launch::fresh_session()?;
         let pid = posix_spawn(c"/bin/sh", &actions, &attributes, &arguments, &environment)?;
         Ok(Shell {
             pid: Pid::from_raw(pid.as_raw()).ok_or(io::ErrorKind::Other)?,
-            table: table.into(),
+            table,
             _held: writer.into(),
         })
     }

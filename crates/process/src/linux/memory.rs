@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Control group of one tree. Dropping it removes the group.
 #[derive(Debug)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     path: PathBuf,
     version: Version,
 }
@@ -40,7 +40,7 @@ const READS_PER_SAMPLE: u32 = 10;
 
 impl Cell {
     /// Makes a new group with this limit; returns `None` if the system does not allow that.
-    pub(super) fn with_limit(bytes: u64) -> Option<Cell> {
+    pub(crate) fn with_limit(bytes: u64) -> Option<Cell> {
         let place = place()?;
         match Cell::below(place, bytes) {
             Ok(cell) => Some(cell),
@@ -82,12 +82,12 @@ impl Cell {
     }
 
     /// Returns the file through which a process enters the group by writing `0`.
-    pub(super) fn entrance(&self) -> PathBuf {
+    pub(crate) fn entrance(&self) -> PathBuf {
         self.path.join("cgroup.procs")
     }
 
     /// Returns true if the kernel killed a process of the group for lack of memory.
-    pub(super) fn ran_out(&self) -> bool {
+    pub(crate) fn ran_out(&self) -> bool {
         let file = match self.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",

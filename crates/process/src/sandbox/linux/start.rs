@@ -24,9 +24,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, wait
 
 use super::{Sandbox, connections};
 use crate::Limits;
-use crate::exec_args::{Order, Refusal};
-use crate::inherited;
-use crate::launch::Ends;
+use crate::exec_args::{Ends, Order, Refusal};
+use crate::linux::inherited_descriptors;
 
 /// Size of the stack on which the child runs its steps.
 const STACK_BYTES: usize = 256 * 1024;
@@ -87,7 +86,7 @@ pub(in crate::sandbox) fn run(
         entrance: order.entrance.as_deref().map(c_path).transpose()?,
         arguments: pointers(&order.arguments),
         environment: pointers(&order.environment),
-        inherited: inherited::inherited_descriptors(),
+        inherited: inherited_descriptors(),
         channel: theirs,
     };
     let failure = AtomicU64::new(0);
