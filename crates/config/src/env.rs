@@ -9,7 +9,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -192,7 +192,19 @@ impl Env {
 /// Overwrites the value of a variable in the process's initial environment, and removes the
 /// variable.
 fn overwrite(name: &str) {
-    let Ok(c_name) = CString::new(name) else {
+    #[cfg(unix)]
+    overwrite_value(name);
+    // SAFETY: this is the only thread, so the environment cannot be read or changed meanwhile.
+    unsafe {
+        std::env::remove_var(name);
+    }
+}
+
+/// Overwrites the value of a variable in the process's initial environment. Windows keeps no such
+/// copy that other processes could read as a file.
+#[cfg(unix)]
+fn overwrite_value(name: &str) {
+    let Ok(c_name) = std::ffi::CString::new(name) else {
         return;
     };
     // SAFETY: the pointer is null or that of a text which ends with a zero byte. The text is in
@@ -203,6 +215,5 @@ fn overwrite(name: &str) {
         if !value.is_null() {
             std::ptr::write_bytes(value, 0, nix::libc::strlen(value));
         }
-        std::env::remove_var(name);
     }
 }

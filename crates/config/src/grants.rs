@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -16,7 +15,7 @@ use url::Url;
 
 use crate::ProjectFile;
 use crate::paths::is_missing;
-use haft_process::owners::{self, Exposed};
+use haft_process::owners::{self, Exposed, FileAccess};
 use haft_process::private_files::{self, Durability};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Family, PermissionRequest, Problem};
@@ -272,7 +271,7 @@ pub(crate) fn check_folder(folder: &Path, home: &Path, project: &Path) -> Result
     if real_folder.starts_with(project) && !home.starts_with(project) {
         return Err(StoreError::InProject);
     }
-    check(&fs::metadata(folder).map_err(unreadable)?)?;
+    check(FileAccess::of(folder).map_err(unreadable)?)?;
     owners::check(folder).map_err(StoreError::Exposed)
 }
 
@@ -292,7 +291,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, 
     }
     let mut file = File::open(path).map_err(unreadable)?;
     // Checks the opened file itself, because the name may mean another file by now.
-    check(&file.metadata().map_err(unreadable)?)?;
+    check(FileAccess::of_file(&file).map_err(unreadable)?)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(unreadable)?;
     #[derive(Deserialize)]
@@ -306,11 +305,11 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, 
     serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)
 }
 
-fn check(found: &fs::Metadata) -> Result<(), StoreError> {
-    if found.uid() != rustix::process::geteuid().as_raw() {
+fn check(access: FileAccess) -> Result<(), StoreError> {
+    if !access.is_ours {
         return Err(StoreError::NotOurs);
     }
-    if found.mode() & 0o022 != 0 {
+    if access.others_write {
         return Err(StoreError::Open);
     }
     Ok(())

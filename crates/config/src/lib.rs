@@ -31,7 +31,6 @@ mod terminal;
 pub mod yaml;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::{cell::RefCell, mem};
@@ -61,6 +60,7 @@ pub use settings::settings;
 use declare::{
     Field, Origin, Settings, block, blocks, foreign, joined, lists, map, negated, path, tool_paths,
 };
+use haft_process::owners::FileAccess;
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
 use profiles::PROJECT_KEY;
@@ -587,10 +587,10 @@ fn browser(env: &Env) -> Option<Vec<String>> {
 /// it, as its specification demands, else one in the state directory.
 fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
     let given = env.xdg_runtime_dir.as_ref().filter(|given| {
-        let found = std::fs::metadata(given);
-        let user = rustix::process::geteuid().as_raw();
+        let access = FileAccess::of(given);
         given.is_absolute()
-            && found.is_ok_and(|it| it.is_dir() && it.uid() == user && it.mode() & 0o077 == 0)
+            && given.is_dir()
+            && access.is_ok_and(|access| access.is_ours && !access.others_any)
     });
     match given {
         Some(given) => given.join("haft"),

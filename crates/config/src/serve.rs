@@ -3,10 +3,11 @@
 //! Only the user sets them, because they decide who can run tools on this machine.
 
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
+
+use haft_process::owners::FileAccess;
 
 use super::declare::{Form, default_settings, joined, seconds, settings, values, whole};
 use super::paths;
@@ -212,7 +213,7 @@ impl Token {
 
     /// Returns true if users other than its owner may read the file.
     pub fn is_readable_by_others(path: &Path) -> bool {
-        std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o044 != 0)
+        FileAccess::of(path).is_ok_and(|access| access.others_read)
     }
 
     /// The token itself.
@@ -223,13 +224,11 @@ impl Token {
 
 /// Fails if other users may write to the file of a token: they could decide who may use the server.
 fn others_cannot_write(path: &Path) -> Result<(), String> {
-    let Ok(found) = std::fs::metadata(path) else {
+    let Ok(access) = FileAccess::of(path) else {
         // The attempt to read it reports the error.
         return Ok(());
     };
-    let user = rustix::process::geteuid().as_raw();
-    let is_owned = found.uid() == user || found.uid() == 0;
-    if is_owned && found.mode() & 0o022 == 0 {
+    if (access.is_ours || access.is_of_system) && !access.others_write {
         Ok(())
     } else {
         Err(format!("{}: others can write to it", path.display()))

@@ -6,19 +6,16 @@
 //! the project could choose which of the user's other programs runs.
 
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Verdict;
 use super::collector::Collector;
 use super::folder::not_regular;
-use haft_process::owners::{self, Exposed};
+use haft_process::is_program;
+use haft_process::owners::{self, Exposed, FileAccess};
 use haft_tool::{Level, Problem};
-
-const ANY_EXECUTE: u32 = 0o111;
-const OTHERS_WRITE: u32 = 0o002;
 
 /// Collects the executables of `directory`, in the order of their names. `is_off` returns the
 /// setting that switches a file of that name off.
@@ -56,13 +53,13 @@ pub(super) fn take(
             Level::Host => owners::check(&path),
         };
         let looked = look(&path, directory, level);
-        match looked.and_then(|found| {
+        match looked.and_then(|()| {
             let hint = "let it belong to you or root, writable for nobody else";
             let exposed = |exposed: Exposed| Passed::Over(exposed.to_string(), hint);
-            checked.map(|()| found).map_err(exposed)
+            checked.map_err(exposed)
         }) {
-            Ok(found) => {
-                warn_if_open(&path, &found, collector);
+            Ok(()) => {
+                warn_if_open(&path, collector);
                 let key = key(&path);
                 collector.executable(path, key, level);
             }
@@ -89,7 +86,14 @@ enum Passed {
     Over(String, &'static str),
 }
 
-fn look(path: &Path, directory: &Path, level: Level) -> Result<Metadata, Passed> {
+/// Message for a file that the system would not start.
+const NOT_EXECUTABLE: &str = if cfg!(windows) {
+    "not executable: name it `.exe`, `.cmd` or `.bat` if it is a tool"
+} else {
+    "not executable: `chmod +x` it if it is a tool"
+};
+
+fn look(path: &Path, directory: &Path, level: Level) -> Result<(), Passed> {
     let own = fs::symlink_metadata(path).map_err(|error| unreadable(&error))?;
     let is_link = own.is_symlink();
     let found = if is_link {
@@ -104,9 +108,8 @@ fn look(path: &Path, directory: &Path, level: Level) -> Result<Metadata, Passed>
     if !found.is_file() {
         return Err(Passed::Quietly(not_regular(found.file_type())));
     }
-    if found.permissions().mode() & ANY_EXECUTE == 0 {
-        let reason = "not executable: `chmod +x` it if it is a tool";
-        return Err(Passed::Quietly(reason.to_owned()));
+    if !is_program(path, &found) {
+        return Err(Passed::Quietly(NOT_EXECUTABLE.to_owned()));
     }
     if is_link && level == Level::Project && leads_out(path, directory) {
         return Err(Passed::Over(
@@ -114,7 +117,7 @@ fn look(path: &Path, directory: &Path, level: Level) -> Result<Metadata, Passed>
             "copy the program into the directory, or put the link into your own one",
         ));
     }
-    Ok(found)
+    Ok(())
 }
 
 fn unreadable(error: &io::Error) -> Passed {
@@ -142,8 +145,8 @@ fn leads_out(path: &Path, directory: &Path) -> bool {
     }
 }
 
-fn warn_if_open(path: &Path, found: &Metadata, collector: &mut Collector<'_>) {
-    if found.permissions().mode() & OTHERS_WRITE == 0 {
+fn warn_if_open(path: &Path, collector: &mut Collector<'_>) {
+    if !FileAccess::of(path).is_ok_and(|access| access.all_write) {
         return;
     }
     let problem = Problem::warning("anybody on this machine may change this program");

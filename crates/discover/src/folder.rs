@@ -7,7 +7,6 @@
 use std::ffi::OsString;
 use std::fs::{self, FileType};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::collector::{Collector, refuse};
@@ -21,7 +20,10 @@ use haft_tool::{Level, Problem};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubFolders {
     Count,
+    /// They are not, and an index module in one is reported.
     DoNotCount,
+    /// They are not looked at.
+    AreIgnored,
 }
 
 /// Modules of a tools folder, in their order of precedence.
@@ -69,6 +71,9 @@ impl Folder {
             .sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
         found.drop_hidden(folder, config, collector);
         directories.sort();
+        if sub_folders == SubFolders::AreIgnored {
+            return Some(found);
+        }
         for name in directories {
             found.look_into(folder, name, sub_folders, collector);
         }
@@ -79,6 +84,14 @@ impl Folder {
     pub(super) fn take_files(&mut self, collector: &mut Collector<'_>) {
         for module in std::mem::take(&mut self.files) {
             collector.found(module.path, &module.key, self.level);
+        }
+    }
+
+    /// Collects the modules that are directly in the folder. They compete by their paths only, because
+    /// the names of their tools do not depend on the names of the files alone.
+    pub(super) fn list_files(&mut self, collector: &mut Collector<'_>) {
+        for module in std::mem::take(&mut self.files) {
+            collector.listed(module.path, module.key, self.level);
         }
     }
 
@@ -244,15 +257,29 @@ pub(super) fn manifest_index(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the message for a pipe, a socket, a device or a folder in the place of a file.
 pub(super) fn not_regular(kind: FileType) -> String {
-    let what = match kind {
-        _ if kind.is_dir() => "a folder",
-        _ if kind.is_fifo() => "a named pipe",
-        _ if kind.is_socket() => "a socket",
-        _ => "a device",
+    let what = if kind.is_dir() {
+        "a folder"
+    } else {
+        special_file(kind)
     };
     format!(
         "{what}, not a regular file: it is never opened; rename it if it only looks like a module"
     )
+}
+
+#[cfg(unix)]
+fn special_file(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_file(_kind: FileType) -> &'static str {
+    "a device"
 }
 
 fn refuse_name(path: &Path, collector: &mut Collector<'_>) {

@@ -3,12 +3,13 @@
 //! The bytes go into a hidden file beside it first, whose name no loader takes for a tool.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
+
+use crate::system;
 
 /// Handling of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +67,7 @@ fn draft(path: &Path, mode: u32) -> io::Result<NamedTempFile<File>> {
         _ => Path::new("."),
     };
     // `tempfile_in` would add the path of the hidden file to errors of the system.
-    Builder::new().prefix(&prefix).make_in(folder, |path| {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode).open(path)
-    })
+    Builder::new()
+        .prefix(&prefix)
+        .make_in(folder, |path| system::create_new(path, mode))
 }

@@ -7,12 +7,12 @@
 use std::io;
 
 use tokio::io::AsyncWriteExt;
-use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::finished::Finished;
+use crate::system::Sender;
 
 /// Handle of a running program. Dropping it kills the program and all processes below it.
 #[derive(Debug)]

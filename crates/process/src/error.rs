@@ -5,8 +5,7 @@
 
 use std::path::PathBuf;
 
-use nix::errno::Errno;
-
+use crate::system::{error_code as code, error_text as text};
 use crate::verified::NotVerified;
 
 /// Error of a program that could not be started. No process or other resource is left behind.
@@ -131,19 +130,4 @@ impl SpawnError {
             | Self::Sandbox { source, .. } => code(source),
         }
     }
-}
-
-fn errno(source: &std::io::Error) -> Errno {
-    source
-        .raw_os_error()
-        .map_or(Errno::UnknownErrno, Errno::from_raw)
-}
-
-fn code(source: &std::io::Error) -> String {
-    // The debug form of the enum is the name of the constant.
-    format!("{:?}", errno(source))
-}
-
-fn text(source: &std::io::Error) -> String {
-    errno(source).desc().to_lowercase()
 }

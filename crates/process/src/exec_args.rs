@@ -4,18 +4,14 @@
 //! Nothing is started here. Every check that needs no process is made here, so a call with invalid
 //! data never creates one.
 
-use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-
-use nix::errno::Errno;
 
 use crate::environment::{Resolved, inherited};
 use crate::error::{NulPlace, SpawnError};
 use crate::lookup::{self, Miss};
-use crate::memory::Cell;
 use crate::sandbox::Sandbox;
+use crate::system::{self, Cell, Descriptor, Errno, Text, Variable};
 use crate::verified::Ready;
 use crate::{Leftovers, Limits, Spawn};
 
@@ -26,10 +22,10 @@ const TMP_VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 pub(super) struct Order {
     /// The program as the caller wrote it, for messages.
     program: String,
-    pub(super) file: CString,
+    pub(super) file: Text,
     /// The arguments, the program's name first.
-    pub(super) arguments: Vec<CString>,
-    pub(super) environment: Vec<CString>,
+    pub(super) arguments: Vec<Text>,
+    pub(super) environment: Vec<Variable>,
     /// The working directory as an absolute path; `None` if it is ours.
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
@@ -37,14 +33,25 @@ pub(super) struct Order {
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
     pub(super) sandbox: Option<Sandbox>,
-    /// The descriptor that `file` names, if it names one.
-    pub(super) held: Option<OwnedFd>,
+    /// The descriptor that `file` names, or that keeps others from changing the file.
+    pub(super) held: Option<Descriptor>,
+}
+
+/// The child's ends of its three streams.
+pub(super) struct Ends {
+    pub(super) stdin: Descriptor,
+    pub(super) stdout: Descriptor,
+    pub(super) stderr: Descriptor,
 }
 
 /// The step that the system refused, with the error.
 pub(super) enum Refusal {
     Cwd(Errno),
     /// The named layer of the sandbox.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux has a sandbox")
+    )]
     Sandbox(&'static str, Errno),
     Exec(Errno),
 }
@@ -64,22 +71,21 @@ impl Order {
         };
         let words = words.into_iter();
         let mut arguments = words
-            .map(|word| c_string(word, || NulPlace::Program))
+            .map(|word| text(word, || NulPlace::Program))
             .collect::<Result<Vec<_>, _>>()?;
         for (index, argument) in spawn.args.iter().enumerate() {
-            arguments.push(c_string(argument.clone(), || NulPlace::Argument(index))?);
+            arguments.push(text(argument.clone(), || NulPlace::Argument(index))?);
         }
 
         let ours = std::env::current_dir().unwrap_or_default();
         let wanted = spawn.cwd.as_ref().map(|cwd| ours.join(cwd));
         let cwd = wanted.filter(|cwd| *cwd != ours);
         if let Some(cwd) = &cwd {
-            c_string(cwd.clone().into_os_string(), || NulPlace::Cwd)?;
+            text(cwd.clone().into_os_string(), || NulPlace::Cwd)?;
         }
 
         let mut limits = spawn.limits;
-        // The memory of a sandboxed tree is measured.
-        if cell.is_none() && spawn.sandbox.is_none() {
+        if cell.is_none() && !spawn.is_memory_measured() {
             limits.address_space = [limits.address_space, limits.memory]
                 .into_iter()
                 .flatten()
@@ -114,7 +120,7 @@ impl Order {
         }
         Ok(Self {
             program,
-            file: c_string(file.into_os_string(), || NulPlace::Program)?,
+            file: text(file.into_os_string(), || NulPlace::Program)?,
             arguments,
             environment: environment(variables)?,
             cwd,
@@ -155,9 +161,8 @@ impl Order {
     /// Returns true if the file could be executed outside of the sandbox.
     fn is_refused_by_sandbox(&self) -> bool {
         let folder = self.cwd.as_deref().unwrap_or(Path::new("."));
-        let file = folder.join(OsStr::from_bytes(self.file.to_bytes()));
-        let may_execute = rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok();
-        self.sandbox.is_some() && may_execute && file.is_file()
+        let file = folder.join(system::as_os_str(&self.file));
+        self.sandbox.is_some() && system::may_execute(&file).is_ok() && file.is_file()
     }
 }
 
@@ -188,20 +193,16 @@ fn find(
     })
 }
 
-fn environment(variables: Resolved) -> Result<Vec<CString>, SpawnError> {
+fn environment(variables: Resolved) -> Result<Vec<Variable>, SpawnError> {
     variables
         .into_pairs()
         .map(|(name, value)| {
-            let mut pair = name.clone();
-            pair.push("=");
-            pair.push(value);
-            c_string(pair, || {
-                NulPlace::Variable(name.to_string_lossy().into_owned())
-            })
+            let place = NulPlace::Variable(name.to_string_lossy().into_owned());
+            system::variable(name, value).ok_or(SpawnError::Nul { place })
         })
         .collect()
 }
 
-fn c_string(text: OsString, place: impl Fn() -> NulPlace) -> Result<CString, SpawnError> {
-    CString::new(text.into_vec()).map_err(|_| SpawnError::Nul { place: place() })
+fn text(text: OsString, place: impl Fn() -> NulPlace) -> Result<Text, SpawnError> {
+    system::text(text).ok_or_else(|| SpawnError::Nul { place: place() })
 }

@@ -16,8 +16,13 @@
 //! - one deadline and one cancel token that end the whole tree;
 //! - it is reaped, even if its future is dropped.
 //!
-//! A grandchild that keeps the pipe open never delays the end of the call. Linux 5.3 or newer is
-//! needed (pidfd).
+//! A grandchild that keeps the pipe open never delays the end of the call.
+//!
+//! What systems do differently is in a backend with the same functions on each: `unix` (sessions,
+//! groups, signals, `posix_spawn`) with `linux` (`/proc`, pidfd, control groups; Linux 5.3 or newer)
+//! or `macos` (kqueue, the calls of `libproc`), and `windows` (job objects). The backends of macOS and
+//! Windows were compiled, but never run; `docs/systems.md` compares them. The following holds for
+//! Linux.
 //!
 //! The whole tree is the program's group, the other groups of its session, the processes below any
 //! of them in other sessions, and the processes that hold its outputs. Only a complete daemon
@@ -27,7 +32,7 @@
 //! An embedding program would also have to reap processes that it never started.
 //!
 //! If this process is killed, a guard process kills its children: a shell that waits for our end
-//! (`guard`). `owned` lists the children that end with this process, and those that their tools
+//! (`unix::guard`). `unix::owned` lists the children that end with this process, and those that their tools
 //! released.
 //!
 //! `tokio::process` is not used, because the standard library can make a session only by `fork`,
@@ -45,31 +50,36 @@ mod spawn;
 
 mod capture;
 mod child;
-mod descendants;
 mod environment;
 mod error;
 mod exec_args;
 mod finished;
-mod foreground;
-mod group_leader;
-mod guard;
-mod harden;
-mod helper;
-mod inherited;
-mod launch;
 mod lookup;
-mod memory;
 mod observe;
 mod output;
-mod owned;
-mod pipe_holders;
 mod pipeline;
-mod retry;
 mod rights;
 mod running;
 mod stop;
 mod verified;
 mod worker;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(not(target_os = "linux"))]
+mod no_cell;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+/// The backend of this system. Its functions are the same on all systems.
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
@@ -77,15 +87,14 @@ pub use environment::is_token;
 pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
-pub use foreground::in_foreground;
-pub use harden::harden;
-pub use helper::Helper;
 pub use lookup::{find_installed, find_safe, is_installed};
-pub use memory::can_limit_trees;
 pub use observe::{StartObserver, observed};
-pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
 pub use pipeline::run_pipeline;
 pub use rights::{Names, Rights};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
+pub use system::{
+    Descriptor, Helper, Pid, can_limit_trees, harden, in_foreground, is_program, kill_all,
+    kill_children_of_thread, release_child, thread_starts_program,
+};
 pub use verified::{NotVerified, Verified};
 pub use worker::Worker;

@@ -4,16 +4,11 @@
 //! search. It is only reported if no executable file is found.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
-
 use crate::owners;
-
-/// Search path of a child without a `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+use crate::system::{self, DEFAULT_PATH};
 
 /// Returns true if a child with our environment would find the program.
 pub fn is_installed(program: &str) -> bool {
@@ -67,10 +62,10 @@ pub(super) enum Miss {
     Exposed(String),
 }
 
-/// Finds the file to execute. A program with a `/` is returned unchanged: the system resolves it in
+/// Finds the file to execute. A program with a folder is returned unchanged: the system resolves it in
 /// the child's working directory and reports its errors.
 pub(super) fn find(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Miss> {
-    if program.as_bytes().contains(&b'/') {
+    if system::is_path(program) {
         return Ok(PathBuf::from(program));
     }
     if program.is_empty() {
@@ -79,15 +74,19 @@ pub(super) fn find(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Result<
     let mut miss = Miss::NotFound;
     let path = path.map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
     for folder in std::env::split_paths(&path) {
-        let candidate = cwd.join(folder).join(program);
-        let allowed = access(&candidate, Access::EXEC_OK);
-        if allowed == Err(Errno::NOENT) || !candidate.is_file() {
-            continue;
+        let folder = cwd.join(folder);
+        for name in system::file_names(program) {
+            let candidate = folder.join(name);
+            let allowed = system::may_execute(&candidate);
+            let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if allowed.as_ref().is_err_and(is_missing) || !candidate.is_file() {
+                continue;
+            }
+            if allowed.is_ok() {
+                return Ok(candidate);
+            }
+            miss = Miss::NotExecutable;
         }
-        if allowed.is_ok() {
-            return Ok(candidate);
-        }
-        miss = Miss::NotExecutable;
     }
     Err(miss)
 }

@@ -4,14 +4,13 @@
 //! failed write is not an error: a child may end, or close its input, without reading it.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
 
-use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
 use crate::capture::{Capture, Keep};
 use crate::child::{Chunk, Stream};
 use crate::finished::Captured;
+use crate::system::{self, OurEnd, Receiver, Sender};
 
 /// Limit of the bytes that are read from a pipe after the end. The largest pipe holds this much, so
 /// a grandchild that writes forever does not delay the end.
@@ -20,15 +19,15 @@ const MAX_LATE_BYTES: usize = 1024 * 1024;
 /// Reading end of one output.
 pub(super) struct Output {
     stream: Stream,
-    pipe: Option<pipe::Receiver>,
+    pipe: Option<Receiver>,
     capture: Capture,
 }
 
 impl Output {
-    pub(super) fn new(stream: Stream, keep: Keep, reader: OwnedFd) -> io::Result<Self> {
+    pub(super) fn new(stream: Stream, keep: Keep, reader: OurEnd) -> io::Result<Self> {
         Ok(Self {
             stream,
-            pipe: Some(pipe::Receiver::from_owned_fd(reader)?),
+            pipe: Some(system::receiver(reader)?),
             capture: Capture::new(keep),
         })
     }
@@ -63,8 +62,7 @@ impl Output {
         }
     }
 
-    /// Reads what is left in the pipe without waiting. Reads from the pipe directly, because the
-    /// runtime may not have noticed yet that data is available.
+    /// Reads what is left in the pipe without waiting.
     pub(super) fn rest(&mut self, buffer: &mut Vec<u8>) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut taken = 0;
@@ -72,8 +70,8 @@ impl Output {
             && taken < MAX_LATE_BYTES
         {
             buffer.clear();
-            let result = rustix::io::read(pipe, rustix::buffer::spare_capacity(buffer));
-            let Some(count) = self.keep(result.map_err(io::Error::from), buffer) else {
+            let result = system::read_now(pipe, buffer);
+            let Some(count) = self.keep(result, buffer) else {
                 break;
             };
             taken += count;
@@ -116,15 +114,15 @@ fn is_passing(error: &io::Error) -> bool {
 
 /// Writing end of the input, with the bytes that are not written yet.
 pub(super) struct Feed {
-    pipe: pipe::Sender,
+    pipe: Sender,
     bytes: Vec<u8>,
     written: usize,
 }
 
 impl Feed {
-    pub(super) fn new(writer: OwnedFd, bytes: Vec<u8>) -> io::Result<Self> {
+    pub(super) fn new(writer: OurEnd, bytes: Vec<u8>) -> io::Result<Self> {
         Ok(Self {
-            pipe: pipe::Sender::from_owned_fd(writer)?,
+            pipe: system::sender(writer)?,
             bytes,
             written: 0,
         })

@@ -5,20 +5,12 @@
 //! to this user, and no other user may write to it. Two exceptions, as in OpenSSH: a folder with the sticky bit
 //! (`/tmp`), whose entries only their owners replace, and a group that has no other member.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-const GROUP_WRITE: u32 = 0o020;
-const OTHER_WRITE: u32 = 0o002;
-const STICKY: u32 = 0o1000;
-
-/// The most links on the way to a file, as in the kernel.
-const MAX_LINKS: u32 = 40;
+use crate::system;
 
 /// Path that another user could replace, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +30,10 @@ pub enum Why {
     Everybody,
     /// The members of a group may write to it.
     Group(u32),
+    /// It belongs to another user of Windows.
+    Foreign,
+    /// Other users of Windows may replace it.
+    Others,
     /// It cannot be looked at.
     Unknown(String),
 }
@@ -49,6 +45,8 @@ impl fmt::Display for Exposed {
             Why::Owner(user) => write!(f, "`{path}` belongs to user {user}"),
             Why::Everybody => write!(f, "everybody may write to `{path}`"),
             Why::Group(group) => write!(f, "group {group} may write to `{path}`"),
+            Why::Foreign => write!(f, "`{path}` belongs to another user"),
+            Why::Others => write!(f, "other users may replace `{path}`"),
             Why::Unknown(error) => write!(f, "`{path}` cannot be looked at: {error}"),
         }
     }
@@ -59,155 +57,39 @@ impl fmt::Display for Exposed {
 /// # Errors
 /// With the first that another user could replace.
 pub fn check(path: &Path) -> Result<(), Exposed> {
-    let user = User::current();
-    let mut rest: VecDeque<OsString> = parts(path);
-    let mut place = PathBuf::from("/");
-    user.check(&place, &look(&place)?)?;
-    let mut links = 0;
-    while let Some(part) = rest.pop_front() {
-        if part == ".." {
-            place.pop();
-            continue;
-        }
-        let next = place.join(&part);
-        let found = look(&next)?;
-        user.check(&next, &found)?;
-        if !found.is_symlink() {
-            place = next;
-            continue;
-        }
-        links += 1;
-        let unknown = |error: io::Error| Exposed {
-            path: next.clone(),
-            why: Why::Unknown(error.to_string()),
-        };
-        if links > MAX_LINKS {
-            return Err(unknown(io::Error::other("too many links")));
-        }
-        let target = fs::read_link(&next).map_err(unknown)?;
-        if target.is_absolute() {
-            place = PathBuf::from("/");
-        }
-        for part in parts(&target).into_iter().rev() {
-            rest.push_front(part);
-        }
-    }
-    Ok(())
+    system::check_owners(path)
 }
 
-fn parts(path: &Path) -> VecDeque<OsString> {
-    let parts = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
-    });
-    parts.collect()
+/// Rights on one file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileAccess {
+    /// True if it belongs to the user of this process.
+    pub is_ours: bool,
+    /// True if it belongs to root, or to the system or the administrators of Windows.
+    pub is_of_system: bool,
+    /// True if other users may read it.
+    pub others_read: bool,
+    /// True if other users may write to it.
+    pub others_write: bool,
+    /// True if every user may write to it.
+    pub all_write: bool,
+    /// True if other users have any right on it.
+    pub others_any: bool,
 }
 
-fn look(path: &Path) -> Result<Metadata, Exposed> {
-    fs::symlink_metadata(path).map_err(|error| Exposed {
-        path: path.to_owned(),
-        why: Why::Unknown(error.to_string().to_lowercase()),
-    })
-}
-
-/// The current user, and the users whose files count as its own.
-struct User {
-    id: u32,
-    /// In a namespace with few users: the owner that all others seem to be. None of them is in it.
-    outside: Option<u32>,
-}
-
-impl User {
-    fn current() -> User {
-        User {
-            id: rustix::process::geteuid().as_raw(),
-            outside: owner_of_unmapped(),
-        }
+impl FileAccess {
+    /// Returns the rights on a file or folder. Links are followed.
+    pub fn of(path: &Path) -> io::Result<FileAccess> {
+        system::path_access(path)
     }
 
-    fn check(&self, path: &Path, found: &Metadata) -> Result<(), Exposed> {
-        let exposed = |why: Why| {
-            let path = path.to_owned();
-            Err(Exposed { path, why })
-        };
-        let owner = found.uid();
-        if owner != 0 && owner != self.id && Some(owner) != self.outside {
-            return exposed(Why::Owner(owner));
-        }
-        // The mode of a link means nothing.
-        let is_sticky = found.is_dir() && found.mode() & STICKY != 0;
-        if found.is_symlink() || is_sticky {
-            return Ok(());
-        }
-        if found.mode() & OTHER_WRITE != 0 {
-            return exposed(Why::Everybody);
-        }
-        if found.mode() & GROUP_WRITE != 0 && !self.is_alone_in(found.gid()) {
-            return exposed(Why::Group(found.gid()));
-        }
-        Ok(())
+    /// Returns the rights on a file, a folder or a link itself.
+    pub fn of_link(path: &Path) -> io::Result<FileAccess> {
+        system::link_access(path)
     }
 
-    /// True if no other user but root is in the group, as far as the system's files say.
-    fn is_alone_in(&self, group: u32) -> bool {
-        if group == 0 {
-            return true;
-        }
-        let (Ok(users), Ok(groups)) = (
-            fs::read_to_string("/etc/passwd"),
-            fs::read_to_string("/etc/group"),
-        ) else {
-            return false;
-        };
-        let users: Vec<Account<'_>> = users.lines().filter_map(Account::read).collect();
-        let is_us = |account: &Account<'_>| account.user == self.id || account.user == 0;
-        let mut primary = users.iter().filter(|account| account.group == group);
-        let entry = groups.lines().find_map(|line| {
-            let mut fields = line.split(':');
-            let (_, _, id, members) = (
-                fields.next()?,
-                fields.next()?,
-                fields.next()?,
-                fields.next()?,
-            );
-            (id.parse() == Ok(group)).then_some(members)
-        });
-        let Some(members) = entry else {
-            // The group comes from elsewhere, and so may its members.
-            return false;
-        };
-        let mut members = members.split(',').filter(|name| !name.is_empty());
-        let is_member_us = |name: &str| users.iter().any(|one| one.name == name && is_us(one));
-        primary.all(is_us) && members.all(is_member_us)
+    /// Returns the rights on an open file.
+    pub fn of_file(file: &File) -> io::Result<FileAccess> {
+        system::file_access(file)
     }
-}
-
-struct Account<'a> {
-    name: &'a str,
-    user: u32,
-    group: u32,
-}
-
-impl Account<'_> {
-    fn read(line: &str) -> Option<Account<'_>> {
-        let mut fields = line.split(':');
-        let (name, _) = (fields.next()?, fields.next()?);
-        let (user, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        Some(Account { name, user, group })
-    }
-}
-
-/// The owner that files of users outside of our user namespace seem to have; nothing where all users
-/// are in it.
-fn owner_of_unmapped() -> Option<u32> {
-    let map = fs::read_to_string("/proc/self/uid_map").ok()?;
-    let counts = map
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
-    if counts.sum::<u64>() >= u64::from(u32::MAX) {
-        return None;
-    }
-    let overflow = fs::read_to_string("/proc/sys/kernel/overflowuid").ok()?;
-    overflow.trim().parse().ok()
 }

@@ -4,9 +4,6 @@
 //! reading ends its writer by SIGPIPE, so `yes | head -n 1` ends. Like a shell's pipeline it ends
 //! when all programs have ended. One deadline and one token end them all.
 
-use std::io;
-use std::os::fd::OwnedFd;
-
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +11,7 @@ use crate::error::SpawnError;
 use crate::finished::Finished;
 use crate::running::{Neighbours, Running};
 use crate::spawn::Spawn;
+use crate::system::{self, Descriptor};
 
 /// Starts the programs and waits for all of them. The results are in the same order. Only the
 /// `stdin` of the first program is used. The standard output is empty in all results but the last.
@@ -29,10 +27,10 @@ pub async fn run_pipeline(
     }
     let count = programs.len();
     let mut members = Vec::with_capacity(count);
-    let mut before: Option<OwnedFd> = None;
+    let mut before: Option<Descriptor> = None;
     for (index, program) in programs.into_iter().enumerate() {
         let is_last = index + 1 == count;
-        let between = (!is_last).then(io::pipe).transpose();
+        let between = (!is_last).then(system::pipe_between).transpose();
         let (reader, writer) = between
             .map_err(|source| SpawnError::System {
                 program: program.program.to_string_lossy().into_owned(),
@@ -41,9 +39,9 @@ pub async fn run_pipeline(
             .unzip();
         let neighbours = Neighbours {
             before: before.take(),
-            after: writer.map(OwnedFd::from),
+            after: writer,
         };
-        before = reader.map(OwnedFd::from);
+        before = reader;
         match Running::begin_between(program, None, neighbours, cancel).await? {
             Some(member) => members.push(member),
             None => return Ok((0..count).map(|_| Finished::never_started()).collect()),

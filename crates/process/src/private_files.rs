@@ -1,11 +1,12 @@
 //! Private files of haft: only their user can read them, and a reader never sees half of one.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 pub use crate::atomic_file::{Durability, write_private as replace};
+use crate::owners::FileAccess;
+use crate::system;
 
 /// Creates the folder for its user alone, and the folders above it with the usual permissions. An
 /// existing folder stays as it is.
@@ -13,7 +14,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
-    match DirBuilder::new().mode(0o700).create(folder) {
+    match system::create_private_folder(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
@@ -30,9 +31,9 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
 
 /// Checks that only its user can enter a folder. A link is refused.
 pub fn check_folder(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+    let is_folder = fs::symlink_metadata(folder)?.is_dir();
+    let access = FileAccess::of_link(folder)?;
+    if is_folder && access.is_ours && !access.others_any {
         return Ok(());
     }
     Err(io::Error::other(format!(
@@ -44,10 +45,9 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
 /// Restricts a folder of the current user to that user. Earlier versions of haft created folders that
 /// others can read.
 pub fn restrict(folder: &Path) -> io::Result<()> {
-    let found = fs::metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if is_ours && found.mode() & 0o077 != 0 {
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+    let access = FileAccess::of(folder)?;
+    if access.is_ours && access.others_any {
+        system::restrict(folder)
     } else {
         Ok(())
     }
@@ -70,7 +70,8 @@ pub fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     if found.len() > max_bytes {
         return Err(io::Error::other("it is too large"));
     }
-    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+    let access = FileAccess::of_file(&file)?;
+    if !access.is_ours || access.others_write {
         return Err(io::Error::other("others may write to it"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);

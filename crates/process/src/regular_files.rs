@@ -6,32 +6,15 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use crate::system;
 
 /// The largest file that is hashed.
 pub const MAX_HASHED_BYTES: u64 = 256 << 20;
 
 /// Size of the pieces in which a file is hashed.
 const PIECE_BYTES: usize = 64 << 10;
-
-/// File systems whose files are answers of the kernel: proc, sysfs, debugfs, tracefs, securityfs,
-/// both versions of cgroup, bpf, configfs, efivarfs, pstore.
-const KERNEL_FILE_SYSTEMS: &[u32] = &[
-    0x9fa0,
-    0x6265_6572,
-    0x6462_6720,
-    0x7472_6163,
-    0x7363_6673,
-    0x6367_7270,
-    0x0027_e0eb,
-    0xcafe_4a11,
-    0x6265_6570,
-    0xde5e_81e4,
-    0x6165_676c,
-];
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -53,15 +36,10 @@ pub fn open(path: &Path) -> Result<File, Refused> {
     if !fs::metadata(path)?.is_file() {
         return Err(Refused::NotRegular);
     }
-    let system = rustix::fs::statfs(path).map_err(io::Error::from)?;
-    // Another width and sign on each machine; all numbers have 32 bits.
-    let kind = system.f_type as u32;
-    if KERNEL_FILE_SYSTEMS.contains(&kind) {
+    if system::is_of_the_kernel(path)? {
         return Err(Refused::NotRegular);
     }
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let file = system::open_without_waiting(path)?;
     // It may have been replaced by a pipe meanwhile.
     if file.metadata()?.is_file() {
         Ok(file)

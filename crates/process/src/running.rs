@@ -4,30 +4,23 @@
 //! call drops the leader, which kills the tree. A child that always has output must not keep the
 //! loop from seeing the cancel token or the deadline.
 
-use std::fs::File;
 use std::future::pending;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
-use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{Chunk, Stream};
 use crate::error::SpawnError;
-use crate::exec_args::Order;
+use crate::exec_args::{Ends, Order};
 use crate::finished::{End, Exit, Finished};
-use crate::group_leader::Leader;
-use crate::launch::{Ends, launch};
-use crate::memory::Cell;
 use crate::output::{Feed, Output};
-use crate::retry::Starvation;
-use crate::{Leftovers, Spawn, Stdin, inherited, observe, sandbox, stop, verified};
+use crate::system::{
+    self, Cell, Descriptor, Ended, Leader, OurEnd, Pid, Sender, Starvation, launch,
+};
+use crate::{Leftovers, Spawn, Stdin, observe, sandbox, stop, verified};
 
 /// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -41,7 +34,7 @@ const READ_SIZE: usize = 64 * 1024;
 
 pub(super) struct Running {
     pub(super) leader: Leader,
-    ended: AsyncFd<OwnedFd>,
+    ended: Ended,
     has_ended: bool,
     feed: Option<Feed>,
     /// Our end of an input that stays open, until [`super::Child`] takes it.
@@ -95,11 +88,11 @@ impl Running {
         neighbours: Neighbours,
         cancel: &CancellationToken,
     ) -> Result<Option<Self>, SpawnError> {
-        inherited::keep_children();
+        system::keep_children();
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
         let limit = spawn.limits.memory;
-        let measured_memory = limit.filter(|_| cell.is_none() && spawn.sandbox.is_some());
+        let measured_memory = limit.filter(|_| cell.is_none() && spawn.is_memory_measured());
         let ready = verified::verify(&spawn).await?;
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();
@@ -115,12 +108,12 @@ impl Running {
         observe::starts(&program);
         // The rest is done while the child starts up. An error drops the leader, which ends the
         // child.
-        let ended = watch(leader.pid()).map_err(system)?;
+        let ended = Ended::of(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
         let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
         let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
         let feed = feed.transpose().map_err(system)?;
-        let input = ours.open_stdin.map(Sender::from_owned_fd);
+        let input = ours.open_stdin.map(system::sender);
         let input = input.transpose().map_err(system)?;
         Ok(Some(Self {
             leader,
@@ -251,7 +244,7 @@ impl Running {
             () = writable(self.feed.as_ref()), if self.feed.is_some() => {
                 self.feed.take_if(Feed::push);
             }
-            _ = self.ended.readable(), if !self.has_ended => self.has_ended = true,
+            () = self.ended.wait(), if !self.has_ended => self.has_ended = true,
             else => {}
         }
     }
@@ -292,52 +285,41 @@ impl Running {
     }
 }
 
-/// Returns a descriptor that becomes readable when the process ends.
-#[expect(
-    deprecated,
-    reason = "the successor is `unsafe` because of types that change or lend their descriptor; \
-              an `OwnedFd` does neither"
-)]
-fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
-    let descriptor = pidfd_open(process, PidfdFlags::NONBLOCK)?;
-    AsyncFd::with_interest(descriptor, Interest::READABLE)
-}
-
 /// Our ends of the child's streams. `stdin` is set only if there is something to write.
 struct Ours {
-    stdin: Option<(OwnedFd, Vec<u8>)>,
+    stdin: Option<(OurEnd, Vec<u8>)>,
     /// Our end of an input that stays open.
-    open_stdin: Option<OwnedFd>,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
+    open_stdin: Option<OurEnd>,
+    stdout: OurEnd,
+    stderr: OurEnd,
 }
 
 /// Pipe ends that connect a member of a pipeline with other children.
 #[derive(Default)]
 pub(super) struct Neighbours {
     /// The pipe that the child reads, instead of its `stdin`.
-    pub(super) before: Option<OwnedFd>,
+    pub(super) before: Option<Descriptor>,
     /// The pipe that the child writes to. Its own standard output stays empty then.
-    pub(super) after: Option<OwnedFd>,
+    pub(super) after: Option<Descriptor>,
 }
 
 fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     // If a neighbour reads the output, our pipe has no writer, so it ends at once.
-    let (stdout, stdout_end) = io::pipe()?;
-    let stdout_end = neighbours.after.unwrap_or_else(|| stdout_end.into());
-    let (stderr, stderr_end) = io::pipe()?;
+    let (stdout, stdout_end) = system::output_pipe()?;
+    let stdout_end = neighbours.after.unwrap_or(stdout_end);
+    let (stderr, stderr_end) = system::output_pipe()?;
     let mut open_stdin = None;
     let (stdin_end, stdin) = match stdin {
         Stdin::Open => {
-            let (reader, writer) = io::pipe()?;
-            open_stdin = Some(writer.into());
-            (reader.into(), None)
+            let (reader, writer) = system::input_pipe()?;
+            open_stdin = Some(writer);
+            (reader, None)
         }
         Stdin::Bytes(bytes) if !bytes.is_empty() => {
-            let (reader, writer) = io::pipe()?;
-            (reader.into(), Some((writer.into(), bytes)))
+            let (reader, writer) = system::input_pipe()?;
+            (reader, Some((writer, bytes)))
         }
-        Stdin::Empty | Stdin::Bytes(_) => (File::open("/dev/null")?.into(), None),
+        Stdin::Empty | Stdin::Bytes(_) => (system::empty_input()?, None),
     };
     let (stdin_end, stdin) = match neighbours.before {
         Some(before) => (before, None),
@@ -346,13 +328,13 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     let ends = Ends {
         stdin: stdin_end,
         stdout: stdout_end,
-        stderr: stderr_end.into(),
+        stderr: stderr_end,
     };
     let ours = Ours {
         stdin,
         open_stdin,
-        stdout: stdout.into(),
-        stderr: stderr.into(),
+        stdout,
+        stderr,
     };
     Ok((ends, ours))
 }

@@ -18,10 +18,10 @@ use crate::environment::Environment;
 use crate::error::SpawnError;
 use crate::exec_args::Order;
 use crate::finished::Finished;
-use crate::retry::Starvation;
 use crate::rights::Rights;
 use crate::running::Running;
 use crate::sandbox::Sandbox;
+use crate::system::{self, Starvation};
 use crate::verified::Verified;
 
 /// Number of chunks that a slow reader may be behind before its child has to wait.
@@ -165,6 +165,11 @@ impl Spawn {
             Err(refused @ SpawnError::NotPermitted { .. }) => Err(refused),
             _ => Ok(()),
         }
+    }
+
+    /// Returns true if a limit of memory that no control group enforces is enforced by measuring.
+    pub(super) fn is_memory_measured(&self) -> bool {
+        self.sandbox.is_some() || system::MEASURES_MEMORY
     }
 
     /// Starts the program and waits for its end. If the token is already cancelled, nothing is

@@ -1,14 +1,10 @@
 //! A process that a caller talks to through its own sockets: a worker of haft.
 
-use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-
-use crate::exec_args::Order;
+use crate::exec_args::{Ends, Order};
 use crate::finished::Exit;
-use crate::group_leader::Leader;
-use crate::launch::{self, Ends};
+use crate::system::{self, Descriptor, Leader, Pid};
 use crate::{Spawn, SpawnError};
 
 /// Handle of a process with streams of the caller's choice. Dropping it kills the process and
@@ -24,7 +20,7 @@ impl Worker {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(spawn: &Spawn, streams: [OwnedFd; 3]) -> Result<Worker, SpawnError> {
+    pub fn start(spawn: &Spawn, streams: [Descriptor; 3]) -> Result<Worker, SpawnError> {
         let order = Order::new(spawn, None, None)?;
         let [stdin, stdout, stderr] = streams;
         let ends = Ends {
@@ -33,7 +29,7 @@ impl Worker {
             stderr,
         };
         let leader =
-            launch::start_at_once(&order, &ends).map_err(|refusal| order.refused(refusal))?;
+            system::start_at_once(&order, &ends).map_err(|refusal| order.refused(refusal))?;
         Ok(Worker {
             pid: leader.pid(),
             leader: Mutex::new(leader),
@@ -54,8 +50,7 @@ impl Worker {
     /// if other code has reaped the process.
     pub fn wait(&self) -> Option<Exit> {
         // The lock is not held meanwhile, so that the process can be killed.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), options));
+        system::wait_for_end(self.pid);
         self.leader().reap()
     }
 

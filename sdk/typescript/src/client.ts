@@ -3,7 +3,7 @@
 import type { Connection, Handlers } from "./connection.js";
 import { HaftError, textOf } from "./errors.js";
 import { Events } from "./events.js";
-import { list, type Selected, selector } from "./names.js";
+import type { Selected } from "./names.js";
 import { HaftProcess, type Spawned } from "./process.js";
 import { ProgramTools, type ToolDefinition } from "./program.js";
 import type {
@@ -15,15 +15,13 @@ import type {
   Question,
   ToolInfo,
   ToolInput,
-  ToolName,
   ToolOutput,
   ToolResult,
   ToolUpdate,
 } from "./types.js";
 
-/** What the client itself needs of the options. */
+/** Options that the client itself needs. */
 export interface ClientOptions {
-  selected: readonly Selected[];
   onAsk: AskHandler | "per-call" | undefined;
   onApproval: ApprovalHandler | undefined;
 }
@@ -43,7 +41,6 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #process: HaftProcess;
   readonly #connection: Connection;
-  readonly #takes: (name: string) => boolean;
   readonly #running = new Map<string, Running>();
   readonly #questions: Open = new Map();
   #tools: ToolInfo[] = [];
@@ -53,8 +50,6 @@ export class Client {
 
   constructor(spawned: Spawned, options: ClientOptions) {
     this.#options = options;
-    const filters = options.selected.map(selector);
-    this.#takes = (name) => filters.every((takes) => takes(name));
     const handlers: Handlers = {
       request: (method, params, id) => this.#request(method, params, id),
       notification: (method, params) => this.#notification(method, params),
@@ -78,7 +73,7 @@ export class Client {
     return this.#process.exited;
   }
 
-  /** The selected tools of the newest list. */
+  /** The tools of the newest list. */
   get tools(): readonly ToolInfo[] {
     return this.#tools;
   }
@@ -103,7 +98,7 @@ export class Client {
 
   async refreshList(): Promise<ToolInfo[]> {
     const { tools, problems } = await this.request("tools/list");
-    this.#tools = tools.filter((tool: ToolInfo) => this.#takes(tool.name));
+    this.#tools = tools;
     this.#problems = problems;
     return this.#tools;
   }
@@ -115,9 +110,6 @@ export class Client {
   ): Promise<ToolResult<ToolOutput<Name>>> {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
-    if (!this.#takes(name)) {
-      throw new HaftError("no-such-tool", `the tool \`${name}\` is not selected`);
-    }
     if (options.onAsk !== undefined && !this.canAsk) {
       throw new HaftError(
         "usage",
@@ -205,17 +197,8 @@ export class Client {
       if (!(error instanceof HaftError)) throw error;
       return;
     }
-    const of = (names: string[]) => names.filter((name) => this.#takes(name));
-    const event = {
-      type: "changed" as const,
-      added: of(added),
-      removed: of(removed),
-      changed: of(changed),
-      reloaded: of(reloaded),
-      tools: this.#tools,
-    };
-    if ([event.added, event.removed, event.changed, event.reloaded].some((names) => names.length)) {
-      this.events.emit(event);
+    if ([added, removed, changed, reloaded].some((names) => names.length > 0)) {
+      this.events.emit({ type: "changed", added, removed, changed, reloaded, tools: this.#tools });
     }
     if (problems.length > 0 || solved.length > 0) {
       this.events.emit({ type: "problems", problems, solved });
@@ -303,6 +286,3 @@ export interface AdapterOptions extends Selected {
   onApproval?: ApprovalHandler;
   timeoutMs?: number;
 }
-
-export type { ToolName };
-export { list };

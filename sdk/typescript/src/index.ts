@@ -1,14 +1,13 @@
 // The package `haft`: tools for LLM agents in programs.
 
-import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 
-import * as adapters from "./adapters.js";
+import * as adapters from "./adapters/index.js";
 import { findBinary } from "./binary.js";
 import { type AdapterOptions, Client } from "./client.js";
 import { HaftError } from "./errors.js";
 import type { Events } from "./events.js";
-import { list, type Selected, selectionOf, toolsetsIn } from "./names.js";
+import { list } from "./names.js";
 import type { Spawned } from "./process.js";
 import type { ToolDefinition } from "./program.js";
 import type {
@@ -30,7 +29,7 @@ import type {
 // biome-ignore lint/suspicious/noEmptyInterface: declarations of programs are merged with it
 export interface Tools {}
 
-/** How calls are approved: which tiers run without a question. */
+/** Rule of approval: which tiers run without a question. */
 export type ApprovalMode = "always-ask" | "write" | "yolo";
 
 export interface Limits {
@@ -76,7 +75,7 @@ export interface HostOptions {
   binary?: string;
   /** Further options of haft's command line (`haft --help`). */
   args?: readonly string[];
-  /** Where haft's standard error goes, to which tools write their logs; ignored without it. */
+  /** Receiver of haft's standard error, to which tools write their logs; ignored without it. */
   stderr?: "inherit" | "ignore" | ((text: string) => void);
 }
 
@@ -129,7 +128,7 @@ export class Haft implements AsyncDisposable {
     return this.#client.events;
   }
 
-  /** What is wrong with tools, as of the newest list. */
+  /** Problems of tools, as of the newest list. */
   get problems(): readonly Problem[] {
     return this.#client.problems;
   }
@@ -249,17 +248,16 @@ async function start(options: HaftOptions = {}): Promise<Haft> {
       mode: "rpc",
       args: [...args, "rpc", ...(options.watch === false ? ["--no-watch"] : [])],
     },
-    {
-      selected: [options, await selectionOfToolsets(spawned, args, options)],
-      onAsk: options.onAsk,
-      onApproval: options.onApproval,
-    },
+    { onAsk: options.onAsk, onApproval: options.onApproval },
   );
   return await opened(client, async () => {
     await client.request("initialize", {
       limits: options.limits,
       approvalMode: options.approvalMode,
       builtInToolNames: options.reservedNames,
+      toolsets: list(options.toolset),
+      include: list(options.include),
+      exclude: list(options.exclude),
       capabilities: { approval: true, ui: options.onAsk !== undefined },
     });
     if (options.tools !== undefined) await client.register(options.tools);
@@ -282,7 +280,7 @@ async function mcp(options: McpOptions = {}): Promise<Haft> {
       stderr: options.stderr ?? "inherit",
       args: [...args, "--rpc-fd", "3", "mcp", ...serverFlags(options), ...selectionFlags(options)],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -331,7 +329,7 @@ async function serve(options: ServeOptions = {}): Promise<Haft> {
         ...(options.allowOrigins ?? []).flatMap((origin) => ["--allow-origin", origin]),
       ],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -407,23 +405,6 @@ function selectionFlags({ toolset, include, exclude }: HostOptions): string[] {
   ];
 }
 
-/** Reads the sets of the configuration, which `haft rpc` does not apply itself. */
-async function selectionOfToolsets(
-  { program, env }: Omit<Spawned, "mode" | "args">,
-  args: string[],
-  { toolset }: HostOptions,
-): Promise<Selected> {
-  const names = list(toolset);
-  if (names.length === 0) return {};
-  const output = await new Promise<string>((done, fail) => {
-    execFile(program, [...args, "config"], { env: env as any }, (error, stdout, stderr) => {
-      if (error === null) done(stdout);
-      else fail(new HaftError("usage", stderr.trim() || error.message, undefined, error));
-    });
-  });
-  return selectionOf(toolsetsIn(output), names);
-}
-
 /** Ends haft, and then this program, on a signal that only this program got. */
 function passSignals(client: Client): void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -460,7 +441,7 @@ export type {
   OpenAiResponsesTool,
   OpenAiToolMessage,
   PiTool,
-} from "./adapters.js";
+} from "./adapters/index.js";
 export { findBinary } from "./binary.js";
 export type { AdapterOptions } from "./client.js";
 export { HaftError, type HaftErrorKind, ToolError } from "./errors.js";

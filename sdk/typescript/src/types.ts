@@ -21,7 +21,7 @@ export type ToolOutput<Name extends string> = Name extends keyof Tools
     : any
   : any;
 
-/** How much harm a call may do. */
+/** Harm that a call may do. */
 export type Tier = "read" | "write" | "exec";
 
 export interface TextContent {
@@ -140,7 +140,7 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** What happened to the list of tools or to haft. */
+/** Event of the list of tools or of haft. */
 export type HaftEvent =
   | {
       type: "changed";

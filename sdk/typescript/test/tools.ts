@@ -20,10 +20,12 @@ export default (pi: any) => {
     ...rest,
   });
   return [
-    tool("add", z.object({ a: z.number(), b: z.number() }), (_id: string, { a, b }: any) => ({
-      ...says(String(a + b)),
-      details: { sum: a + b },
-    })),
+    tool(
+      "add",
+      z.object({ a: z.number(), b: z.number() }),
+      (_id: string, { a, b }: any) => ({ ...says(String(a + b)), details: { sum: a + b } }),
+      { outputSchema: z.object({ sum: z.number() }) },
+    ),
     tool("picture", z.object({}), () => ({
       content: [
         { type: "text", text: "a pixel" },

@@ -1,15 +1,11 @@
 //! Memory limit of a process tree by measuring, for systems without a usable control group.
 
 use std::collections::HashMap;
-use std::fs;
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use rustix::process::Pid;
 use tokio::time::sleep;
 
-use crate::descendants::{Stat, children_of};
-use crate::owned;
+use crate::system::{self, Pid, Stat, children_of, private_bytes};
 
 /// Assumed limit of the rate at which a tree can touch new memory, in bytes per second. It decides
 /// when the next measurement is due.
@@ -53,7 +49,7 @@ async fn exceeded(limit: u64, mut measure: impl FnMut() -> u64) -> u64 {
 pub async fn watch_memory(pid: i32, limit: u64) -> u64 {
     let used = memory_exceeded(pid, limit).await;
     if let Some(pid) = Pid::from_raw(pid) {
-        owned::kill_tree(pid);
+        system::kill_tree(pid);
     }
     used
 }
@@ -97,28 +93,5 @@ impl Tree {
         }
         self.0 = measured;
         total
-    }
-}
-
-/// Returns the resident memory of a process without pages of files and shared memory.
-fn private_bytes(pid: Pid) -> u64 {
-    static PAGE: LazyLock<u64> = LazyLock::new(|| {
-        #[allow(
-            unsafe_code,
-            reason = "the safe functions need more features of their crates"
-        )]
-        // SAFETY: the call takes a number only.
-        let size = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) };
-        u64::try_from(size).unwrap_or(4096)
-    });
-    let path = format!("/proc/{}/statm", pid.as_raw_pid());
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let mut fields = text
-        .split(' ')
-        .skip(1)
-        .map_while(|field| field.parse::<u64>().ok());
-    match (fields.next(), fields.next()) {
-        (Some(resident), Some(shared)) => resident.saturating_sub(shared) * *PAGE,
-        _ => 0,
     }
 }

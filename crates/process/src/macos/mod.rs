@@ -1,0 +1,83 @@
+//! Backend of macOS: kqueue and the calls of `libproc`. It was compiled, but never run.
+//!
+//! The crate `libproc` is not used: its build needs the system's headers.
+
+mod guard;
+mod processes;
+mod starvation;
+mod this_process;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::RawFd;
+use std::path::Path;
+use std::sync::mpsc;
+
+use nix::libc;
+
+use crate::regular_files;
+use crate::unix::Errand;
+use crate::verified::{NotVerified, Ready, Verified, unreadable};
+
+pub(super) use crate::no_cell::Cell;
+pub(super) use guard::{GUARD_SCRIPT, table};
+pub(super) use processes::{
+    Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,
+    private_bytes,
+};
+pub(super) use starvation::Starvation;
+pub use this_process::harden;
+pub(super) use this_process::ignores_children;
+
+/// `POSIX_SPAWN_SETSID` of `spawn.h`, which `libc` has no name for.
+const POSIX_SPAWN_SETSID: i32 = 0x0400;
+
+/// Flags of `posix_spawn`: a session of its own, and no descriptor that the file actions do not name.
+pub(super) const SPAWN_FLAGS: i32 = POSIX_SPAWN_SETSID | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
+
+/// True: the system enforces no limit of memory, so that it must be measured.
+pub(super) const MEASURES_MEMORY: bool = true;
+
+/// Returns the open descriptors above 2 that a child would inherit: none, see [`SPAWN_FLAGS`].
+pub(super) fn inherited_descriptors() -> &'static [RawFd] {
+    &[]
+}
+
+/// Returns `None`: no thread has its own working directory, so a shell enters it.
+pub(super) fn folder_thread() -> Option<&'static mpsc::Sender<Errand>> {
+    None
+}
+
+/// Returns false: no file of macOS is an answer of the kernel.
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Linux")]
+pub(super) fn is_of_the_kernel(_path: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Returns the owner of files of users outside of our namespace: there are no namespaces.
+pub(super) fn owner_of_unmapped() -> Option<u32> {
+    None
+}
+
+/// Returns true if memory limits of whole trees are possible on this system: they are measured.
+pub fn can_limit_trees() -> bool {
+    true
+}
+
+/// Verifies the program in an open file that is not a script. The verified bytes are copied to a
+/// folder that only this user can write to, and the copy is started.
+pub(super) fn ready(
+    verified: &Verified,
+    path: &Path,
+    mut file: File,
+) -> Result<Ready, NotVerified> {
+    let limit = regular_files::MAX_HASHED_BYTES;
+    let bytes = regular_files::read_open(&mut file, limit).map_err(unreadable)?;
+    verified.compare(&blake3::hash(&bytes))?;
+    let copy = verified.copy(path, &bytes).map_err(NotVerified::Copy)?;
+    Ok(Ready {
+        file: copy,
+        words: vec![path.into()],
+        held: None,
+    })
+}

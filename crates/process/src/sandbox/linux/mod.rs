@@ -1,0 +1,153 @@
+//! The sandbox of Linux: Landlock and seccomp.
+
+mod capabilities;
+mod connections;
+mod files;
+mod private_tmp;
+mod start;
+mod syscalls;
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use rustix::process::Pid;
+use seccompiler::BpfProgram;
+
+use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
+use crate::exec_args::{Ends, Order, Refusal};
+use private_tmp::PrivateTmp;
+use syscalls::Connect;
+
+/// Returns true if haft can connect for programs. Before Linux 5.19, which has the second version of
+/// Landlock, signals interrupt a `connect` that is handed over, and the program repeats it.
+fn hands_connections_over(landlock: u32) -> bool {
+    landlock >= 2 && connections::is_available()
+}
+
+/// Returns the mechanisms of this kernel, and what it cannot enforce of the policy.
+pub(super) fn layers(policy: &SandboxPolicy) -> Layers {
+    let landlock = files::abi();
+    let mut missing = files::missing(policy, landlock);
+    if matches!(policy.net, Net::Ports(_)) && !hands_connections_over(landlock) {
+        let text = if landlock < 4 {
+            "ports of TCP connections (Linux 6.7)"
+        } else {
+            "addresses of TCP connections (`pidfd_getfd` is denied here)"
+        };
+        missing.push(text.to_owned());
+    }
+    missing.extend(policy.unenforced.iter().cloned());
+    Layers {
+        landlock,
+        seccomp: syscalls::is_available(),
+        missing,
+    }
+}
+
+/// Sandbox with one policy, for any number of programs. Each program is in a domain of its own.
+/// Clones share the private temporary folder, which is removed with the last one.
+#[derive(Clone, Debug)]
+pub struct Sandbox(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    layers: Layers,
+    rules: OwnedFd,
+    filter: BpfProgram,
+    /// The filter and the ports of programs that haft connects for.
+    handed_over: Option<(BpfProgram, Vec<u16>)>,
+    tmp: Option<PrivateTmp>,
+}
+
+impl Sandbox {
+    /// Makes a sandbox. Nothing is restricted yet.
+    ///
+    /// # Errors
+    /// If the kernel has no Landlock or no seccomp, or if the folder cannot be made. Restrictions
+    /// that an older kernel lacks are not an error; [`Sandbox::layers`] lists them.
+    pub fn new(policy: &SandboxPolicy) -> Result<Sandbox, SandboxError> {
+        let layers = layers(policy);
+        if layers.landlock == 0 {
+            let text = "the kernel has no Landlock, or it is not enabled (`lsm=`)";
+            return Err(SandboxError::Unavailable(text.to_owned()));
+        }
+        if !layers.seccomp {
+            let text = "the kernel has no seccomp filters";
+            return Err(SandboxError::Unavailable(text.to_owned()));
+        }
+        let tmp = policy.private_tmp.then(PrivateTmp::new).transpose();
+        let tmp = tmp.map_err(SandboxError::Tmp)?;
+        let own = tmp.as_ref().map(PrivateTmp::path);
+        let handed_over = match &policy.net {
+            Net::Ports(ports) if hands_connections_over(layers.landlock) => {
+                let filter = syscalls::filter(policy, Connect::HandedOver)?;
+                Some((filter, ports.clone()))
+            }
+            _ => None,
+        };
+        Ok(Sandbox(Arc::new(Inner {
+            rules: files::rules(policy, own)?,
+            filter: syscalls::filter(policy, Connect::Direct)?,
+            handed_over,
+            layers,
+            tmp,
+        })))
+    }
+
+    /// Returns the mechanisms that are in force, and what is missing for this policy.
+    pub fn layers(&self) -> &Layers {
+        &self.0.layers
+    }
+
+    /// Returns the private temporary folder.
+    pub fn tmp(&self) -> Option<&Path> {
+        self.0.tmp.as_ref().map(PrivateTmp::path)
+    }
+
+    /// Removes the private temporary folder before its sandbox, for a process that ends without
+    /// dropping its values.
+    pub fn remove_tmp(&self) {
+        if let Some(tmp) = &self.0.tmp {
+            tmp.remove();
+        }
+    }
+
+    /// Restricts this process, which must have one thread only. Threads and processes that it
+    /// starts later are restricted too.
+    ///
+    /// # Errors
+    /// If there are other threads, or the kernel refuses. The process may be restricted partly
+    /// then, so it should end.
+    pub fn enter(&self) -> Result<(), SandboxError> {
+        let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
+        if threads.unwrap_or_default() != 1 {
+            return Err(SandboxError::Threads);
+        }
+        start::forbid_core_dumps();
+        self.restrict(None)
+            .map_err(|(step, errno)| SandboxError::Enter {
+                step,
+                source: errno.into(),
+            })
+    }
+
+    /// Starts a program in this sandbox.
+    pub(crate) fn start(&self, order: &Order, ends: &Ends) -> Result<Pid, Refusal> {
+        start::run(order, ends, self)
+    }
+
+    /// Restricts the calling thread. It allocates nothing, since it also runs between a `vfork` and
+    /// an `execve`. The descriptor for handed-over connections is sent to `channel`.
+    fn restrict(&self, channel: Option<BorrowedFd<'_>>) -> Result<(), (&'static str, Errno)> {
+        capabilities::restrict().map_err(|errno| ("capabilities", errno))?;
+        files::restrict(self.0.rules.as_fd()).map_err(|errno| ("Landlock", errno))?;
+        let filtered = match (&self.0.handed_over, channel) {
+            (Some((filter, _)), Some(channel)) => syscalls::restrict_with_listener(filter)
+                .and_then(|listener| connections::send(channel, listener)),
+            _ => syscalls::restrict(&self.0.filter),
+        };
+        filtered.map_err(|errno| ("seccomp", errno))
+    }
+}

@@ -1,0 +1,65 @@
+//! The interface of the sandbox on systems without one: it cannot be made, and says so.
+
+use std::convert::Infallible;
+use std::path::Path;
+
+use super::{Layers, SandboxError, SandboxPolicy};
+#[cfg(unix)]
+use crate::exec_args::{Ends, Order, Refusal};
+#[cfg(unix)]
+use crate::system::Pid;
+
+/// Returns the mechanisms of this system: none.
+pub(super) fn layers(policy: &SandboxPolicy) -> Layers {
+    let mut missing = vec!["every restriction: there is no sandbox on this system".to_owned()];
+    missing.extend(policy.unenforced.iter().cloned());
+    Layers {
+        landlock: 0,
+        seccomp: false,
+        missing,
+    }
+}
+
+/// Sandbox of a program. This system has none, so no value of this type exists.
+#[derive(Clone, Debug)]
+pub struct Sandbox(Infallible);
+
+impl Sandbox {
+    /// Fails: a sandbox is not available on this system.
+    ///
+    /// # Errors
+    /// Always [`SandboxError::Unavailable`].
+    pub fn new(_policy: &SandboxPolicy) -> Result<Sandbox, SandboxError> {
+        let text = "it is not available on this system, only on Linux";
+        Err(SandboxError::Unavailable(text.to_owned()))
+    }
+
+    /// Returns the mechanisms that are in force, and what is missing for this policy.
+    pub fn layers(&self) -> &Layers {
+        match self.0 {}
+    }
+
+    /// Starts a program in this sandbox.
+    #[cfg(unix)]
+    pub(crate) fn start(&self, _order: &Order, _ends: &Ends) -> Result<Pid, Refusal> {
+        match self.0 {}
+    }
+
+    /// Returns the private temporary folder.
+    pub fn tmp(&self) -> Option<&Path> {
+        match self.0 {}
+    }
+
+    /// Removes the private temporary folder before its sandbox.
+    pub fn remove_tmp(&self) {
+        match self.0 {}
+    }
+
+    /// Restricts this process.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn enter(&self) -> Result<(), SandboxError> {
+        match self.0 {}
+    }
+}
