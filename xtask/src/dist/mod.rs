@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use crate::error::{During, Error, Result};
 use crate::{command, workspace};
@@ -218,17 +217,6 @@ fn size_and_name(path: &Path) -> Result<String> {
         .during(|| format!("read `{}`", path.display()))?
         .len();
     Ok(format!("{:>8.1} MB  {}", size as f64 / 1e6, path.display()))
-}
-
-/// Returns the server's name in the MCP registry, which looks for it in the packages.
-fn mcp_name(context: &Context) -> Result<String> {
-    let path = context.root.join("server.json");
-    let broken = || Error::unexpected(format!("`{}` has no name", path.display()));
-    let server: Value = serde_json::from_str(&read(&path)?).map_err(|_| broken())?;
-    server["name"]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(broken)
 }
 
 /// Writes a file, and the folders that it needs.

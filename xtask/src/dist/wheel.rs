@@ -126,7 +126,7 @@ fn metadata(context: &Context, library: &Path) -> Result<String> {
         "Metadata-Version: 2.4\nName: {}\nVersion: {}\nSummary: {}\nKeywords: {}\n{classifiers}\
          License-Expression: MIT OR Apache-2.0\nLicense-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\n\
          License-File: THIRD_PARTY_NOTICES.txt\nProject-URL: Repository, {}\n\
-         Requires-Python: {}\nDescription-Content-Type: text/markdown\n\n{}\n<!-- mcp-name: {} -->\n",
+         Requires-Python: {}\nDescription-Content-Type: text/markdown\n\n{}",
         text("name")?,
         context.facts.version,
         text("description")?,
@@ -134,7 +134,6 @@ fn metadata(context: &Context, library: &Path) -> Result<String> {
         super::formula::repository(context)?,
         text("requires-python")?,
         read(&library.join("README.md"))?,
-        super::mcp_name(context)?,
     ))
 }
 

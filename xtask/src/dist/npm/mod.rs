@@ -152,7 +152,7 @@ fn lay_out_main(context: &Context, folder: &Path) -> Result<()> {
     for (name, value) in [
         ("version", json!(context.facts.version)),
         ("repository", json!({"type": "git", "url": repository})),
-        ("mcpName", json!(super::mcp_name(context)?)),
+        ("mcpName", json!(mcp_name(context)?)),
         ("bin", json!({"haft": LAUNCHER[1]})),
         ("files", Value::Array(packed)),
         ("scripts", json!({"postinstall": "node install.cjs"})),
@@ -203,6 +203,17 @@ fn packed(list: &Value) -> &Value {
         .and_then(|all| all.first())
         .or_else(|| list.as_object().and_then(|all| all.values().next()));
     first.map_or(&Value::Null, |one| &one["files"])
+}
+
+/// Returns the server's name in the MCP registry, which looks for it in `package.json`.
+fn mcp_name(context: &Context) -> Result<String> {
+    let path = context.root.join("server.json");
+    let broken = || Error::unexpected(format!("`{}` has no name", path.display()));
+    let server: Value = serde_json::from_str(&read(&path)?).map_err(|_| broken())?;
+    server["name"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(broken)
 }
 
 fn put_texts(context: &Context, folder: &Path) -> Result<()> {
