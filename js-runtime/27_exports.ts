@@ -152,55 +152,38 @@ function modelOutput(given: any, details: unknown): Record<string, unknown> {
 }
 
 function mastra(tool: Record<string, any>): Promise<any> | undefined {
-  const { id, description, inputSchema, outputSchema, requireApproval } = tool;
+  const { id, description, inputSchema, outputSchema } = tool;
   if (typeof id !== "string" || typeof tool["execute"] !== "function") return undefined;
-  return Promise.resolve({
-    name: id,
-    description: description ?? "",
-    parameters: inputSchema,
-    outputSchema: outputSchema ?? undefined,
-    approval: requireApproval === true ? "exec" : undefined,
-    async execute(
-      _id: string,
-      args: unknown,
-      _update: unknown,
-      _ctx: unknown,
-      signal: AbortSignal,
-    ) {
-      return resultOfValue(await tool["execute"](args, { abortSignal: signal }));
-    },
-  });
+  const run: Run = (args, abortSignal) => tool["execute"](args, { abortSignal });
+  return returning({ name: id, description, parameters: inputSchema, outputSchema }, run);
 }
 
 function langchain(tool: Record<string, any>): Promise<any> | undefined {
   const { name, description, schema, invoke } = tool;
   const isTool = typeof invoke === "function" && typeof name === "string" && schema != null;
   if (!isTool) return undefined;
-  return Promise.resolve({
-    name,
-    description: description ?? "",
-    parameters: schema,
-    async execute(
-      _id: string,
-      args: unknown,
-      _update: unknown,
-      _ctx: unknown,
-      signal: AbortSignal,
-    ) {
-      const answer = await tool["invoke"](args, { signal });
-      const isMessage = isRecord(answer) && typeof answer["content"] === "string";
-      return resultOfValue(isMessage ? answer["content"] : answer);
-    },
+  return returning({ name, description, parameters: schema }, async (args, signal) => {
+    const answer = await tool["invoke"](args, { signal });
+    const isMessage = isRecord(answer) && typeof answer["content"] === "string";
+    return isMessage ? answer["content"] : answer;
   });
 }
 
 function openaiAgents(tool: Record<string, any>): Promise<any> | undefined {
   const { type, name, description, parameters, invoke } = tool;
   if (type !== "function" || typeof invoke !== "function") return undefined;
-  return Promise.resolve({
-    name,
-    description: description ?? "",
-    parameters,
+  const run: Run = (args, signal) =>
+    tool["invoke"]({ context: {} }, JSON.stringify(args), { signal });
+  return returning({ name, description, parameters }, run);
+}
+
+type Run = (args: unknown, signal: AbortSignal) => unknown;
+
+/** Returns a tool whose function returns any value. */
+async function returning(tool: Record<string, any>, run: Run): Promise<any> {
+  return {
+    ...tool,
+    description: tool["description"] ?? "",
     async execute(
       _id: string,
       args: unknown,
@@ -208,7 +191,7 @@ function openaiAgents(tool: Record<string, any>): Promise<any> | undefined {
       _ctx: unknown,
       signal: AbortSignal,
     ) {
-      return resultOfValue(await tool["invoke"]({ context: {} }, JSON.stringify(args), { signal }));
+      return resultOfValue(await run(args, signal));
     },
-  });
+  };
 }

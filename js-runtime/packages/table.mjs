@@ -87,7 +87,10 @@ export const PACKAGES = [
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
   { name: "opencode-plugin", specifiers: ["@opencode-ai/plugin", "@opencode-ai/plugin/tool"] },
-  { name: "claude-agent-sdk", specifiers: ["@anthropic-ai/claude-agent-sdk"] },
+  {
+    name: "claude-agent-sdk",
+    specifiers: ["@anthropic-ai/claude-agent-sdk", "@anthropic-ai/claude-code"],
+  },
   { name: "ai-sdk", specifiers: ["ai"] },
   {
     name: "copilot-sdk",

@@ -5,6 +5,7 @@
 // For the type of `StringEnum`, which is an addition of ours.
 import type {} from "../typebox/type.ts";
 import { unavailable } from "../unavailable.ts";
+import { MODEL_MEMBERS } from "./model-members.ts";
 
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
@@ -19,3 +20,8 @@ export const getModels = noModels("getModels");
 export const getProviders = noModels("getProviders");
 export const stream = noModels("stream");
 export const streamSimple = noModels("streamSimple");
+
+const members = MODEL_MEMBERS.map((name) => [name, () => noModels(name)] as const);
+
+/** Exports that are looked up when they are asked for. */
+export const __getters = Object.fromEntries(members);

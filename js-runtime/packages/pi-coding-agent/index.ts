@@ -9,6 +9,7 @@ import * as zod from "zod";
 import type {} from "../typebox/type.ts";
 
 import { unavailable } from "../unavailable.ts";
+import { AGENT_MEMBERS } from "./agent-members.ts";
 
 export {
   BorderedLoader,
@@ -72,7 +73,10 @@ export const createReadTool = noAgent("createReadTool");
 export const createEditTool = noAgent("createEditTool");
 export const createWriteTool = noAgent("createWriteTool");
 
+const members = AGENT_MEMBERS.map((name) => [name, () => noAgent(name)] as const);
+
 /** Exports that are looked up when they are asked for. */
 export const __getters = {
+  ...Object.fromEntries(members),
   settings: () => (globalThis as Record<symbol, any>)[Symbol.for("haft.settings")],
 };
