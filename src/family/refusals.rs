@@ -139,12 +139,15 @@ impl Attempt<'_> {
 
     fn refused_existing(&self, path: PathBuf) -> Option<(PermissionKind, PathBuf)> {
         let policy = self.policy;
-        let is_readable = is_within(&policy.read, &path) || is_within(&policy.write, &path);
+        // With every program granted, a file must be readable to be started.
+        let is_granted_program = policy.execute != Access::All && is_within(&policy.execute, &path);
+        let is_readable =
+            is_granted_program || is_within(&policy.read, &path) || is_within(&policy.write, &path);
         let is_program = path.is_file() && rustix::fs::access(&path, Mode::EXEC_OK).is_ok();
         if is_program && !is_within(&policy.execute, &path) {
             return Some((PermissionKind::Run, path));
         }
-        if !is_readable && !is_within(&policy.execute, &path) {
+        if !is_readable {
             return Some((PermissionKind::Read, path));
         }
         if !is_within(&policy.write, &path) {

@@ -91,7 +91,10 @@ fn problems_and_calls_of_others_are_shown() {
 
 #[test]
 fn questions_of_tools_are_answered() {
-    case("questions");
+    let sandbox = site();
+    let config = "approval: {tools: {guarded: prompt}}\n";
+    sandbox.write("home/.config/haft/config.yaml", config);
+    look(&sandbox, &serve(&sandbox, &[]), "questions");
 }
 
 #[test]

@@ -95,7 +95,7 @@ export default (pi: any) => {
       name: "guarded",
       description: "Needs approval",
       parameters: z.object({ target: z.string().default("everything") }),
-      approval: { tier: "exec", override: true, reason: "it is a test" },
+      approval: { tier: "exec", reason: "it is a test" },
       async execute() {
         return says("it was done");
       },

@@ -541,7 +541,7 @@ const READERS: &str = r#"
 import { readFile } from "node:fs/promises";
 
 const reads = async () => {
-  const text = await readFile("closed/data", "utf8").catch((error) => error.message.split("\n")[0]);
+  const text = await readFile("ROOT/closed/data", "utf8").catch((error) => error.message.split("\n")[0]);
   return { content: [{ type: "text", text }] };
 };
 export default () => [
@@ -549,7 +549,7 @@ export default () => [
   { name: "waits", description: "d", parameters: { type: "object" },
     async execute(_id, _params, onUpdate) {
       onUpdate({ content: [{ type: "text", text: "waiting" }] });
-      await readFile("open/pipe");
+      await readFile("ROOT/open/pipe");
       return reads();
     } },
 ];
@@ -565,7 +565,9 @@ async fn a_permit_counts_from_the_next_call_on() {
     sandbox.write("closed/data", "the data");
     sandbox.write("open/empty", "");
     let pipe = sandbox.fifo("open/pipe");
-    sandbox.write(&format!("{USER}/readers.ts"), READERS);
+    let root = sandbox.path().display().to_string();
+    let readers = READERS.replace("ROOT", &root);
+    sandbox.write(&format!("{USER}/readers.ts"), &readers);
     sandbox.write(&format!("{USER}/other.ts"), &module("other", "one"));
     let program = sandbox.write(
         "home/.kodelet/tools/prog",

@@ -805,7 +805,7 @@ fn the_description_names_every_route() {
             "{path}: {routes:?}"
         );
     }
-    assert_eq!(routes.len(), 17, "{routes:?}");
+    assert_eq!(routes.len(), 19, "{routes:?}");
     let problem = &description["components"]["schemas"]["Problem"]["properties"];
     assert!(problem["detail"].is_object(), "{problem}");
 }

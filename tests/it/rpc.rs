@@ -708,6 +708,9 @@ fn a_permit_counts_without_a_restart() {
     let mut peer = Peer::silent_in(sandbox);
     peer.listen();
     let path = json!({"path": peer.sandbox.path().join("data")});
+    // From then on the files are watched.
+    peer.request(0, "tools/list", json!({}));
+    peer.next();
     peer.call_and_listen(1, "read", path.clone(), "reading");
     let refused = peer.next();
     assert!(text(&refused).contains("`read` access to"), "{refused}");

@@ -379,8 +379,9 @@ impl PermissionProfile {
         };
         let mut shown = self.clone();
         shown.anchor(|entry| {
-            if Path::new(entry).starts_with(folder) {
-                entry.replacen(folder, Self::TMPDIR, 1)
+            // Without a private folder, other entries may be below it.
+            if entry == folder {
+                Self::TMPDIR.to_owned()
             } else {
                 entry.to_owned()
             }

@@ -1,6 +1,5 @@
 //! `haft show`: shows everything about one tool.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::iter;
 
@@ -14,7 +13,7 @@ use crate::registry::Entry;
 use crate::surface::wire::{RightsView, ToolView};
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::{ArgumentOrder, Isolation, PermissionKind, Tool, ToolBounds, ToolRights};
+use haft_tool::{ArgumentOrder, Isolation, PermissionKind, Tool, ToolRights};
 
 const PARAMETERS: [Column; 4] = [
     Column::new("ARGUMENT", Fit::Whole),
