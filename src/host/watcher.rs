@@ -24,7 +24,7 @@ use haft_config::PROJECT_FILE;
 use haft_config::permits::Permits;
 use haft_discover::Places;
 use haft_engine::Module;
-use haft_tool::{CatalogChange, Family, Problem, ToolRights};
+use haft_tool::{CatalogChange, Family, Problem};
 
 /// Guard of a watch, which keeps the catalog up to date with the disk until it is dropped.
 #[must_use = "nothing is watched any more when it is dropped"]
@@ -369,15 +369,11 @@ fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec
         entry.tool.trusted
             && was.any(|was| {
                 let is_other = !Arc::ptr_eq(&was.runner, &entry.runner);
-                is_other && (is_its_own || rights_of(was) != rights_of(entry))
+                is_other && (is_its_own || was.rights() != entry.rights())
             })
     };
     let reloaded = after.entries.iter().filter(is_other);
     reloaded.map(|entry| entry.tool.name.clone()).collect()
-}
-
-fn rights_of(entry: &Entry) -> Option<ToolRights> {
-    entry.runner.bounds().map(|bounds| bounds.rights.clone())
 }
 
 fn new_in(catalog: &Catalog, other: &Catalog) -> Vec<Problem> {

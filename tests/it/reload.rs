@@ -588,7 +588,10 @@ else echo "home: ${HOME-unset}"; fi
     assert!(watched.text("reads").await.starts_with(refused));
     assert_eq!(watched.text("other").await, "one 1");
     let mut waits = watched.fixture.start("waits");
-    while !matches!(waits.next().await, Some(Event::Update(_)) | None) {}
+    while !matches!(
+        waits.next_event().await,
+        Event::Update(_) | Event::Finished(_)
+    ) {}
 
     permit(&watched, "reads --allow read=closed");
     let reloaded = watched.change().await;

@@ -16,6 +16,9 @@ use crate::{command, workspace};
 /// Files of the repository, for readers of the book.
 const REPOSITORY: &str = "https://github.com/haft-tools/haft/blob/main";
 
+/// Name of the README in the book.
+const FIRST_PAGE: &str = "index.md";
+
 /// Make the documentation as a book: web pages with search.
 #[derive(Args)]
 #[command(after_help = "\
@@ -42,7 +45,10 @@ impl Book {
         write(&folder.join("book.toml"), &settings)?;
         for page in pages(&root)? {
             let text = links::read(&page)?;
-            let name = page.file_name().unwrap_or_default();
+            let name = match page.file_name() {
+                Some(name) if page.parent() != Some(&root) => name,
+                _ => FIRST_PAGE.as_ref(),
+            };
             write(&source.join(name), &in_the_book(&root, &page, &text))?;
         }
         let into = match self.into {
@@ -99,13 +105,16 @@ fn target_in_the_book(root: &Path, page: &Path, link: &Link) -> String {
     let path = path.strip_prefix(root).unwrap_or(&path);
     let heading = heading.map_or(String::new(), |heading| format!("#{heading}"));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The table of contents is beside every page.
-    let is_page = path == Path::new("README.md")
-        || (path.parent() == Some(Path::new("docs")) && name.ends_with(".md"));
-    match &*name {
-        links::SUMMARY => "README.md".to_owned(),
-        name if is_page => format!("{name}{heading}"),
-        _ => format!("{REPOSITORY}/{}{heading}", path.display()),
+    let is_page = path.parent() == Some(Path::new("docs")) && name.ends_with(".md");
+    if path == Path::new("README.md") {
+        format!("{FIRST_PAGE}{heading}")
+    } else if is_page && name == links::SUMMARY {
+        // The table of contents is beside every page.
+        FIRST_PAGE.to_owned()
+    } else if is_page {
+        format!("{name}{heading}")
+    } else {
+        format!("{REPOSITORY}/{}{heading}", path.display())
     }
 }
 
@@ -124,13 +133,13 @@ mod tests {
         assert_eq!(
             in_the_book(root, &root.join("README.md"), readme),
             format!(
-                "[a](cli.md#x) [b]({REPOSITORY}/CHANGELOG.md) [c](#here) [d](https://x.org) [e](README.md)"
+                "[a](cli.md#x) [b]({REPOSITORY}/CHANGELOG.md) [c](#here) [d](https://x.org) [e](index.md)"
             )
         );
         let page = "[a](../README.md#x) [b](trust.md) [c](../types/README.md)";
         assert_eq!(
             in_the_book(root, &root.join("docs/cli.md"), page),
-            format!("[a](README.md#x) [b](trust.md) [c]({REPOSITORY}/types/README.md)")
+            format!("[a](index.md#x) [b](trust.md) [c]({REPOSITORY}/types/README.md)")
         );
     }
 }

@@ -22,7 +22,7 @@ import type {
 
 /** Options that the client itself needs. */
 export interface ClientOptions {
-  onAsk: AskHandler | "per-call" | undefined;
+  onAsk: AskHandler | undefined;
   onApproval: ApprovalHandler | undefined;
 }
 
@@ -82,11 +82,6 @@ export class Client {
     return this.#problems;
   }
 
-  /** True if questions of tools reach handlers. */
-  get canAsk(): boolean {
-    return this.#options.onAsk !== undefined;
-  }
-
   request(method: string, params?: unknown): Promise<any> {
     return this.#connection.request(method, params);
   }
@@ -110,13 +105,6 @@ export class Client {
   ): Promise<ToolResult<ToolOutput<Name>>> {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
-    if (options.onAsk !== undefined && !this.canAsk) {
-      throw new HaftError(
-        "usage",
-        "`onAsk` of a call needs `onAsk` of haft()",
-        'haft({ onAsk: "per-call" }) tells tools that questions may be answered',
-      );
-    }
     const callId = `c${++this.#lastCall}`;
     return await new Promise((resolve, reject) => {
       const cancel = () => this.#connection.notify("tools/cancel", { callId });
@@ -133,7 +121,8 @@ export class Client {
       const onAbort = () => fail(signal?.reason);
       this.#running.set(callId, { options, fail });
       signal?.addEventListener("abort", onAbort);
-      const params = { name, arguments: args ?? {}, callId, timeoutMs };
+      const ui = (options.onAsk ?? this.#options.onAsk) !== undefined;
+      const params = { name, arguments: args ?? {}, callId, timeoutMs, ui };
       this.#connection.request("tools/call", params).then(
         (result) => {
           finish();
@@ -174,6 +163,8 @@ export class Client {
         return this.events.emit({ type: "notify", ...params });
       case "ui/setStatus":
         return this.events.emit({ type: "status", ...params });
+      case "ui/setEditorText":
+        return this.events.emit({ type: "editorText", ...params });
     }
   }
 
@@ -230,8 +221,7 @@ export class Client {
   }
 
   async #ask(params: Omit<Question, "signal">, id: string): Promise<unknown> {
-    const common = this.#options.onAsk === "per-call" ? undefined : this.#options.onAsk;
-    const handler = this.#running.get(params.callId ?? "")?.options.onAsk ?? common;
+    const handler = this.#running.get(params.callId ?? "")?.options.onAsk ?? this.#options.onAsk;
     if (handler === undefined) return {};
     const answer = async (signal: AbortSignal) => await handler({ ...params, signal });
     return { value: await this.#asked(params.callId, id, answer) };

@@ -82,8 +82,8 @@ export interface HostOptions {
 export interface HaftOptions extends HostOptions {
   /** Names that tools cannot have, because this program uses them itself. */
   reservedNames?: readonly string[];
-  /** Answers questions of tools. `"per-call"`: only calls with their own `onAsk` are answered. */
-  onAsk?: AskHandler | "per-call";
+  /** Answers questions of tools in calls without an `onAsk` of their own. */
+  onAsk?: AskHandler;
   /** Decides about calls that need approval. Without it they are refused. */
   onApproval?: ApprovalHandler;
 }
@@ -159,6 +159,12 @@ export class Haft implements AsyncDisposable {
     options?: CallOptions,
   ): Promise<ToolResult<ToolOutput<Name>>> {
     return await this.#client.call<Name>(name, args, options);
+  }
+
+  /** Returns what is wrong with the arguments of a tool, or `undefined`. The tool is not started. */
+  async validate(name: ToolName, args: unknown = {}): Promise<string | undefined> {
+    const { error } = await this.#client.request("tools/validate", { name, arguments: args });
+    return error;
   }
 
   /** Replaces the tools of this program. Returns what is wrong with them. */
@@ -239,6 +245,9 @@ export class Haft implements AsyncDisposable {
   }
 }
 
+/** Requests of haft that the client answers. Calls without a handler for questions say so. */
+const CAPABILITIES = { approval: true, ui: true };
+
 /** Starts haft and finds the tools. */
 async function start(options: HaftOptions = {}): Promise<Haft> {
   const { args, ...spawned } = prepared(options);
@@ -258,7 +267,7 @@ async function start(options: HaftOptions = {}): Promise<Haft> {
       toolsets: list(options.toolset),
       include: list(options.include),
       exclude: list(options.exclude),
-      capabilities: { approval: true, ui: options.onAsk !== undefined },
+      capabilities: CAPABILITIES,
     });
     if (options.tools !== undefined) await client.register(options.tools);
     await client.refreshList();
@@ -350,9 +359,10 @@ async function opened<T>(client: Client, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Registers the tools of a server; its first list waits for that. */
+/** Registers the tools of a server, whose first list waits for that. */
 async function registered(client: Client, tools: readonly ToolDefinition[] = []): Promise<void> {
   try {
+    await client.request("initialize", { capabilities: CAPABILITIES });
     await client.register(tools);
   } catch (error) {
     // A client that was satisfied at once is not a failure of the program.

@@ -52,7 +52,7 @@ async function called(
     return await client.call(tool, args as any, {
       signal: signal ?? undefined,
       timeoutMs: options.timeoutMs,
-      onAsk: options.onAsk ?? (client.canAsk ? onAsk : undefined),
+      onAsk: options.onAsk ?? onAsk,
       onApproval: options.onApproval,
       onUpdate: (update) => {
         onUpdate?.(update);

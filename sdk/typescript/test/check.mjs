@@ -1,5 +1,6 @@
 // `npm run check`: packs the package, installs it into an empty project, and checks its files, its manifest, both ways
-// to load it, and its types, alone and together with the frameworks and with declared tools.
+// to load it, and its types, alone and together with the frameworks and with declared tools. With `--agents`, the
+// types of the coding agents of test/agents, too.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -12,6 +13,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PACKAGE = dirname(HERE);
 const ROOT = dirname(dirname(PACKAGE));
 const FRAMEWORKS = join(HERE, "frameworks/node_modules");
+const AGENTS = join(HERE, "agents/node_modules");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 /** The settings of the projects that may use the package, and the programs that are compiled with them. */
@@ -30,6 +32,10 @@ const KINDS_OF_PROJECTS = {
     programs: { "tools.ts": "tools.cts" },
   },
 };
+
+if (process.argv.includes("--agents")) {
+  KINDS_OF_PROJECTS["a bundler"].programs["agents.ts"] = "agents.ts";
+}
 
 const project = fs.mkdtempSync(join(tmpdir(), "haft-package-"));
 try {
@@ -114,9 +120,12 @@ function linkPackages() {
     fs.mkdirSync(dirname(path), { recursive: true });
     if (!fs.existsSync(path)) fs.symlinkSync(join(from, name), path);
   };
-  const { dependencies } = JSON.parse(fs.readFileSync(join(HERE, "frameworks/package.json")));
-  for (const name of Object.keys(dependencies)) link(FRAMEWORKS, name);
-  for (const name of ["@types/node", "zod3"]) link(join(ROOT, "node_modules"), name);
+  for (const folder of [FRAMEWORKS, AGENTS]) {
+    if (!fs.existsSync(folder)) continue;
+    const { dependencies } = JSON.parse(fs.readFileSync(join(dirname(folder), "package.json")));
+    for (const name of Object.keys(dependencies)) link(folder, name);
+  }
+  link(join(ROOT, "node_modules"), "@types/node");
 }
 
 function checkTypes() {

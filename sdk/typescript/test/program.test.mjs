@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { z } from "zod";
+import { z as z3 } from "zod3";
 
 import { defineTool, haft, image } from "../dist/index.mjs";
 import { atEnd, isAlive, options, PNG, started } from "./harness.mjs";
@@ -30,6 +31,12 @@ test("a tool gets checked arguments, and its result may have many forms", async 
         schema: z.object({ a: z.number(), b: z.number().default(2) }),
         approval: "read",
         execute: ({ a, b }) => ({ product: a * b }),
+      }),
+      defineTool({
+        name: "old",
+        description: "Takes a schema of zod 3",
+        schema: z3.object({ text: z3.string().transform((text) => text.length) }),
+        execute: ({ text }) => `${text} characters`,
       }),
       simple("nothing", () => {}),
       simple("number", () => 7),
@@ -66,6 +73,7 @@ test("a tool gets checked arguments, and its result may have many forms", async 
     text('{"product":6}', { details: { product: 6 } }),
   );
   assert.match((await call("times", { a: "x" })).text, /^Validation failed for tool "times":/);
+  assert.deepEqual(await call("old", { text: "four" }), text("4 characters"));
   assert.deepEqual(await call("nothing"), { ...text(""), content: [] });
   assert.deepEqual(await call("number"), text("7"));
   const block = { type: "image", data: PNG, mimeType: "image/png" };
@@ -80,7 +88,6 @@ test("a tool gets checked arguments, and its result may have many forms", async 
 test("updates, questions and cancellation", async (t) => {
   const reasons = [];
   const tools = await started(t, haft, {
-    onAsk: "per-call",
     tools: [
       simple("asks", async (_args, { onUpdate, ask }) => {
         onUpdate("one");

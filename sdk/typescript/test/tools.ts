@@ -56,6 +56,12 @@ export default (pi: any) => {
     tool("choose", z.object({ names: z.array(z.string()) }), async (_id: string, { names }: any) =>
       says(`chosen: ${await pi.ui.select("Which name?", names)}`),
     ),
+    tool("inform", z.object({}), () => {
+      pi.ui.notify("saved", "info");
+      pi.ui.setStatus("k", "half");
+      pi.ui.setEditorText("draft");
+      return says(`has a user: ${pi.hasUI}`);
+    }),
     tool(
       "deploy",
       z.object({ to: z.string() }),

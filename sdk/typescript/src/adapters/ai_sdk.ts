@@ -100,7 +100,7 @@ const aiSdk5Image = ({ data, mimeType }: ImageContent) => ({
   mediaType: mimeType,
 });
 const aiSdk6Image = ({ data, mimeType }: ImageContent) => ({
-  type: "file-data",
+  type: "image-data",
   data,
   mediaType: mimeType,
 });

@@ -1,14 +1,10 @@
-// Each adapter with its real framework: a fake model asks for tools and gets text, image and error.
+// The adapters with their real frameworks: a fake model asks for tools and gets text, image and error.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import { ChatAnthropic } from "@langchain/anthropic";
 import { Agent, OpenAIProvider, Runner, setTracingDisabled } from "@openai/agents";
-import { generateText, isStepCount, streamText } from "ai";
 import { createAgent, tool } from "langchain";
 import OpenAI from "openai";
 
@@ -19,78 +15,12 @@ import {
   assertAnthropic,
   CALLS,
   chatModel,
-  count,
   responsesModel,
-  wait,
 } from "../fake_models.mjs";
-import { PNG, place, started } from "../harness.mjs";
+import { PNG, started } from "../harness.mjs";
+import { assertCancels, CRASH, crashed } from "./runs.mjs";
 
 setTracingDisabled(true);
-// They concern the fake model; deprecated forms are a failure of the adapter.
-globalThis.AI_SDK_LOG_WARNINGS = ({ warnings }) => {
-  const deprecated = warnings.filter(({ type }) => type === "deprecated");
-  assert.deepEqual(deprecated, []);
-};
-
-/** Runs `call` with a signal, aborts it when the tool runs, and waits until the tool has stopped. */
-async function assertCancels(t, run) {
-  const tools = await started(t, haft);
-  const mark = join(place(t).root, "mark");
-  const controller = new AbortController();
-  const onUpdate = () => controller.abort();
-  const ended = run(tools, wait(mark), controller.signal, { onUpdate });
-  await assert.rejects(ended);
-  await tools.close();
-  assert.ok(existsSync(mark), "the tool was not cancelled");
-}
-
-// ---- Vercel AI SDK ----
-
-const aiModel = ({ url }) => createAnthropic({ baseURL: url, apiKey: "k" })("fake");
-
-test("aiSdk: text, image, error", async (t) => {
-  const tools = await started(t, haft);
-  const model = await anthropicModel(t, CALLS);
-  const result = await generateText({
-    model: aiModel(model),
-    tools: tools.aiSdk(),
-    stopWhen: isStepCount(3),
-    prompt: "go",
-  });
-  assert.equal(result.text, "finished");
-  assertAnthropic(model, "Error: not today");
-  const [first] = result.steps;
-  const kinds = first.content.map((part) => part.type).filter((type) => type !== "tool-call");
-  assert.deepEqual(kinds, ["tool-result", "tool-result", "tool-error"]);
-});
-
-test("aiSdk: updates are preliminary results", async (t) => {
-  const tools = await started(t, haft);
-  const model = await anthropicModel(t, count);
-  const result = streamText({
-    model: aiModel(model),
-    tools: tools.aiSdk(),
-    stopWhen: isStepCount(3),
-    prompt: "go",
-  });
-  const seen = [];
-  for await (const part of result.stream ?? result.fullStream) {
-    if (part.type === "tool-result") seen.push([part.preliminary ?? false, part.output.text]);
-  }
-  assert.deepEqual(seen, [
-    [true, "1 of 2"],
-    [true, "2 of 2"],
-    [true, "done"],
-    [false, "done"],
-  ]);
-});
-
-test("aiSdk: cancellation", (t) =>
-  assertCancels(t, async (tools, calls, abortSignal, options) => {
-    const model = aiModel(await anthropicModel(t, calls));
-    const stopWhen = isStepCount(3);
-    await generateText({ model, tools: tools.aiSdk(options), stopWhen, prompt: "go", abortSignal });
-  }));
 
 // ---- Anthropic SDK ----
 
@@ -237,35 +167,6 @@ test("langchain: updates and cancellation", (t) =>
   }));
 
 // ---- A crash of haft ----
-
-/** Kills haft when the tool runs. Returns the model and what became of the run. */
-async function crashed(t, makeModel, run) {
-  const tools = await started(t, haft);
-  const model = await makeModel(t, wait());
-  const onUpdate = () => process.kill(tools.pid, "SIGKILL");
-  const ended = run(tools, model, { onUpdate }).then(
-    () => "the model went on",
-    (error) => error.message,
-  );
-  return { model, ended: await ended };
-}
-
-const CRASH = "haft rpc ended by SIGKILL";
-
-test("aiSdk: the model gets the error of a crash", async (t) => {
-  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
-    const stopWhen = isStepCount(3);
-    return generateText({
-      model: aiModel(model),
-      tools: tools.aiSdk(options),
-      stopWhen,
-      prompt: "go",
-    });
-  });
-  assert.equal(ended, "the model went on");
-  const content = [`HaftError: ${CRASH}`];
-  assert.deepEqual(anthropicResults(model)["call_9"], { content, isError: true });
-});
 
 test("anthropic: the model gets the error of a crash", async (t) => {
   const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {

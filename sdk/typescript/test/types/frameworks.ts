@@ -3,7 +3,9 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import { Agent } from "@openai/agents";
-import { generateText, stepCountIs, streamText } from "ai";
+import { generateText, isStepCount, streamText } from "ai";
+import { generateText as generateText5 } from "ai5";
+import { generateText as generateText6 } from "ai6";
 import { haft } from "haft";
 import { createAgent, tool } from "langchain";
 import OpenAI from "openai";
@@ -14,9 +16,13 @@ const prompt = "go";
 export const generated = await generateText({
   model: createAnthropic()("claude"),
   tools: tools.aiSdk(),
-  stopWhen: stepCountIs(3),
+  stopWhen: isStepCount(3),
   prompt,
 });
+
+// The older versions take the same tools.
+export const generated5 = await generateText5({ model: "claude", tools: tools.aiSdk(), prompt });
+export const generated6 = await generateText6({ model: "claude", tools: tools.aiSdk(), prompt });
 
 for await (const part of streamText({
   model: createAnthropic()("claude"),

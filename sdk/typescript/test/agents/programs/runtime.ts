@@ -20,7 +20,7 @@ const shout = defineTool({
 
 let pid: number | undefined;
 {
-  await using tools = await haft({ paths: [path], binary, tools: [shout], onAsk: "per-call" });
+  await using tools = await haft({ paths: [path], binary, tools: [shout] });
   pid = tools.pid;
   seen["sum"] = (await tools.call("add", { a: 1, b: 2 })).text;
   const updates: unknown[] = [];
