@@ -53,12 +53,10 @@ pub(crate) fn empty_input() -> io::Result<Descriptor> {
     Ok(File::open("NUL")?.into())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
 pub(crate) fn receiver(end: OurEnd) -> io::Result<Receiver> {
     Ok(end)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
 pub(crate) fn sender(end: OurEnd) -> io::Result<Sender> {
     Ok(end)
 }
