@@ -16,6 +16,8 @@ export interface ArgumentTool {
   /** The wire schema. */
   readonly schema: Schema;
   readonly kind: string;
+  /** Changes the arguments before they are checked. */
+  readonly prepare?: ((args: unknown) => unknown) | undefined;
   /** The wire schema as text; made here when first needed. */
   schemaText?: string;
 }

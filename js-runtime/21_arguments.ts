@@ -67,6 +67,10 @@ export function prepareArguments(
     value = {};
     text = undefined;
   }
+  if (tool.prepare !== undefined) {
+    value = tool.prepare(value);
+    text = undefined;
+  }
   const attempt: Attempt = { tool, check, original: value, value, text, passes: 0 };
   if (text === undefined || mayNameNull(text)) dropPlaceholders(attempt);
   return proceed(attempt);

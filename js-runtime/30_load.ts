@@ -1,4 +1,4 @@
-// Loads one module: import, call the factory, check and describe each tool (spec omp 4).
+// Loads one module: import, get its tools by its dialect, check and describe each (spec omp 4).
 //
 // Every way in which a module can be invalid ends in a text of oh-my-pi, because hosts compare
 // them. The returned value of a module is kept as the original object: getters stay getters.
@@ -12,13 +12,13 @@ import {
   runningCalls,
   SafeMap,
 } from "ext:haft/00_state.ts";
-import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_load_trace.ts";
-import { toolApi } from "ext:haft/10_api.ts";
+import { loadBegins, loadEnds } from "ext:haft/09_load_trace.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { type ArgumentOrder, argumentOrder } from "ext:haft/18_order.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
+import { type ImportedModule, type OfferedTool, offeredBy } from "ext:haft/28_dialects.ts";
 
 /** A tool as its author made it. */
 export type AuthoredTool = Record<string, any>;
@@ -32,6 +32,8 @@ export interface LoadedTool {
   readonly kind: string;
   /** The order in which `execute` takes its arguments, where it is not that of the contract. */
   readonly order: ArgumentOrder | undefined;
+  /** Changes the arguments before they are checked, where the dialect has such a function. */
+  readonly prepare?: ((args: unknown) => unknown) | undefined;
   /** The JSON text of `schema`, made when a validator first needs it. */
   schemaText?: string;
 }
@@ -69,22 +71,23 @@ function finish(call: RunningCall, kind: number, text: string): void {
 }
 
 async function load(moduleId: number, url: string): Promise<string> {
-  const factory = url === "haft:resolve" ? resolveTool : factoryOf(await import(url));
-  if (factory === undefined) throw new LoadRefusal("Tool must export a default function");
-  const api = toolApi();
-  const contents = contentsOf(api);
-  const made = await factory(api);
-  noticeChange(api, contents, "it changes `pi`");
-  // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
-  const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
+  const offered = await offeredBy(await imported(url));
+  if (offered === undefined) throw new LoadRefusal("Tool must export a default function");
   const tools: LoadedTool[] = [];
   const described: unknown[] = [];
-  for (let index = 0; index < elements.length; index++) {
-    described.push(take(elements[index], index, tools));
+  for (let index = 0; index < offered.tools.length; index++) {
+    described.push(take(offered.tools[index] as OfferedTool, index, tools));
   }
   modules.set(moduleId, tools);
   const listens = tools.some((tool) => typeof tool.authored.onSession === "function");
-  return captured.jsonStringify({ tools: described, listens });
+  return captured.jsonStringify({ tools: described, listens, unserved: offered.unserved });
+}
+
+async function imported(url: string): Promise<ImportedModule> {
+  if (url === "haft:resolve") return { namespace: {}, factory: resolveTool, path: url };
+  const namespace = await import(url);
+  const path = decodeURIComponent(new URL(url).pathname);
+  return { namespace, factory: factoryOf(namespace), path };
 }
 
 // CommonJS modules arrive as a namespace whose default is `module.exports`; transpiled ones keep
@@ -96,14 +99,23 @@ function factoryOf(namespace: any): ((api: unknown) => unknown) | undefined {
   return undefined;
 }
 
-/** Checks one element of a factory's result; what is fine is pushed to `tools`. */
-function take(element: any, index: number, tools: LoadedTool[]): unknown {
+/** Checks one tool that a module offers; what is fine is pushed to `tools`. */
+function take(offered: OfferedTool, index: number, tools: LoadedTool[]): unknown {
+  const element = offered.tool;
   try {
     if (!isTool(element)) return { index, error: invalidElement(index) };
     const parameters = element.parameters;
     const { schema, kind } = wireSchema(parameters);
-    const order = argumentOrder(element.execute);
-    const tool = { name: element.name, authored: element, parameters, schema, kind, order };
+    const order = offered.order ?? argumentOrder(element.execute);
+    const tool: LoadedTool = {
+      name: element.name,
+      authored: element,
+      parameters,
+      schema,
+      kind,
+      order,
+      prepare: offered.prepare,
+    };
     const description = describe(tool, tools.length);
     tools.push(tool);
     return description;

@@ -80,6 +80,8 @@ struct Inner {
     changes: watch::Sender<Arc<CatalogChange>>,
     /// Number of times that the problems of the catalog have changed.
     problem_changes: watch::Sender<u64>,
+    /// Number of times that the rights of known tools have changed.
+    rights_changes: watch::Sender<u64>,
     /// Problems that a watch noted: files that cannot be watched, a changed configuration.
     watching: parking_lot::Mutex<Vec<Problem>>,
     /// Cancelled when the host shuts down.
@@ -238,6 +240,7 @@ impl Host {
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
             problem_changes: watch::Sender::default(),
+            rights_changes: watch::Sender::default(),
             watching: parking_lot::Mutex::default(),
             closing: CancellationToken::new(),
             call_spin: Arc::default(),

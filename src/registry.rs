@@ -12,7 +12,8 @@ use crate::family::Loaded;
 use haft_discover::{Candidate, LookedAt};
 use haft_tool::Error;
 use haft_tool::{
-    ApprovalPolicy, Call, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, similarity,
+    ApprovalPolicy, Call, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, ToolRights,
+    similarity,
 };
 
 /// The tools of a host, the problems of their files, and every file that was examined.
@@ -41,6 +42,11 @@ impl Entry {
     /// Returns the tests that the tool contains, for [`Host::test`](crate::Host::test).
     pub fn tests(&self) -> Vec<Test> {
         self.runner.tests()
+    }
+
+    /// Returns the rights under which the tool runs, if it has any of its own.
+    pub(crate) fn rights(&self) -> Option<ToolRights> {
+        self.runner.bounds().map(|bounds| bounds.rights.clone())
     }
 
     /// Returns the text of what a call would run, for people, with secrets masked. Starts nothing.

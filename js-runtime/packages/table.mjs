@@ -86,6 +86,13 @@ export const PACKAGES = [
   { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
+  { name: "opencode-plugin", specifiers: ["@opencode-ai/plugin", "@opencode-ai/plugin/tool"] },
+  { name: "claude-agent-sdk", specifiers: ["@anthropic-ai/claude-agent-sdk"] },
+  { name: "ai-sdk", specifiers: ["ai"] },
+  {
+    name: "copilot-sdk",
+    specifiers: ["@github/copilot-sdk", "@github/copilot-sdk/extension"],
+  },
   { name: "bun-data", specifiers: [], define: { process: "undefined" } },
   { name: "bun-sqlite", specifiers: ["bun:sqlite"], keepNames: true },
   { name: "bun", specifiers: ["bun"], lazy: true, keepNames: true },

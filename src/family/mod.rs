@@ -13,6 +13,7 @@ mod native;
 mod plugin;
 mod program_files;
 mod read_within;
+mod refusals;
 pub(crate) mod rights;
 pub(crate) mod shell;
 
@@ -20,9 +21,10 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
-use file_rights::RightsReader;
+use file_rights::{FileRights, RightsReader};
+use haft_config::Config;
 use haft_discover::Candidate;
-use haft_tool::{Family, Problem};
+use haft_tool::{Family, Problem, ToolRights};
 pub(crate) use loading::{LoadContext, Loaded};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
@@ -39,6 +41,16 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         _ => &native::NAMES[..],
     };
     let shell = Share::of(candidates, Family::Shell);
+    // Read before the load: a change in between is found by the next comparison.
+    let rights: Vec<Option<FileRights>> = {
+        let reader = RightsReader::new(means.config);
+        let others = candidates.iter().map(|candidate| {
+            // The module loader sets its own, since it resolves the rights before it loads.
+            let is_module = candidate.source.family == Family::Js;
+            (!is_module).then(|| reader.of(candidate, &candidate.key))
+        });
+        others.collect()
+    };
     let (from_js, from_kodelet, from_ikigai, from_shell, from_native, from_plugin) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
@@ -58,16 +70,23 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     ] {
         share.put_back(loaded, &mut all);
     }
-    let rights = RightsReader::new(means.config);
-    for (candidate, loaded) in candidates.iter().zip(&mut all) {
-        // The module loader reports its own, since it resolves the rights before it loads.
-        if candidate.source.family != Family::Js {
-            let rights = rights.of(candidate, &candidate.key);
+    for (rights, loaded) in rights.into_iter().zip(&mut all) {
+        if let Some(rights) = rights {
             loaded.problems.extend(rights.problems);
+            loaded.rights = Some(rights.rights);
         }
     }
     report_missing_layers(candidates, &mut all);
     all
+}
+
+/// Returns the rights that the files have now, in the form of [`Loaded::rights`].
+pub(crate) fn rights_of(config: &Config, candidates: &[&Candidate]) -> Vec<ToolRights> {
+    let reader = RightsReader::new(config);
+    let rights = candidates
+        .iter()
+        .map(|candidate| reader.of(candidate, &candidate.key).rights);
+    rights.collect()
 }
 
 /// Adds one problem for each restriction that the sandboxes of the tools lack on this machine.

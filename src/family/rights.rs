@@ -16,31 +16,16 @@ use parking_lot::Mutex;
 
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files;
-use haft_config::Config;
+use super::refusals::{Attempt, RefusedAccess};
+use haft_config::{Config, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
-use haft_process::sandbox::{Access, Layers, Net, Sandbox, SandboxPolicy};
-use haft_process::{Captured, End, Environment, Finished, Names, Rights, Spawn, find_installed};
+use haft_process::sandbox::{self, Access, Layers, Net, Sandbox, SandboxPolicy};
+use haft_process::{Environment, Finished, Names, Rights, Spawn, find_installed};
 use haft_tool::{
     Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
     Problem, ProfileSource, ToolBounds, ToolRights,
 };
-
-/// Parts of error messages of programs to which the kernel refused something.
-const REFUSALS: [&str; 12] = [
-    "permission denied",
-    "not permitted",
-    "eacces",
-    "eperm",
-    "network is unreachable",
-    "enetunreach",
-    "could not resolve",
-    "couldn't resolve",
-    "name resolution",
-    "eai_again",
-    "address family not supported",
-    "eafnosupport",
-];
 
 /// Folder of the copies of verified scripts, below the state directory.
 pub(super) const COPIES: &str = "verified";
@@ -49,6 +34,8 @@ pub(super) const COPIES: &str = "verified";
 pub(crate) struct Sandboxes {
     is_required: bool,
     home: PathBuf,
+    /// The system's folder for temporary files.
+    temp_dir: PathBuf,
     /// What programs read below the home directory, looked up once.
     program_files: OnceLock<Vec<PathBuf>>,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
@@ -62,6 +49,16 @@ type NetKey = (Permission, Vec<PermissionSource>);
 /// A sandbox, or the reason why this machine cannot make it.
 type Made = Result<Sandbox, Arc<str>>;
 
+/// What restricts a worker process.
+pub(super) struct WorkerSandbox {
+    /// `None` if the system has no sandbox.
+    pub(super) sandbox: Option<Sandbox>,
+    /// The folder that `$TMPDIR` stands for: private in a sandbox, and the common one without.
+    pub(super) tmp: Option<PathBuf>,
+    /// The proxy of the worker's programs, if `net` is limited to some hosts.
+    pub(super) proxy: Option<Arc<Proxy>>,
+}
+
 /// Rights of a tool, ready for its family.
 #[derive(Clone)]
 pub(crate) struct Confinement {
@@ -71,6 +68,8 @@ pub(crate) struct Confinement {
     pub(crate) rights: Rights,
     /// The sandbox of the programs.
     pub(crate) sandbox: Option<Sandbox>,
+    /// The policy of that sandbox.
+    policy: Option<Arc<SandboxPolicy>>,
     /// The rights for people.
     pub(crate) bounds: Arc<ToolBounds>,
     /// The name of the tool.
@@ -86,6 +85,7 @@ impl Sandboxes {
         Sandboxes {
             is_required: config.sandbox.required,
             home: config.home.clone(),
+            temp_dir: config.temp_dir.clone(),
             program_files: OnceLock::new(),
             made: Mutex::default(),
             proxies: Mutex::default(),
@@ -158,7 +158,7 @@ impl Sandboxes {
     ) -> Result<Confinement, String> {
         let mut permissions = rights.permissions.clone();
         let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
-        let mut proxy = None;
+        let (mut proxy, mut enforced) = (None, None);
         if rights.isolation == Isolation::Sandbox {
             proxy = self.proxy(&permissions)?;
             let policy = self.policy(&permissions, &own, proxy.as_deref());
@@ -171,8 +171,13 @@ impl Sandboxes {
                         permissions = Arc::new((*permissions).clone().with_tmpdir(tmp));
                     }
                     sandbox = Some(made);
+                    enforced = Some(Arc::new(policy));
                 }
-                Err(why) => missing.push(format!("any of its rights on programs ({why})")),
+                Err(why) => {
+                    missing.push(without_sandbox(&why));
+                    // There is no private folder, so the programs use the common one.
+                    permissions = Arc::new((*permissions).clone().with_tmpdir(&self.temp_dir));
+                }
             }
             self.check_required(&missing)?;
         }
@@ -187,6 +192,7 @@ impl Sandboxes {
             name: name.into(),
             permissions,
             sandbox,
+            policy: enforced,
             own,
             proxy,
         })
@@ -212,6 +218,10 @@ impl Sandboxes {
                 // The proxy is started with the worker.
                 policy.net = Net::Ports(Vec::new());
             }
+            if let Err(why) = self.check_available(&policy) {
+                bounds.missing = vec![without_sandbox(&why)];
+                return bounds;
+            }
             let (layers, missing) = in_force_of(&policy, policy.layers());
             bounds.layers = Some(layers);
             bounds.missing = missing;
@@ -219,27 +229,51 @@ impl Sandboxes {
         bounds
     }
 
+    /// Returns an error with the reason if no sandbox can be made on this system.
+    fn check_available(&self, policy: &SandboxPolicy) -> Result<(), Arc<str>> {
+        if sandbox::available().are_available() {
+            Ok(())
+        } else {
+            self.make(policy).map(drop)
+        }
+    }
+
     /// Returns the sandbox of a worker process that runs `program`, with code of these permissions
     /// that may read the paths `code`; and the proxy of it, if `net` is limited to some hosts.
+    /// Without a sandbox, only haft enforces the permissions of the worker's code, and nothing those
+    /// of the programs that it starts; [`ToolBounds::missing`] of the module says so.
     ///
     /// # Errors
-    /// If this machine cannot make it, or the user requires a part that it lacks.
+    /// If the sandbox cannot be made although the system has what it needs, or the user requires a
+    /// part that the system lacks.
     pub(super) fn of_worker(
         &self,
         permissions: &PermissionProfile,
         program: &Path,
         code: &[PathBuf],
         cache: Option<PathBuf>,
-    ) -> Result<(Sandbox, Option<Arc<Proxy>>), String> {
+    ) -> Result<WorkerSandbox, String> {
         let proxy = self.proxy(permissions)?;
         let mut policy = self.policy(permissions, code, proxy.as_deref());
+        if let Err(why) = self.check_available(&policy) {
+            self.check_required(&[without_sandbox(&why)])?;
+            return Ok(WorkerSandbox {
+                sandbox: None,
+                tmp: Some(self.temp_dir.clone()),
+                proxy,
+            });
+        }
         policy.execute.extend([program]);
         policy.read.extend([program]);
         policy.own_folder = cache;
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
         let (_, missing) = in_force_of(&policy, sandbox.layers().clone());
         self.check_required(&missing)?;
-        Ok((sandbox, proxy))
+        Ok(WorkerSandbox {
+            tmp: sandbox.tmp().map(Path::to_owned),
+            sandbox: Some(sandbox),
+            proxy,
+        })
     }
 
     /// Returns an error if the user requires what is missing.
@@ -356,22 +390,39 @@ impl Confinement {
     }
 
     /// Returns a line about the sandbox for a program that failed, if the sandbox may be the reason.
-    /// The kernel refuses without giving one.
-    pub(crate) fn note_of(&self, finished: &Finished) -> Option<String> {
-        self.sandbox.as_ref()?;
-        if !matches!(finished.end, End::Exited(code) if code != 0) {
+    /// The kernel refuses without giving one. `folder` is the one in which the program was started.
+    pub(crate) fn note_of(&self, finished: &Finished, folder: Option<&Path>) -> Option<String> {
+        let attempt = Attempt {
+            policy: self.policy.as_deref()?,
+            permissions: &self.permissions,
+            folder,
+            finished,
+        };
+        if !attempt.may_be_refused() {
             return None;
         }
-        let outputs = [&finished.stderr, &finished.stdout];
-        let is_refusal = |output: &&Captured| {
-            let text = output.text().to_lowercase();
-            REFUSALS.iter().any(|part| text.contains(part))
+        Some(match attempt.refused() {
+            Some(refused) => self.line_about(&refused),
+            None => self.description(),
+        })
+    }
+
+    /// Returns a line that names a refused access, and the command that grants it or the reason why
+    /// nothing does.
+    fn line_about(&self, refused: &RefusedAccess) -> String {
+        let RefusedAccess { kind, what } = refused;
+        let way_out = if self.permissions.may_be_asked(*kind, what) {
+            let entry = format!("{kind}={what}");
+            let [name, entry] = [&*self.name, &entry].map(|word| paths::quoted(Path::new(word)));
+            format!("`haft permit {name} --allow {entry}` grants it")
+        } else {
+            self.permissions.reason(*kind)
         };
-        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
-        let is_silent = outputs.iter().all(|output| output.bytes.is_empty());
-        let is_unexplained = is_silent && !matches!(finished.end, End::Exited(1));
-        let is_refused = is_unexplained || outputs.iter().any(is_refusal);
-        is_refused.then(|| self.description())
+        format!(
+            "[haft: this program ran in the sandbox `{}`, without `{kind}` access to `{what}`: \
+             {way_out}]",
+            self.bounds.profile.name,
+        )
     }
 
     /// Returns a line that describes the sandbox of a program.
@@ -384,6 +435,11 @@ impl Confinement {
             self.name
         )
     }
+}
+
+/// Returns the name of what is not enforced without a sandbox.
+fn without_sandbox(why: &str) -> String {
+    format!("any of its rights on programs ({why})")
 }
 
 /// Returns the layers that enforce the policy, and what they do not enforce.

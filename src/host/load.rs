@@ -13,6 +13,7 @@ use super::reload_plan::{Plan, ReloadScope, Why, plan};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
 use crate::trust::{self, Doubted, Judged};
+use haft_config::Config;
 use haft_discover::{Candidate, Scan};
 use haft_engine::Engine;
 use haft_tool::{Error, ErrorKind};
@@ -48,7 +49,8 @@ impl Host {
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, judged) = trust::look(&config);
             let grant = trust::grant_hash(&config);
-            (look(scan, judged, known, &by_name, &base, why), grant)
+            let looked = look(scan, judged, known, &by_name, &config, &base, why);
+            (looked, grant)
         })
         .await;
         let is_complete = looked.is_ok();
@@ -115,6 +117,7 @@ impl Host {
                 && let Some(graph) = is_wanted.remove(&key)
             {
                 graphs.insert(key, graph);
+                engine.forget_granted(&candidate.resolved);
                 wanted.push(candidate.clone());
             }
         }
@@ -213,6 +216,7 @@ fn look(
     judged: Judged,
     mut known: LoadState,
     given: &[Candidate],
+    config: &Config,
     base: &Engine,
     why: Why,
 ) -> Looked {
@@ -225,7 +229,8 @@ fn look(
             None => modules.push(candidate),
         }
     }
-    let plan = plan(&mut known, &modules, base, why);
+    let rights_of = |candidates: &[&Candidate]| family::rights_of(config, candidates);
+    let plan = plan(&mut known, &modules, rights_of, base, why);
     known.others.retain(|group, _| groups.contains_key(group));
     let files = groups.into_iter().map(|(group, candidates)| {
         let (is_given, _) = group;
@@ -236,10 +241,9 @@ fn look(
             Why::First | Why::Requested => is_given,
         };
         let files = Files {
-            is_known: known
-                .others
-                .get(&group)
-                .is_some_and(|known| may_stay(known) && known.is_still(&candidates)),
+            is_known: known.others.get(&group).is_some_and(|known| {
+                may_stay(known) && known.is_still(&candidates, &rights_of(&candidates))
+            }),
             stamps: stamps(&candidates),
             candidates: candidates.into_iter().cloned().collect(),
         };

@@ -11,7 +11,7 @@ use crate::family::Loaded;
 use haft_discover::Candidate;
 use haft_engine::graph::{Checker, Graph, Grapher};
 use haft_engine::{Engine, Module};
-use haft_tool::{Family, Problem, Severity, TrustDomain};
+use haft_tool::{Family, Problem, Severity, ToolRights, TrustDomain};
 
 /// Key of a module. A file in two trust domains is two modules.
 pub(super) type Key = (PathBuf, Option<String>, TrustDomain);
@@ -98,7 +98,11 @@ impl LoadedModule {
         before: Option<&LoadedModule>,
     ) -> LoadedModule {
         let is_broken = is_broken(&loaded);
-        let last_good = before.filter(|before| is_broken && !before.offered.tools.is_empty());
+        let last_good = before.filter(|before| {
+            let has_tools = !before.offered.tools.is_empty();
+            // Its instances have the rights with which it was loaded.
+            is_broken && has_tools && before.offered.rights == loaded.rights
+        });
         if let Some(last_good) = last_good {
             keep_last_good(&mut loaded, &last_good.offered);
         }
@@ -141,6 +145,11 @@ impl LoadedModule {
         !imported.unwrap_or_else(|| !graph.files.keys().any(|file| self.is_older_than(file)))
     }
 
+    /// Returns true if it was loaded with these rights.
+    pub(super) fn has(&self, rights: &ToolRights) -> bool {
+        self.offered.rights.as_ref() == Some(rights)
+    }
+
     /// Returns the module, unless the offered tools are those of an earlier file.
     fn module(&self) -> Option<&Module> {
         self.offered.module.as_ref().filter(|_| !self.is_broken)
@@ -161,9 +170,10 @@ impl LoadedModule {
 }
 
 impl KnownFiles {
-    /// Returns true if it was loaded from exactly these files as they are now.
-    pub(super) fn is_still(&self, candidates: &[&Candidate]) -> bool {
-        self.stamps == stamps(candidates)
+    /// Returns true if it was loaded from exactly these files as they are now, with these rights.
+    pub(super) fn is_still(&self, candidates: &[&Candidate], rights: &[ToolRights]) -> bool {
+        let known = self.loaded.iter().map(|loaded| loaded.rights.as_ref());
+        self.stamps == stamps(candidates) && known.eq(rights.iter().map(Some))
     }
 
     /// Adds a file that was loaded by name.
@@ -197,7 +207,8 @@ impl KnownFiles {
                 Family::Shell => is_broken(loaded),
                 Family::Js | Family::Native => false,
             };
-            if is_kept && !before.tools.is_empty() {
+            // Its runners have the rights with which it was loaded.
+            if is_kept && !before.tools.is_empty() && before.rights == loaded.rights {
                 keep_last_good(loaded, before);
             }
         }

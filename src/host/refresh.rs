@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::load_state::LoadState;
 use super::reload_plan::Why;
 use super::{Host, LoadedSoFar};
-use crate::registry::Catalog;
+use crate::registry::{Catalog, Entry};
 use haft_discover::Places;
 use haft_engine::Engine;
 use haft_tool::{CatalogChange, Family, ScanState};
@@ -113,6 +113,11 @@ impl Host {
         self.inner.problem_changes.subscribe()
     }
 
+    /// Returns a counter that changes with the rights of the tools that stay in the catalog.
+    pub(crate) fn rights_changes(&self) -> watch::Receiver<u64> {
+        self.inner.rights_changes.subscribe()
+    }
+
     /// Stores `now` as the catalog with the descriptions of the load, and publishes the change.
     /// Returns the one before.
     pub(super) fn swapped(&self, loaded: &mut LoadedSoFar, now: Catalog) -> Arc<Catalog> {
@@ -130,6 +135,15 @@ impl Host {
         if before.problems != loaded.loaded_catalog.problems {
             self.inner
                 .problem_changes
+                .send_modify(|changes| *changes += 1);
+        }
+        let has_other_rights = |entry: &Arc<Entry>| {
+            let was = before.find(&entry.tool.name);
+            was.is_some_and(|was| was.rights() != entry.rights())
+        };
+        if loaded.loaded_catalog.entries.iter().any(has_other_rights) {
+            self.inner
+                .rights_changes
                 .send_modify(|changes| *changes += 1);
         }
         before

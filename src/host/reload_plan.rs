@@ -1,16 +1,18 @@
 //! Decides which modules have to be loaded again, and into which generation.
 //!
 //! An unchanged module stays where it is, with its state and everything that it has started. A
-//! changed module is loaded into a fresh isolate, since V8 never forgets an imported file. Other
+//! changed module is loaded into a fresh isolate, since V8 never forgets an imported file. The same
+//! holds for a module whose rights have changed, since an isolate keeps those that it began with. Other
 //! modules may notice the change (a helper that both import, the globals). In that case all are
 //! loaded anew together, as after a restart of the program.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::load_state::{Key, LoadState, LoadedModule, key_of};
 use haft_discover::Candidate;
 use haft_engine::graph::{Checker, Graph, Grapher, on_deep_stack};
 use haft_engine::{CodeSet, Engine};
+use haft_tool::ToolRights;
 
 /// Reason of a search for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,32 +60,43 @@ impl Plan {
 /// Maximum number of generations beside the base.
 const MAX_GENERATIONS: usize = 8;
 
-/// Compares the files with the loaded ones, and decides. Parses changed files; runs nothing.
-pub(super) fn plan(known: &mut LoadState, modules: &[&Candidate], base: &Engine, why: Why) -> Plan {
-    let keys: BTreeSet<Key> = modules.iter().map(|one| key_of(one)).collect();
+/// Compares the files with the loaded ones, and decides. `rights_of` returns the rights that files
+/// have now. Parses changed files; runs nothing.
+pub(super) fn plan(
+    known: &mut LoadState,
+    modules: &[&Candidate],
+    rights_of: impl FnOnce(&[&Candidate]) -> Vec<ToolRights>,
+    base: &Engine,
+    why: Why,
+) -> Plan {
+    let keys = modules.iter().map(|one| key_of(one));
     if why == Why::First {
-        let new = keys
-            .into_iter()
-            .filter(|key| !known.modules.contains_key(key));
+        let new = keys.filter(|key| !known.modules.contains_key(key));
         return Plan {
             place: ReloadScope::SameGeneration,
             loads: new.map(|key| (key, None)).collect(),
         };
     }
+    let keys = keys.zip(rights_of(modules)).collect();
     on_deep_stack(|| compare(known, keys, base, why))
 }
 
 /// Determines which of the loaded and of the found modules have to be loaded now.
-fn compare(known: &mut LoadState, keys: BTreeSet<Key>, base: &Engine, why: Why) -> Plan {
+fn compare(
+    known: &mut LoadState,
+    keys: BTreeMap<Key, ToolRights>,
+    base: &Engine,
+    why: Why,
+) -> Plan {
     let count = known.modules.len();
-    known.modules.retain(|key, _| keys.contains(key));
+    known.modules.retain(|key, _| keys.contains_key(key));
     known.base_is_stale |= known.modules.len() < count;
     let (grapher, mut checker) = (Grapher::for_untrusted(), Checker::default());
     let mut survey = Survey {
         kept: HashMap::new(),
         loads: HashMap::new(),
     };
-    for key in keys {
+    for (key, rights) in keys {
         let Some(module) = known.modules.get_mut(&key) else {
             let graph = grapher.graph(&key.0);
             let kin = vec![CodeSet::of(&graph)];
@@ -91,7 +104,8 @@ fn compare(known: &mut LoadState, keys: BTreeSet<Key>, base: &Engine, why: Why) 
             continue;
         };
         module.look(&key, &grapher);
-        if module.is_stale(&mut checker) || (module.is_broken && why == Why::Requested) {
+        let is_retried = module.is_broken && why == Why::Requested;
+        if module.is_stale(&mut checker) || !module.has(&rights) || is_retried {
             survey.load(key, module, &grapher);
         } else {
             survey.keep(key, module);

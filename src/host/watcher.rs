@@ -21,6 +21,7 @@ use crate::registry::{Catalog, Entry};
 use crate::trust;
 use crate::watch::{Interest, Notice, Watcher};
 use haft_config::PROJECT_FILE;
+use haft_config::permits::Permits;
 use haft_discover::Places;
 use haft_engine::Module;
 use haft_tool::{CatalogChange, Family, Problem};
@@ -38,7 +39,8 @@ pub struct WatchGuard {
 pub struct Reload {
     /// The changed files, as far as they are known.
     pub files: Vec<PathBuf>,
-    /// The tools that run other code from now on, even if callers see no difference.
+    /// The tools that run other code or have other rights from now on, even if callers see no
+    /// difference.
     pub reloaded: Vec<String>,
     /// The change that callers see; `None` if they see none.
     pub change: Option<Arc<CatalogChange>>,
@@ -131,6 +133,9 @@ impl Host {
         interest.files.extend(given);
         interest.files.extend(configuration_files(self));
         interest.files.insert(trust::grant_file(config));
+        interest
+            .folders
+            .insert(Permits::folder_in(&config.state_dir));
         let is_near = |path: &&PathBuf| {
             [&config.home, &config.cwd]
                 .iter()
@@ -352,7 +357,7 @@ impl Watch {
     }
 }
 
-/// Returns the tools that are in both catalogs and run other code.
+/// Returns the tools that are in both catalogs and run other code, or have other rights.
 fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec<String> {
     let is_other = |entry: &&Arc<Entry>| {
         let was = before.entries.iter();
@@ -361,8 +366,11 @@ fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec
         let is_its_own =
             entry.tool.source.family == Family::Js || files.contains(&entry.resolved_path);
         // An untrusted tool is checked anew each time, and runs no code at all.
-        let may_run = is_its_own && entry.tool.trusted;
-        may_run && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
+        entry.tool.trusted
+            && was.any(|was| {
+                let is_other = !Arc::ptr_eq(&was.runner, &entry.runner);
+                is_other && (is_its_own || was.rights() != entry.rights())
+            })
     };
     let reloaded = after.entries.iter().filter(is_other);
     reloaded.map(|entry| entry.tool.name.clone()).collect()

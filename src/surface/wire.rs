@@ -5,6 +5,7 @@
 //! if absent.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use crate::host::Reload;
 use crate::registry::Catalog;
 use haft_tool::Error;
 use haft_tool::{
-    Block, CatalogChange, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool,
+    Block, CatalogChange, Family, Level, Outcome, PermissionKind, Problem, Severity, Stopped, Tier,
+    Tool, ToolBounds,
 };
 
 /// Everything a catalog holds: what `list --json` and `tools/list` answer.
@@ -54,6 +56,44 @@ pub(crate) struct ToolView<'a> {
     trusted: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tags: &'a [String],
+    /// Only in `/api/catalog`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rights: Option<RightsView>,
+}
+
+/// Rights of a tool, with what enforces them.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Rights)]
+pub(crate) struct RightsView {
+    /// The name of the profile.
+    profile: String,
+    /// `none`, `process` or `sandbox`.
+    isolation: &'static str,
+    /// The mechanisms of the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layers: Option<String>,
+    /// What nothing enforces on this system.
+    not_enforced: Vec<String>,
+    /// The permission of each kind of access.
+    permissions: BTreeMap<&'static str, String>,
+    /// The profile, the file that defines it, and the key that chooses it for the tool.
+    source: String,
+}
+
+impl RightsView {
+    pub(crate) fn of(bounds: &ToolBounds) -> RightsView {
+        let permissions = &bounds.rights.permissions;
+        let of_kind = |kind: PermissionKind| (kind.as_str(), permissions.shown(kind).plain());
+        RightsView {
+            profile: bounds.profile.name.clone(),
+            isolation: bounds.rights.isolation.as_str(),
+            layers: bounds.layers.clone(),
+            not_enforced: bounds.missing.clone(),
+            permissions: PermissionKind::ALL.map(of_kind).into(),
+            source: bounds.profile.to_string(),
+        }
+    }
 }
 
 /// Something that is wrong with what was found.
@@ -134,6 +174,15 @@ impl<'a> Listing<'a> {
         }
     }
 
+    /// Adds the rights of the tools.
+    pub(crate) fn with_rights(mut self, catalog: &Catalog) -> Self {
+        for tool in &mut self.tools {
+            let bounds = catalog.find(tool.name).and_then(|it| it.runner.bounds());
+            tool.rights = bounds.map(|bounds| RightsView::of(&bounds));
+        }
+        self
+    }
+
     /// Lists only these tools, without problems.
     pub(crate) fn of_tools(catalog: &'a Catalog, allows: impl Fn(&Tool) -> bool) -> Self {
         let tools = catalog.tools().filter(|tool| allows(tool));
@@ -161,6 +210,7 @@ impl<'a> From<&'a Tool> for ToolView<'a> {
             hidden: tool.hidden,
             trusted: tool.trusted,
             tags: &tool.tags,
+            rights: None,
         }
     }
 }

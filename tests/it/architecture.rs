@@ -105,9 +105,11 @@ const MODULES: &[(&str, &[&str])] = &[
 const ROOT: &[&str] = &[
     ".cargo",
     ".ci",
+    ".github",
     ".gitignore",
     ".npmrc",
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",

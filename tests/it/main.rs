@@ -47,6 +47,8 @@ mod holes;
 mod exec;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
 mod sessions;
+// Console examples of the README and of `docs`.
+mod documents;
 // Rendering of calls and results: through the SDK and at a terminal.
 mod render;
 // The library as an embedding host uses it: with a runtime of its own, from many threads at once.

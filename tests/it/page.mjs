@@ -300,6 +300,75 @@ const cases = {
     assert.equal(await given(), "{}");
   },
 
+  /** Questions of a tool are answered in a dialog; another page can answer them, too. */
+  async questions({ page }) {
+    await open(page, "asks");
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByText("Which <b>one</b>?").waitFor();
+    await focusIs(page, "first");
+    await dialog.getByRole("button", { name: "second" }).click();
+    // The same question is on another page, whose answer counts here.
+    await dialog.getByText("It counts.").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(url);
+    const otherDialog = other.getByRole("dialog");
+    await otherDialog.getByRole("button", { name: "Yes" }).click();
+    await dialog.getByLabel("Your name?").fill("Grace");
+    await page.keyboard.press("Enter");
+    const poem = dialog.getByLabel("A poem?");
+    assert.equal(await poem.inputValue(), "roses");
+    await poem.fill("violets");
+    await dialog.getByRole("button", { name: "Answer" }).click();
+    await dialog.getByText("Dismiss this").waitFor();
+    await page.keyboard.press("Escape");
+    const run = await ended(page, "done");
+    await run.getByText("violets").waitFor();
+    assert.match(await run.innerText(), /"second"/);
+    assert.match(await run.innerText(), /"Grace"/);
+    assert.match(await run.innerText(), /true[^]*false/);
+    await dialog.waitFor({ state: "hidden" });
+    await otherDialog.waitFor({ state: "hidden" });
+    await other.close();
+
+    // An approval shows the whole call; Enter does not approve it.
+    await open(page, "guarded");
+    await page.getByLabel("target", { exact: true }).fill("the moon");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByText("Allow tool: guarded").waitFor();
+    assert.match(await dialog.innerText(), /it is a test/);
+    assert.match(await dialog.innerText(), /│.*the moon/);
+    await focusIs(page, "Deny");
+    await readable(page, "approval");
+    await page.keyboard.press("Enter");
+    await ended(page, "refused");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByRole("button", { name: "Allow" }).click();
+    await ended(page, "done");
+    // A call that ends takes its question along.
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByText("Allow tool: guarded").waitFor();
+    const calls = await page.request.get(`${url}/api/calls`).then((answer) => answer.json());
+    const waiting = calls.calls.find((call) => call.state === "running");
+    await page.request.delete(`${url}/api/calls/${waiting.callId}`);
+    await dialog.waitFor({ state: "hidden" });
+    await page.locator(".run:first-child:not([data-state=running])").waitFor();
+  },
+
+  /** The rights of a tool, and where they come from. */
+  async rights({ page }) {
+    await open(page, "greet");
+    await page.locator(".badge", { hasText: "own process" }).waitFor();
+    await page.getByText("Rights", { exact: true }).click();
+    const rights = await page.locator(".rights").innerText();
+    assert.match(rights, /profile\s+`docs` of ~\/\.config\/haft\/config\.yaml/);
+    assert.match(rights, /`sandbox\.user` in ~\/\.config/);
+    assert.match(rights, /isolation\s+process/);
+    assert.match(rights, /read\s+\[.*\/docs\]/);
+    assert.match(rights, /net\s+\[docs\.example\.org\]/);
+    assert.match(rights, /run\s+none/);
+  },
+
   /** The problems with hints, and calls of other clients. */
   async log({ page }) {
     await page.goto(`${url}/#/problems`);

@@ -90,6 +90,22 @@ fn problems_and_calls_of_others_are_shown() {
 }
 
 #[test]
+fn questions_of_tools_are_answered() {
+    case("questions");
+}
+
+#[test]
+fn the_rights_of_a_tool_are_shown() {
+    let sandbox = site();
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "profiles: {docs: {isolation: process, read: [./docs], net: [docs.example.org], run: none}}\n\
+         sandbox: {user: docs}\n",
+    );
+    look(&sandbox, &serve(&sandbox, &[]), "rights");
+}
+
+#[test]
 fn tools_that_come_and_go_are_seen() {
     case("changes");
 }

@@ -78,6 +78,28 @@ export default (pi: any) => {
         return { ...says("not today"), isError: true };
       },
     },
+    {
+      name: "asks",
+      description: "Asks in every way",
+      parameters: z.object({}),
+      async execute(_id: string, _params: unknown, _onUpdate: unknown, ctx: any) {
+        const chosen = await ctx.ui.select("Which <b>one</b>?", ["first", "second"]);
+        const sure = await ctx.ui.confirm("Sure?", "It counts.");
+        const name = await ctx.ui.input("Your name?", "Ada");
+        const text = await ctx.ui.editor("A poem?", "roses");
+        const last = await ctx.ui.confirm("Dismiss this", "");
+        return says(JSON.stringify([chosen, sure, name, text, last]));
+      },
+    },
+    {
+      name: "guarded",
+      description: "Needs approval",
+      parameters: z.object({ target: z.string().default("everything") }),
+      approval: { tier: "exec", override: true, reason: "it is a test" },
+      async execute() {
+        return says("it was done");
+      },
+    },
     echo("plain", {
       type: "object",
       properties: {

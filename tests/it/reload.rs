@@ -534,6 +534,102 @@ async fn a_trusted_projects_file_that_changes_is_not_run() {
     assert_eq!(watched.text("project").await, "two 1");
 }
 
+// ---- Rights that change.
+
+/// Two tools of one module: one reads a file, the other waits for a named pipe before that.
+const READERS: &str = r#"
+import { readFile } from "node:fs/promises";
+
+const reads = async () => {
+  const text = await readFile("closed/data", "utf8").catch((error) => error.message.split("\n")[0]);
+  return { content: [{ type: "text", text }] };
+};
+export default () => [
+  { name: "reads", description: "d", parameters: { type: "object" }, execute: reads },
+  { name: "waits", description: "d", parameters: { type: "object" },
+    async execute(_id, _params, onUpdate) {
+      onUpdate({ content: [{ type: "text", text: "waiting" }] });
+      await readFile("open/pipe");
+      return reads();
+    } },
+];
+"#;
+
+#[tokio::test]
+async fn a_permit_counts_from_the_next_call_on() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "profiles: {some: {extends: full, read: [./open], env: [PATH]}}\nsandbox: {user: some}\n",
+    );
+    sandbox.write("closed/data", "the data");
+    sandbox.write("open/empty", "");
+    let pipe = sandbox.fifo("open/pipe");
+    sandbox.write(&format!("{USER}/readers.ts"), READERS);
+    sandbox.write(&format!("{USER}/other.ts"), &module("other", "one"));
+    let program = sandbox.write(
+        "home/.kodelet/tools/prog",
+        r#"#!/bin/sh
+if [ "$1" = description ]; then echo '{"name":"prog","description":"d"}'
+else echo "home: ${HOME-unset}"; fi
+"#,
+    );
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("ours");
+    let host = sandbox.host(|_| {});
+    let mut watched = Watched::start(Fixture { sandbox, host }).await;
+    let permit = |watched: &Watched, arguments: &str| {
+        let ran = watched
+            .fixture
+            .sandbox
+            .sh(&format!("haft permit {arguments}"));
+        assert_eq!(ran.code, 0, "{}", ran.output);
+    };
+    let refused = "`read` access to";
+    assert!(watched.text("reads").await.starts_with(refused));
+    assert_eq!(watched.text("other").await, "one 1");
+    let mut waits = watched.fixture.start("waits");
+    while !matches!(
+        waits.next_event().await,
+        Event::Update(_) | Event::Finished(_)
+    ) {}
+
+    permit(&watched, "reads --allow read=closed");
+    let reloaded = watched.change().await;
+    let others = [nothing(), nothing(), nothing()];
+    assert_eq!(reloaded[..3], others, "callers see no difference");
+    assert_eq!(reloaded[3], just(&["reads", "waits"]));
+    assert_eq!(watched.text("reads").await, "the data");
+    assert_eq!(watched.text("other").await, "one 2", "it was left alone");
+    let writer = tokio::task::spawn_blocking(move || File::options().write(true).open(pipe));
+    drop(writer.await.expect("a thread"));
+    let outcome = waits.outcome().await.expect("it runs");
+    assert!(outcome.text().starts_with(refused), "{}", outcome.text());
+
+    permit(&watched, "reads --remove read");
+    assert_eq!(watched.change().await[3], just(&["reads", "waits"]));
+    assert!(watched.text("reads").await.starts_with(refused));
+
+    assert_eq!(watched.text("custom_tool_prog").await.trim(), "home: unset");
+    permit(&watched, "custom_tool_prog --allow env=HOME");
+    assert_eq!(watched.change().await[3], just(&["custom_tool_prog"]));
+    assert_ne!(watched.text("custom_tool_prog").await.trim(), "home: unset");
+}
+
+/// A broken file goes on offering its last good version, but not with rights that it had once.
+#[tokio::test]
+async fn a_broken_file_does_not_keep_the_rights_of_its_last_good_version() {
+    let fixture = Fixture::new();
+    let path = fixture.tool("kept", "good");
+    let ran = fixture.sandbox.sh("haft permit kept --deny read=closed");
+    assert_eq!(ran.code, 0, "{}", ran.output);
+    let mut watched = Watched::start(fixture).await;
+    fs::write(&path, "export default (\n").expect("ours");
+    assert_eq!(watched.next().await.problems.len(), 1);
+    assert_eq!(watched.text("kept").await, "good 1");
+    fs::remove_dir_all(watched.path("home/.local/state/haft/permits")).expect("ours");
+    assert_eq!(watched.change().await[1], just(&["kept"]));
+}
+
 #[tokio::test]
 async fn without_notifications_of_the_kernel_files_are_polled() {
     let fixture = Fixture::new();

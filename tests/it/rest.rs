@@ -405,6 +405,127 @@ fn without_a_user_the_answer_is_the_documented_refusal() {
     assert_eq!(served.post("/api/tools/raw/call", "{}").status, 200);
 }
 
+// ---- Questions.
+
+/// A tool that asks in every way, and one that reads a file.
+const ASKS: &str = r#"
+import { readFile } from "node:fs/promises";
+export default () => [
+  { name: "asks", description: "Asks", parameters: { type: "object" }, approval: "read",
+    async execute(_id, _params, _onUpdate, ctx) {
+      if (!ctx.hasUI) return { content: [{ type: "text", text: "nobody is there" }] };
+      const chosen = await ctx.ui.select("Which?", ["one", "two"]);
+      const sure = await ctx.ui.confirm("Sure?", "It counts.");
+      const name = await ctx.ui.input("Name?");
+      return { content: [{ type: "text", text: JSON.stringify([chosen, sure, name ?? null]) }] };
+    } },
+  { name: "reads", description: "Reads", parameters: { type: "object" }, approval: "read",
+    async execute() { return { content: [{ type: "text", text: await readFile("data", "utf8") }] }; } },
+];
+"#;
+
+/// Serves the tools that ask, with this configuration.
+fn asking(config: &str) -> (Sandbox, Served) {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools/module.ts", ASKS);
+    sandbox.write("data", "the data");
+    sandbox.write("home/.config/haft/config.yaml", config);
+    let served = serve(&sandbox, &[]);
+    (sandbox, served)
+}
+
+/// Starts a call whose questions are answered by `answers`: what each contains, and the answer.
+fn call_with_answers(served: &Served, tool: &str, answers: &[(&str, &str)]) -> Reply {
+    let mut events = served.listen(None);
+    events.wait_for("ready");
+    thread::scope(|scope| {
+        let path = format!("/api/tools/{tool}/call");
+        let call = scope.spawn(move || served.post(&path, r#"{"answersQuestions": true}"#));
+        for (part, answer) in answers {
+            let asked = events.wait_for("question.asked").data;
+            assert!(asked.to_string().contains(part), "{asked}");
+            let listed = served.get("/api/questions").json();
+            assert_eq!(listed["questions"], json!([asked]));
+            let id = asked["id"].as_str().expect("an id");
+            let path = format!("/api/questions/{id}");
+            let wrong = served.post(&path, r#"{"value": 7}"#);
+            assert_eq!(wrong.status, 422, "{wrong:?}");
+            assert_eq!(served.post(&path, answer).status, 200);
+            assert_eq!(events.wait_for("question.closed").data, json!({"id": id}));
+            // The first answer counts.
+            assert_eq!(served.post(&path, answer).status, 404);
+        }
+        call.join().expect("the call is answered")
+    })
+}
+
+fn text_of(reply: &Reply) -> String {
+    let text = reply.json()["content"][0]["text"].clone();
+    text.as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn questions_of_a_call_are_answered() {
+    let (_sandbox, served) = asking("approval: {mode: yolo}\n");
+    let answers = [
+        (r#""options":["one","two"]"#, r#"{"value": "two"}"#),
+        ("It counts.", r#"{"value": true}"#),
+        ("Name?", r#"{"value": null}"#),
+    ];
+    let reply = call_with_answers(&served, "asks", &answers);
+    assert_eq!(text_of(&reply), r#"["two",true,null]"#);
+    let reply = served.post("/api/tools/asks/call", "{}");
+    assert_eq!(text_of(&reply), "nobody is there");
+    assert_eq!(served.get("/api/questions").json()["questions"], json!([]));
+}
+
+#[test]
+fn a_call_is_approved_or_denied() {
+    let (_sandbox, served) = asking("approval: {mode: yolo, tools: {reads: prompt}}\n");
+    let approve = [("Allow tool: reads", r#"{"decision": "approve"}"#)];
+    let reply = call_with_answers(&served, "reads", &approve);
+    assert_eq!(text_of(&reply), "the data");
+    let deny = [("Allow tool: reads", r#"{"decision": "deny"}"#)];
+    let reply = call_with_answers(&served, "reads", &deny);
+    assert_eq!(reply.json()["kind"], "denied", "{reply:?}");
+}
+
+#[test]
+fn an_access_that_is_allowed_always_holds_from_then_on() {
+    let config = "profiles: {closed: {extends: full, read: none}}\nsandbox: {user: closed}\n";
+    let (_sandbox, served) = asking(config);
+    let refused = served.post("/api/tools/reads/call", "{}");
+    assert!(
+        text_of(&refused).contains("`read` access to"),
+        "{refused:?}"
+    );
+    let rights = |served: &Served| {
+        let catalog = served.get("/api/catalog").json();
+        let tools = catalog["tools"].as_array().cloned().expect("a list");
+        let reads = tools.into_iter().find(|tool| tool["name"] == "reads");
+        reads.expect("it is listed")["rights"].clone()
+    };
+    let before = rights(&served);
+    assert_eq!(before["profile"], "closed");
+    assert_eq!(before["permissions"]["read"], "none");
+    let source = before["source"].as_str().expect("a text");
+    assert!(source.contains("`sandbox.user` in"), "{source}");
+    let mut events = served.listen(None);
+    events.wait_for("ready");
+    let always = [(
+        "needs `read` access to",
+        r#"{"value": "yes, always for this tool"}"#,
+    )];
+    let allowed = call_with_answers(&served, "reads", &always);
+    assert_eq!(text_of(&allowed), "the data");
+    // The module is loaded again with the grant.
+    events.wait_for("rights.changed");
+    let granted = rights(&served)["permissions"]["read"].to_string();
+    assert!(granted.contains("/data"), "{granted}");
+    let reply = served.post("/api/tools/reads/call", "{}");
+    assert_eq!(text_of(&reply), "the data");
+}
+
 // ---- Events of one call.
 
 #[test]

@@ -89,7 +89,10 @@ impl Peer {
 
     /// Starts a peer that does not read yet.
     fn silent() -> Peer {
-        let sandbox = Sandbox::with_home();
+        Peer::silent_in(Sandbox::with_home())
+    }
+
+    fn silent_in(sandbox: Sandbox) -> Peer {
         sandbox.write("tools.ts", TOOLS);
         let mut child = sandbox
             .haft()
@@ -690,6 +693,34 @@ fn the_peer_is_notified_of_changed_files() {
         listed["result"]["tools"].as_array().expect("tools").len(),
         tools
     );
+    peer.hang_up();
+    assert_eq!(peer.end(), (vec![], Some(0)));
+}
+
+#[test]
+fn a_permit_counts_without_a_restart() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "profiles: {closed: {extends: full, read: none}}\nsandbox: {user: closed}\n",
+    );
+    sandbox.write("data", "the data");
+    let mut peer = Peer::silent_in(sandbox);
+    peer.listen();
+    let path = json!({"path": peer.sandbox.path().join("data")});
+    peer.call_and_listen(1, "read", path.clone(), "reading");
+    let refused = peer.next();
+    assert!(text(&refused).contains("`read` access to"), "{refused}");
+    let ran = peer
+        .sandbox
+        .sh("haft --tool tools.ts permit read --allow read=data");
+    assert_eq!(ran.code, 0, "{}", ran.output);
+    let told = peer.next();
+    assert_eq!(told["method"], "tools/changed", "{told}");
+    let reloaded = told["params"]["reloaded"].as_array().expect("names");
+    assert!(reloaded.contains(&json!("read")), "{told}");
+    peer.call_and_listen(2, "read", path, "reading");
+    assert_eq!(text(&peer.next()), "the data");
     peer.hang_up();
     assert_eq!(peer.end(), (vec![], Some(0)));
 }

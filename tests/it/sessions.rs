@@ -26,9 +26,9 @@ fn spec(#[files("tests/specs/*/*/session.txt")] session: PathBuf) {
 const BY_CONFIGURATION: &str = "# with the configured profile of the project";
 
 /// One command with its expected output.
-struct Step {
-    command: String,
-    expected: Vec<String>,
+pub struct Step {
+    pub command: String,
+    pub expected: Vec<String>,
 }
 
 fn run(session: &Path) {
@@ -65,7 +65,9 @@ fn run(session: &Path) {
     panic!("{}\n{}", session.display(), differences.join("\n"));
 }
 
-fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
+/// Returns the lines before the first command, and the commands. A command goes on after a `\` at the
+/// end of its line.
+pub fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
     let mut head = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     for line in text.lines() {
@@ -75,6 +77,10 @@ fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
                 expected: Vec::new(),
             });
         } else if let Some(step) = steps.last_mut() {
+            if step.expected.is_empty() && step.command.ends_with('\\') {
+                step.command = format!("{}\n{line}", step.command);
+                continue;
+            }
             step.expected.push(line.to_owned());
         } else {
             head.push(line.to_owned());
@@ -88,7 +94,8 @@ fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
     (head, steps)
 }
 
-fn matches(expected: &[String], actual: &[String]) -> bool {
+/// Returns true if the lines match those expected, in which `...` is any number of lines.
+pub fn matches(expected: &[String], actual: &[String]) -> bool {
     match expected.split_first() {
         None => actual.iter().all(String::is_empty),
         Some((line, rest)) if line == "..." => {
@@ -100,7 +107,8 @@ fn matches(expected: &[String], actual: &[String]) -> bool {
     }
 }
 
-fn line_matches(pattern: &str, line: &str) -> bool {
+/// Returns true if the line matches the pattern, in which `[..]` is any text.
+pub fn line_matches(pattern: &str, line: &str) -> bool {
     let mut parts = pattern.split("[..]");
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = line.strip_prefix(first) else {
@@ -119,7 +127,8 @@ fn line_matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-fn difference(step: &Step, actual: &[String]) -> String {
+/// Returns both outputs of a command, line by line.
+pub fn difference(step: &Step, actual: &[String]) -> String {
     let mut text = format!("$ {}\n", step.command);
     for line in &step.expected {
         text.push_str(&format!("- {line}\n"));

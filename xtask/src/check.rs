@@ -1,13 +1,13 @@
-//! `cargo xtask check`: the fast checks before a commit: format, words, lints, types, dependencies.
+//! `cargo xtask check`: the fast checks before a commit: format, words, links, lints, types, dependencies.
 
 use std::process::Command;
 
 use clap::Args;
 
 use crate::error::Result;
-use crate::{command, prerequisites, prose, supply, workspace};
+use crate::{command, links, prerequisites, prose, supply, workspace};
 
-/// Check the format, the words of comments and documents, the lints (warnings are errors), the types of the JS half, and the dependencies.
+/// Check the format, the words of comments and documents, links, the lints (warnings are errors), the types of the JS half, and the dependencies.
 #[derive(Args)]
 pub struct Check {}
 
@@ -19,6 +19,7 @@ impl Check {
         command::run(&mut format)?;
 
         prose::check(&root)?;
+        links::check(&root)?;
 
         prerequisites::for_a_build()?;
         let mut types = Command::new("npm");

@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod book;
 mod cargo_tools;
 mod check;
 mod command;
@@ -19,6 +20,7 @@ mod fuzz;
 mod install;
 mod judge;
 mod layout;
+mod links;
 mod machine;
 mod npm_packages;
 mod prerequisites;
@@ -54,6 +56,7 @@ enum Chore {
     Advisories(supply::advisories::Advisories),
     Notices(supply::notices::Notices),
     Bench(bench::Bench),
+    Book(book::Book),
     Dist(dist::Dist),
     Fuzz(fuzz::Fuzz),
     Install(install::Install),
@@ -84,6 +87,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Advisories(advisories) => advisories.run(),
         Chore::Notices(notices) => notices.run(),
         Chore::Bench(bench) => bench.run(),
+        Chore::Book(book) => book.run(),
         Chore::Dist(dist) => dist.run(),
         Chore::Fuzz(fuzz) => fuzz.run(),
         Chore::Install(install) => install.run(),

@@ -177,10 +177,15 @@ fn hash_of(file: &Path) -> Result<String, String> {
 }
 
 impl Permits {
+    /// Returns the folder of the permits in a state directory. It may not exist.
+    pub fn folder_in(state_dir: &Path) -> PathBuf {
+        state_dir.join("permits")
+    }
+
     /// Returns the store in a state directory. Permits inside of `project` do not count.
     pub fn at(state_dir: &Path, home: &Path, project: &Path) -> Permits {
         Permits {
-            folder: state_dir.join("permits"),
+            folder: Permits::folder_in(state_dir),
             home: home.to_owned(),
             project: real(project),
         }

@@ -20,7 +20,10 @@ use haft_tool::{Level, Problem};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubFolders {
     Count,
+    /// They are not, and an index module in one is reported.
     DoNotCount,
+    /// They are not looked at.
+    AreIgnored,
 }
 
 /// Modules of a tools folder, in their order of precedence.
@@ -68,6 +71,9 @@ impl Folder {
             .sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
         found.drop_hidden(folder, config, collector);
         directories.sort();
+        if sub_folders == SubFolders::AreIgnored {
+            return Some(found);
+        }
         for name in directories {
             found.look_into(folder, name, sub_folders, collector);
         }
@@ -78,6 +84,14 @@ impl Folder {
     pub(super) fn take_files(&mut self, collector: &mut Collector<'_>) {
         for module in std::mem::take(&mut self.files) {
             collector.found(module.path, &module.key, self.level);
+        }
+    }
+
+    /// Collects the modules that are directly in the folder. They compete by their paths only, because
+    /// the names of their tools do not depend on the names of the files alone.
+    pub(super) fn list_files(&mut self, collector: &mut Collector<'_>) {
+        for module in std::mem::take(&mut self.files) {
+            collector.listed(module.path, module.key, self.level);
         }
     }
 

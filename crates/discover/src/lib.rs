@@ -27,12 +27,16 @@ mod claude;
 mod claude_plugins;
 mod codex;
 mod configured;
+mod copilot;
 mod cycod;
 mod ikigai;
 mod kodelet;
 mod manifests;
 mod native;
 mod omp_plugins;
+mod opencode;
+mod pi;
+mod pi_packages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -230,13 +234,18 @@ pub const PROVIDERS: &[Provider] = &[
     ikigai::PROVIDER,
     cycod::PROVIDER,
     aynd::PROVIDER,
+    pi::PROVIDER,
+    pi_packages::PROVIDER,
+    opencode::PROVIDER,
+    copilot::PROVIDER,
 ];
 
 /// The providers of packages by other authors.
-const PLUGIN_PROVIDERS: [&str; 3] = [
+const PLUGIN_PROVIDERS: [&str; 4] = [
     omp_plugins::PROVIDER.id,
     claude_plugins::PROVIDER.id,
     manifests::PROVIDER.id,
+    pi_packages::PROVIDER.id,
 ];
 
 /// Scans every place that may have tools, as for a project that the user trusts. Runs nothing and

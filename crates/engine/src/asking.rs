@@ -50,8 +50,8 @@ pub trait PermitStore: Send + Sync {
     fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String>;
 }
 
-/// Permissions that the user granted tool files for good while this host runs. The files' own
-/// permissions contain them only after the next load.
+/// Permissions that the user granted tool files for good since they were loaded. The files' own
+/// permissions contain them after the next load.
 #[derive(Default)]
 pub struct GrantedNow(Mutex<HashMap<PathBuf, PermissionProfile>>);
 
@@ -67,6 +67,10 @@ impl GrantedNow {
         let mut granted = lock(&self.0);
         let granted = granted.entry(file.to_owned()).or_insert_with(nothing);
         granted.grant(kind, what);
+    }
+
+    pub(super) fn forget(&self, file: &Path) {
+        lock(&self.0).remove(file);
     }
 }
 

@@ -55,7 +55,7 @@ mod widgets;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -165,6 +165,12 @@ impl Engine {
             }
             verifier.trust(files);
         }
+    }
+
+    /// Drops what users granted the tools in `file` when they were asked, because its module is
+    /// loaded with permissions that contain the stored grants.
+    pub fn forget_granted(&self, file: &Path) {
+        self.inner.options.granted.forget(file);
     }
 
     /// Returns the files that the project's modules loaded although they are not trusted yet.

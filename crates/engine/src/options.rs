@@ -47,7 +47,7 @@ pub struct EngineOptions {
     pub log: Arc<dyn ToolLog>,
     /// Stores what the user grants tools for good; `None` offers no such answer.
     pub permits: Option<Arc<dyn PermitStore>>,
-    /// Permissions that the user has granted tools for good since the host started.
+    /// Permissions that the user has granted tools for good since these were loaded.
     pub granted: Arc<GrantedNow>,
     /// Replaces the network behind `fetch`, in tests of tools.
     pub tape: Option<Arc<dyn Replay>>,

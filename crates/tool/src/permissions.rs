@@ -40,6 +40,9 @@ pub struct PermissionProfile {
     pub askable: Option<Box<PermissionProfile>>,
     /// True if every access is recorded, for `haft permit --record`.
     pub is_recorded: bool,
+    /// The folder that [`PermissionProfile::with_tmpdir`] put into the lists. Texts for people show
+    /// the name instead, because the folder is another one in each run.
+    pub tmpdir: Option<String>,
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
     /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
@@ -141,6 +144,7 @@ impl PermissionProfile {
             import: Permission::All,
             askable: None,
             is_recorded: false,
+            tmpdir: None,
             sources: BTreeMap::new(),
         }
     }
@@ -356,14 +360,32 @@ impl PermissionProfile {
     /// Returns the same permissions with `folder` in place of [`PermissionProfile::TMPDIR`].
     #[must_use]
     pub fn with_tmpdir(mut self, folder: &Path) -> PermissionProfile {
+        let folder = folder.display().to_string();
         self.anchor(|entry| {
             if is_below_tmpdir(entry) {
-                entry.replacen(Self::TMPDIR, &folder.display().to_string(), 1)
+                entry.replacen(Self::TMPDIR, &folder, 1)
             } else {
                 entry.to_owned()
             }
         });
+        self.tmpdir = Some(folder);
         self
+    }
+
+    /// Returns the permission of that kind for people.
+    pub fn shown(&self, kind: PermissionKind) -> Permission {
+        let Some(folder) = &self.tmpdir else {
+            return self.of(kind).clone();
+        };
+        let mut shown = self.clone();
+        shown.anchor(|entry| {
+            if Path::new(entry).starts_with(folder) {
+                entry.replacen(folder, Self::TMPDIR, 1)
+            } else {
+                entry.to_owned()
+            }
+        });
+        shown.of(kind).clone()
     }
 
     /// Splits a refusal that these permissions produce into its text and its hint. `None` for any
@@ -397,7 +419,7 @@ impl PermissionProfile {
 
     /// Returns the configured permission of that kind, and the place where it is configured.
     pub fn reason(&self, kind: PermissionKind) -> String {
-        let granted = self.of(kind);
+        let granted = self.shown(kind);
         let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
         if let Some(PermissionSource::Tier(tier)) = sources.last() {
             let tier = tier.as_str();

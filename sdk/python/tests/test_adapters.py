@@ -287,7 +287,7 @@ def test_updates_and_cancellation(project: Path, name: str) -> None:
                 if others := asyncio.all_tasks() - before:
                     await asyncio.wait(others)
                 # The call has ended in haft, too.
-                assert tools._core._calls == {}  # pyright: ignore[reportPrivateUsage]
+                assert tools._core.calls.running == {}  # pyright: ignore[reportPrivateUsage]
 
     run(main())
 

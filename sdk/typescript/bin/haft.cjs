@@ -23,13 +23,14 @@ try {
   console.error(`error: ${error.message}`);
   process.exit(1);
 }
-const child = spawn(binary, args, { stdio: streams() });
-// A terminal sends its signals to both processes; others send them to this one only.
+// A terminal sends its signals to both processes; others send them to this one only. The handlers are there before the
+// program is: a signal in between would end this process alone.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   });
 }
+const child = spawn(binary, args, { stdio: streams() });
 child.on("error", (error) => {
   console.error(`error: cannot start ${binary}: ${error.message}`);
   process.exit(1);

@@ -3,7 +3,7 @@
 import type { Connection, Handlers } from "./connection.js";
 import { HaftError, textOf } from "./errors.js";
 import { Events } from "./events.js";
-import { list, type Selected, selector } from "./names.js";
+import type { Selected } from "./names.js";
 import { HaftProcess, type Spawned } from "./process.js";
 import { ProgramTools, type ToolDefinition } from "./program.js";
 import type {
@@ -15,16 +15,14 @@ import type {
   Question,
   ToolInfo,
   ToolInput,
-  ToolName,
   ToolOutput,
   ToolResult,
   ToolUpdate,
 } from "./types.js";
 
-/** What the client itself needs of the options. */
+/** Options that the client itself needs. */
 export interface ClientOptions {
-  selected: readonly Selected[];
-  onAsk: AskHandler | "per-call" | undefined;
+  onAsk: AskHandler | undefined;
   onApproval: ApprovalHandler | undefined;
 }
 
@@ -43,7 +41,6 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #process: HaftProcess;
   readonly #connection: Connection;
-  readonly #takes: (name: string) => boolean;
   readonly #running = new Map<string, Running>();
   readonly #questions: Open = new Map();
   #tools: ToolInfo[] = [];
@@ -53,8 +50,6 @@ export class Client {
 
   constructor(spawned: Spawned, options: ClientOptions) {
     this.#options = options;
-    const filters = options.selected.map(selector);
-    this.#takes = (name) => filters.every((takes) => takes(name));
     const handlers: Handlers = {
       request: (method, params, id) => this.#request(method, params, id),
       notification: (method, params) => this.#notification(method, params),
@@ -78,18 +73,13 @@ export class Client {
     return this.#process.exited;
   }
 
-  /** The selected tools of the newest list. */
+  /** The tools of the newest list. */
   get tools(): readonly ToolInfo[] {
     return this.#tools;
   }
 
   get problems(): readonly Problem[] {
     return this.#problems;
-  }
-
-  /** True if questions of tools reach handlers. */
-  get canAsk(): boolean {
-    return this.#options.onAsk !== undefined;
   }
 
   request(method: string, params?: unknown): Promise<any> {
@@ -103,7 +93,7 @@ export class Client {
 
   async refreshList(): Promise<ToolInfo[]> {
     const { tools, problems } = await this.request("tools/list");
-    this.#tools = tools.filter((tool: ToolInfo) => this.#takes(tool.name));
+    this.#tools = tools;
     this.#problems = problems;
     return this.#tools;
   }
@@ -115,16 +105,6 @@ export class Client {
   ): Promise<ToolResult<ToolOutput<Name>>> {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
-    if (!this.#takes(name)) {
-      throw new HaftError("no-such-tool", `the tool \`${name}\` is not selected`);
-    }
-    if (options.onAsk !== undefined && !this.canAsk) {
-      throw new HaftError(
-        "usage",
-        "`onAsk` of a call needs `onAsk` of haft()",
-        'haft({ onAsk: "per-call" }) tells tools that questions may be answered',
-      );
-    }
     const callId = `c${++this.#lastCall}`;
     return await new Promise((resolve, reject) => {
       const cancel = () => this.#connection.notify("tools/cancel", { callId });
@@ -141,7 +121,8 @@ export class Client {
       const onAbort = () => fail(signal?.reason);
       this.#running.set(callId, { options, fail });
       signal?.addEventListener("abort", onAbort);
-      const params = { name, arguments: args ?? {}, callId, timeoutMs };
+      const ui = (options.onAsk ?? this.#options.onAsk) !== undefined;
+      const params = { name, arguments: args ?? {}, callId, timeoutMs, ui };
       this.#connection.request("tools/call", params).then(
         (result) => {
           finish();
@@ -182,6 +163,8 @@ export class Client {
         return this.events.emit({ type: "notify", ...params });
       case "ui/setStatus":
         return this.events.emit({ type: "status", ...params });
+      case "ui/setEditorText":
+        return this.events.emit({ type: "editorText", ...params });
     }
   }
 
@@ -205,17 +188,8 @@ export class Client {
       if (!(error instanceof HaftError)) throw error;
       return;
     }
-    const of = (names: string[]) => names.filter((name) => this.#takes(name));
-    const event = {
-      type: "changed" as const,
-      added: of(added),
-      removed: of(removed),
-      changed: of(changed),
-      reloaded: of(reloaded),
-      tools: this.#tools,
-    };
-    if ([event.added, event.removed, event.changed, event.reloaded].some((names) => names.length)) {
-      this.events.emit(event);
+    if ([added, removed, changed, reloaded].some((names) => names.length > 0)) {
+      this.events.emit({ type: "changed", added, removed, changed, reloaded, tools: this.#tools });
     }
     if (problems.length > 0 || solved.length > 0) {
       this.events.emit({ type: "problems", problems, solved });
@@ -247,8 +221,7 @@ export class Client {
   }
 
   async #ask(params: Omit<Question, "signal">, id: string): Promise<unknown> {
-    const common = this.#options.onAsk === "per-call" ? undefined : this.#options.onAsk;
-    const handler = this.#running.get(params.callId ?? "")?.options.onAsk ?? common;
+    const handler = this.#running.get(params.callId ?? "")?.options.onAsk ?? this.#options.onAsk;
     if (handler === undefined) return {};
     const answer = async (signal: AbortSignal) => await handler({ ...params, signal });
     return { value: await this.#asked(params.callId, id, answer) };
@@ -303,6 +276,3 @@ export interface AdapterOptions extends Selected {
   onApproval?: ApprovalHandler;
   timeoutMs?: number;
 }
-
-export type { ToolName };
-export { list };

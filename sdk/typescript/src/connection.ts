@@ -16,7 +16,7 @@ export interface Duplex {
   keepAlive(on: boolean): void;
 }
 
-/** What the peer of haft does with its messages. */
+/** Receivers of haft's messages. */
 export interface Handlers {
   request(method: string, params: any, id: string): unknown;
   notification(method: string, params: any): void;

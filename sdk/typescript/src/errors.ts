@@ -24,7 +24,7 @@ export type HaftErrorKind =
 export class HaftError extends Error {
   override readonly name = "HaftError";
   readonly kind: HaftErrorKind;
-  /** What to do about it. */
+  /** Way out of the problem. */
   readonly hint: string | undefined;
 
   constructor(kind: HaftErrorKind, message: string, hint?: string, cause?: unknown) {

@@ -17,7 +17,7 @@ export class Events implements AsyncIterable<HaftEvent> {
   readonly #listeners = new Set<(event: HaftEvent) => void>();
   #ended: HaftEvent | undefined;
 
-  /** @internal `hold` keeps the event loop running while somebody waits for an event. */
+  /** @internal `hold` keeps the event loop running while the program waits for an event. */
   constructor(hold: () => () => void) {
     this.#hold = hold;
   }

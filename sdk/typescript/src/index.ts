@@ -1,14 +1,13 @@
 // The package `haft`: tools for LLM agents in programs.
 
-import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 
-import * as adapters from "./adapters.js";
+import * as adapters from "./adapters/index.js";
 import { findBinary } from "./binary.js";
 import { type AdapterOptions, Client } from "./client.js";
 import { HaftError } from "./errors.js";
 import type { Events } from "./events.js";
-import { list, type Selected, selectionOf, toolsetsIn } from "./names.js";
+import { list } from "./names.js";
 import type { Spawned } from "./process.js";
 import type { ToolDefinition } from "./program.js";
 import type {
@@ -30,7 +29,7 @@ import type {
 // biome-ignore lint/suspicious/noEmptyInterface: declarations of programs are merged with it
 export interface Tools {}
 
-/** How calls are approved: which tiers run without a question. */
+/** Rule of approval: which tiers run without a question. */
 export type ApprovalMode = "always-ask" | "write" | "yolo";
 
 export interface Limits {
@@ -76,15 +75,15 @@ export interface HostOptions {
   binary?: string;
   /** Further options of haft's command line (`haft --help`). */
   args?: readonly string[];
-  /** Where haft's standard error goes, to which tools write their logs; ignored without it. */
+  /** Receiver of haft's standard error, to which tools write their logs; ignored without it. */
   stderr?: "inherit" | "ignore" | ((text: string) => void);
 }
 
 export interface HaftOptions extends HostOptions {
   /** Names that tools cannot have, because this program uses them itself. */
   reservedNames?: readonly string[];
-  /** Answers questions of tools. `"per-call"`: only calls with their own `onAsk` are answered. */
-  onAsk?: AskHandler | "per-call";
+  /** Answers questions of tools in calls without an `onAsk` of their own. */
+  onAsk?: AskHandler;
   /** Decides about calls that need approval. Without it they are refused. */
   onApproval?: ApprovalHandler;
 }
@@ -129,7 +128,7 @@ export class Haft implements AsyncDisposable {
     return this.#client.events;
   }
 
-  /** What is wrong with tools, as of the newest list. */
+  /** Problems of tools, as of the newest list. */
   get problems(): readonly Problem[] {
     return this.#client.problems;
   }
@@ -160,6 +159,12 @@ export class Haft implements AsyncDisposable {
     options?: CallOptions,
   ): Promise<ToolResult<ToolOutput<Name>>> {
     return await this.#client.call<Name>(name, args, options);
+  }
+
+  /** Returns what is wrong with the arguments of a tool, or `undefined`. The tool is not started. */
+  async validate(name: ToolName, args: unknown = {}): Promise<string | undefined> {
+    const { error } = await this.#client.request("tools/validate", { name, arguments: args });
+    return error;
   }
 
   /** Replaces the tools of this program. Returns what is wrong with them. */
@@ -240,6 +245,9 @@ export class Haft implements AsyncDisposable {
   }
 }
 
+/** Requests of haft that the client answers. Calls without a handler for questions say so. */
+const CAPABILITIES = { approval: true, ui: true };
+
 /** Starts haft and finds the tools. */
 async function start(options: HaftOptions = {}): Promise<Haft> {
   const { args, ...spawned } = prepared(options);
@@ -249,18 +257,17 @@ async function start(options: HaftOptions = {}): Promise<Haft> {
       mode: "rpc",
       args: [...args, "rpc", ...(options.watch === false ? ["--no-watch"] : [])],
     },
-    {
-      selected: [options, await selectionOfToolsets(spawned, args, options)],
-      onAsk: options.onAsk,
-      onApproval: options.onApproval,
-    },
+    { onAsk: options.onAsk, onApproval: options.onApproval },
   );
   return await opened(client, async () => {
     await client.request("initialize", {
       limits: options.limits,
       approvalMode: options.approvalMode,
       builtInToolNames: options.reservedNames,
-      capabilities: { approval: true, ui: options.onAsk !== undefined },
+      toolsets: list(options.toolset),
+      include: list(options.include),
+      exclude: list(options.exclude),
+      capabilities: CAPABILITIES,
     });
     if (options.tools !== undefined) await client.register(options.tools);
     await client.refreshList();
@@ -282,7 +289,7 @@ async function mcp(options: McpOptions = {}): Promise<Haft> {
       stderr: options.stderr ?? "inherit",
       args: [...args, "--rpc-fd", "3", "mcp", ...serverFlags(options), ...selectionFlags(options)],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -331,7 +338,7 @@ async function serve(options: ServeOptions = {}): Promise<Haft> {
         ...(options.allowOrigins ?? []).flatMap((origin) => ["--allow-origin", origin]),
       ],
     },
-    { selected: [], onAsk: undefined, onApproval: undefined },
+    { onAsk: undefined, onApproval: undefined },
   );
   if (options.signals !== false) passSignals(client);
   return await opened(client, async () => {
@@ -352,9 +359,10 @@ async function opened<T>(client: Client, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Registers the tools of a server; its first list waits for that. */
+/** Registers the tools of a server, whose first list waits for that. */
 async function registered(client: Client, tools: readonly ToolDefinition[] = []): Promise<void> {
   try {
+    await client.request("initialize", { capabilities: CAPABILITIES });
     await client.register(tools);
   } catch (error) {
     // A client that was satisfied at once is not a failure of the program.
@@ -407,23 +415,6 @@ function selectionFlags({ toolset, include, exclude }: HostOptions): string[] {
   ];
 }
 
-/** Reads the sets of the configuration, which `haft rpc` does not apply itself. */
-async function selectionOfToolsets(
-  { program, env }: Omit<Spawned, "mode" | "args">,
-  args: string[],
-  { toolset }: HostOptions,
-): Promise<Selected> {
-  const names = list(toolset);
-  if (names.length === 0) return {};
-  const output = await new Promise<string>((done, fail) => {
-    execFile(program, [...args, "config"], { env: env as any }, (error, stdout, stderr) => {
-      if (error === null) done(stdout);
-      else fail(new HaftError("usage", stderr.trim() || error.message, undefined, error));
-    });
-  });
-  return selectionOf(toolsetsIn(output), names);
-}
-
 /** Ends haft, and then this program, on a signal that only this program got. */
 function passSignals(client: Client): void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -460,7 +451,7 @@ export type {
   OpenAiResponsesTool,
   OpenAiToolMessage,
   PiTool,
-} from "./adapters.js";
+} from "./adapters/index.js";
 export { findBinary } from "./binary.js";
 export type { AdapterOptions } from "./client.js";
 export { HaftError, type HaftErrorKind, ToolError } from "./errors.js";

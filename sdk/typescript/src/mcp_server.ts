@@ -129,22 +129,17 @@ class Session {
         });
       },
     });
-    return {
-      content: result.content,
-      isError: result.isError,
-      ...(tool.info.outputSchema !== undefined &&
-        !result.isError && { structuredContent: result.details }),
-    };
+    return { content: result.content, isError: result.isError };
   }
 }
 
+/** Describes a tool without its output schema: Claude Code shows structured content to the model instead of the text. */
 function described({ alias, info, schema }: ReturnType<typeof offered>[number]): object {
   return {
     name: alias,
     title: info.label,
     description: info.description,
     inputSchema: schema,
-    ...(info.outputSchema !== undefined && { outputSchema: info.outputSchema }),
     annotations: {
       readOnlyHint: info.approval === "read",
       destructiveHint: info.approval === "exec",

@@ -59,41 +59,6 @@ export function matcher(pattern: string): (name: string) => boolean {
   }
 }
 
-/** Reads the toolsets in the output of `haft config`: `toolsets.review  git_*, !git_push  FILE:LINE`. */
-export function toolsetsIn(output: string): Map<string, string[]> {
-  const sets = new Map<string, string[]>();
-  for (const line of output.split("\n")) {
-    const found = /^toolsets\.(.+?)\s{2,}(.*?)(?:\s{2,}.*)?$/.exec(line);
-    if (found) sets.set(found[1]!, found[2]!.split(", "));
-  }
-  return sets;
-}
-
-/** Combines named toolsets into one selection. */
-export function selectionOf(sets: Map<string, string[]>, names: readonly string[]): Selected {
-  const include: string[] = [];
-  const exclude: string[] = [];
-  for (const name of names) {
-    const globs = sets.get(name);
-    if (globs === undefined) {
-      const known = [...sets.keys()].join(", ");
-      throw new HaftError(
-        "usage",
-        `there is no toolset \`${name}\``,
-        known === ""
-          ? '`toolsets: {name: ["glob"]}` in config.yaml makes one'
-          : `the configuration has: ${known}`,
-      );
-    }
-    for (const glob of globs) {
-      if (glob.startsWith("!")) exclude.push(glob.slice(1));
-      else include.push(glob);
-    }
-  }
-  // A set without a positive pattern has no tools.
-  return { include: include.length > 0 ? include : names.length > 0 ? [""] : [], exclude };
-}
-
 /** Returns names that every model provider accepts: 1 to 64 letters, digits, `_`, `-`. Others get an alias. */
 export function providerNames(names: readonly string[]): Map<string, string> {
   const isValid = (name: string) => /^[a-zA-Z0-9_-]{1,64}$/.test(name);

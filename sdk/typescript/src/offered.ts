@@ -1,12 +1,12 @@
 // The tools as models see them: with names and schemas that providers accept.
 
 import type { AdapterOptions, Client } from "./client.js";
-import { HaftError, textOf } from "./errors.js";
+import { HaftError, ToolError, textOf } from "./errors.js";
 import { providerNames, selector } from "./names.js";
 import { type JsonSchema, objectSchema } from "./schema.js";
 import type { CallOptions, ToolInfo, ToolResult, ToolUpdate } from "./types.js";
 
-/** What a framework gives with a call. */
+/** Circumstances of a call, as its framework gives them. */
 export interface FrameworkCall {
   signal?: AbortSignal | null | undefined;
   callId?: string | undefined;
@@ -52,7 +52,7 @@ async function called(
     return await client.call(tool, args as any, {
       signal: signal ?? undefined,
       timeoutMs: options.timeoutMs,
-      onAsk: options.onAsk ?? (client.canAsk ? onAsk : undefined),
+      onAsk: options.onAsk ?? onAsk,
       onApproval: options.onApproval,
       onUpdate: (update) => {
         onUpdate?.(update);
@@ -69,4 +69,10 @@ async function called(
     const text = textOf(error);
     return { content: [{ type: "text", text }], details: {}, isError: true, durationMs: 0, text };
   }
+}
+
+/** Throws the text of a failed result, for frameworks that turn exceptions into error results. */
+export function unlessError(tool: Offered, result: ToolResult): ToolResult {
+  if (result.isError) throw new ToolError(tool.info.name, result.text, result);
+  return result;
 }

@@ -34,7 +34,7 @@ export interface Spawned {
   env: Record<string, string | undefined>;
   /** `rpc`: JSON-RPC on standard input and output. `serve`: on descriptor 3; the other streams are the program's. */
   mode: "rpc" | "mcp" | "serve";
-  /** Where the program's standard error goes. */
+  /** Receiver of the program's standard error. */
   stderr: "inherit" | "ignore" | ((text: string) => void);
 }
 

@@ -11,7 +11,7 @@ import {
 } from "./schema.js";
 import type { Content, ImageContent, Problem, Tier, ToolUpdate } from "./types.js";
 
-/** What a tool of the program returns: text, content blocks, a whole result, or any JSON. */
+/** Result of a tool of the program: text, content blocks, a whole result, or any JSON. */
 export type ProgramResult =
   | string
   | Content[]
@@ -50,7 +50,7 @@ export interface ToolDefinition<S extends Schema = any> {
   /** The arguments: a JSON Schema, or a schema of zod or another library with Standard Schema. */
   schema: S;
   outputSchema?: Schema;
-  /** How much harm a call may do; `exec` without it. */
+  /** Harm that a call may do; `exec` without it. */
   approval?: Tier;
   timeoutMs?: number;
   execute(args: ArgumentsOf<S>, context: ExecuteContext): ProgramResult | Promise<ProgramResult>;

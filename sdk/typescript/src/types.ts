@@ -21,7 +21,7 @@ export type ToolOutput<Name extends string> = Name extends keyof Tools
     : any
   : any;
 
-/** How much harm a call may do. */
+/** Harm that a call may do. */
 export type Tier = "read" | "write" | "exec";
 
 export interface TextContent {
@@ -134,13 +134,13 @@ export interface CallOptions {
   /** Cancels the call: its promise rejects with the signal's reason at once, and the tool is stopped. */
   signal?: AbortSignal;
   onUpdate?: (update: ToolUpdate) => void;
-  /** Answers the questions of this call. `haft()` must get `onAsk`, a handler or `"per-call"`. */
+  /** Answers the questions of this call. Without it and without that of `haft()`, `pi.hasUI` is false. */
   onAsk?: AskHandler;
   onApproval?: ApprovalHandler;
   timeoutMs?: number;
 }
 
-/** What happened to the list of tools or to haft. */
+/** Event of the list of tools or of haft. */
 export type HaftEvent =
   | {
       type: "changed";
@@ -159,6 +159,7 @@ export type HaftEvent =
       level: "info" | "warning" | "error";
     }
   | { type: "status"; tool: string; callId?: string; key: string; text: string | null }
+  | { type: "editorText"; tool: string; callId?: string; text: string }
   /** A handler of the program threw outside of a call, or the list could not be read. */
   | { type: "error"; error: Error }
   /** haft ended. `error.kind` is `closed` after `close()`. The last event. */

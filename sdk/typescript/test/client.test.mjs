@@ -16,7 +16,17 @@ const says = (text) => [{ type: "text", text }];
 test("lists and calls tools", async (t) => {
   const tools = await started(t, haft);
   const names = (await tools.list()).map((tool) => tool.name);
-  assert.deepEqual(names, ["add", "picture", "fail", "count", "wait", "choose", "deploy", "pid"]);
+  assert.deepEqual(names, [
+    "add",
+    "picture",
+    "fail",
+    "count",
+    "wait",
+    "choose",
+    "inform",
+    "deploy",
+    "pid",
+  ]);
   assert.deepEqual(tools.problems, []);
 
   const { durationMs, ...result } = await tools.call("add", { a: 1, b: 2 });
@@ -34,6 +44,9 @@ test("failures that a model reads are results", async (t) => {
   assert.deepEqual([unknown.isError, unknown.text], [true, "Tool ad not found. Did you mean add?"]);
   const invalid = await tools.call("add", { a: "x" });
   assert.match(invalid.text, /^Validation failed for tool "add":/);
+  assert.match(await tools.validate("add", { a: "x" }), /^Validation failed for tool "add":/);
+  assert.equal(await tools.validate("add", { a: 1, b: 2 }), undefined);
+  await assert.rejects(tools.validate("ad"), { kind: "no-such-tool" });
 });
 
 test("updates come in order, before the result", async (t) => {
@@ -82,15 +95,47 @@ test("questions reach the handler of the call, else that of haft", async (t) => 
   ]);
 });
 
-test("without a handler nobody is asked", async (t) => {
+test("without a handler no question is asked", async (t) => {
   const tools = await started(t, haft);
   assert.equal((await tools.call("choose", { names: ["a"] })).text, "chosen: undefined");
-  const call = tools.call("choose", { names: ["a"] }, { onAsk: () => "a" });
-  await assert.rejects(call, { kind: "usage" });
+  assert.equal((await tools.call("inform")).text, "has a user: false");
+});
+
+test("messages of tools to the user are events", async (t) => {
+  const tools = await started(t, haft);
+  const seen = [];
+  const stop = ["notify", "status", "editorText"].map((type) =>
+    tools.events.on(type, ({ callId, ...event }) => seen.push(event)),
+  );
+  const ask = { onAsk: () => undefined };
+  assert.equal((await tools.call("inform", {}, ask)).text, "has a user: true");
+  assert.deepEqual(seen, [
+    { type: "notify", tool: "inform", message: "saved", level: "info" },
+    { type: "status", tool: "inform", key: "k", text: "half" },
+    { type: "editorText", tool: "inform", text: "draft" },
+  ]);
+  for (const remove of stop) remove();
+  await tools.call("inform", {}, ask);
+  assert.equal(seen.length, 3);
+});
+
+test("every loop over the events gets them, and a listener that throws does no harm", async (t) => {
+  const tools = await started(t, haft);
+  const errors = [];
+  tools.events.on("error", ({ error }) => errors.push(error.message));
+  tools.events.on("notify", () => {
+    throw new Error("bad listener");
+  });
+  const first = async () => {
+    for await (const event of tools.events) return event.type;
+  };
+  const loops = Promise.all([first(), first()]);
+  await tools.call("inform", {}, { onAsk: () => undefined });
+  assert.deepEqual([await loops, errors], [["notify", "notify"], ["bad listener"]]);
 });
 
 test("a question that is not needed any more is withdrawn", async (t) => {
-  const tools = await started(t, haft, { onAsk: "per-call" });
+  const tools = await started(t, haft);
   const controller = new AbortController();
   const withdrawn = new Promise((resolve) => {
     const onAsk = ({ signal }) =>
@@ -125,7 +170,7 @@ test("approval: a handler decides, without one the call is refused", async (t) =
 });
 
 test("an exception in a handler rejects its call and nothing else", async (t) => {
-  const tools = await started(t, haft, { onAsk: "per-call", approvalMode: "write" });
+  const tools = await started(t, haft, { approvalMode: "write" });
   const bad = new Error("bad handler");
   const fail = () => {
     throw bad;
@@ -182,7 +227,8 @@ test("a selection hides the other tools", async (t) => {
   const tools = await started(t, haft, { include: ["*a*"], exclude: "wait" });
   const names = (await tools.list()).map((tool) => tool.name);
   assert.deepEqual(names, ["add", "fail"]);
-  await assert.rejects(tools.call("count", { to: 1 }), { kind: "no-such-tool" });
+  const hidden = await tools.call("count", { to: 1 });
+  assert.deepEqual([hidden.isError, hidden.text], [true, "Tool count not found"]);
   assert.deepEqual(Object.keys(tools.aiSdk({ exclude: "add" })), ["fail"]);
 });
 

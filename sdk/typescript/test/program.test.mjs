@@ -1,15 +1,14 @@
 // Tools of the program: on the client, as an MCP server, and over HTTP.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { z as z3 } from "zod3";
 
 import { defineTool, haft, image } from "../dist/index.mjs";
-import { atEnd, isAlive, options, PNG, place, started, TOOLS } from "./harness.mjs";
+import { atEnd, isAlive, options, PNG, started } from "./harness.mjs";
+import { startServer } from "./mcp_client.mjs";
 
 const object = { type: "object" };
 
@@ -32,6 +31,12 @@ test("a tool gets checked arguments, and its result may have many forms", async 
         schema: z.object({ a: z.number(), b: z.number().default(2) }),
         approval: "read",
         execute: ({ a, b }) => ({ product: a * b }),
+      }),
+      defineTool({
+        name: "old",
+        description: "Takes a schema of zod 3",
+        schema: z3.object({ text: z3.string().transform((text) => text.length) }),
+        execute: ({ text }) => `${text} characters`,
       }),
       simple("nothing", () => {}),
       simple("number", () => 7),
@@ -68,6 +73,7 @@ test("a tool gets checked arguments, and its result may have many forms", async 
     text('{"product":6}', { details: { product: 6 } }),
   );
   assert.match((await call("times", { a: "x" })).text, /^Validation failed for tool "times":/);
+  assert.deepEqual(await call("old", { text: "four" }), text("4 characters"));
   assert.deepEqual(await call("nothing"), { ...text(""), content: [] });
   assert.deepEqual(await call("number"), text("7"));
   const block = { type: "image", data: PNG, mimeType: "image/png" };
@@ -82,7 +88,6 @@ test("a tool gets checked arguments, and its result may have many forms", async 
 test("updates, questions and cancellation", async (t) => {
   const reasons = [];
   const tools = await started(t, haft, {
-    onAsk: "per-call",
     tools: [
       simple("asks", async (_args, { onUpdate, ask }) => {
         onUpdate("one");
@@ -115,7 +120,7 @@ test("updates, questions and cancellation", async (t) => {
     ["one", {}],
     ["two", { n: 2 }],
   ]);
-  // Nobody answers.
+  // Without a handler.
   assert.equal((await tools.call("asks")).text, " false  ");
 
   const late = await tools.call("waits", {}, { timeoutMs: 50 });
@@ -182,58 +187,8 @@ test("a tool that floods a slow reader loses updates, not its result", async (t)
   assert.ok(count < 500);
 });
 
-/** An MCP client of a program on its standard streams. */
-class McpClient {
-  #child;
-  #lastId = 0;
-  #waiting = new Map();
-  asked = [];
-
-  constructor(child) {
-    this.#child = child;
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const message = JSON.parse(line);
-      if (message.method === "elicitation/create") {
-        this.asked.push(message.params.message);
-        this.#send({ id: message.id, result: { action: "accept", content: { confirmed: true } } });
-      } else if (message.id !== undefined) this.#waiting.get(message.id)?.(message);
-    });
-  }
-
-  #send(message) {
-    this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  }
-
-  request(method, params) {
-    const id = ++this.#lastId;
-    this.#send({ id, method, params });
-    return new Promise((resolve) => this.#waiting.set(id, (message) => resolve(message.result)));
-  }
-
-  async initialize() {
-    await this.request("initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: { elicitation: {} },
-      clientInfo: { name: "test", version: "1" },
-    });
-    this.#send({ method: "notifications/initialized" });
-  }
-}
-
-function server(t) {
-  const { cwd, env } = place(t);
-  const program = fileURLToPath(new URL("./programs/server.mjs", import.meta.url));
-  const child = spawn(process.execPath, [program, TOOLS], {
-    cwd,
-    env: { ...process.env, ...env, HAFT_BINARY: process.env.HAFT_BINARY },
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  atEnd(t, () => child.kill("SIGKILL"));
-  return { child, client: new McpClient(child) };
-}
-
 test("a program of ten lines is an MCP server of its own and of all found tools", async (t) => {
-  const { child, client } = server(t);
+  const { child, client } = startServer(t);
   await client.initialize();
   const { tools } = await client.request("tools/list");
   const names = tools.map((tool) => tool.name);
@@ -249,7 +204,7 @@ test("a program of ten lines is an MCP server of its own and of all found tools"
 });
 
 test("a signal ends the server and its haft", async (t) => {
-  const { child, client } = server(t);
+  const { child, client } = startServer(t);
   await client.initialize();
   const found = await client.request("tools/call", { name: "pid", arguments: {} });
   const pid = Number(found.content[0].text);

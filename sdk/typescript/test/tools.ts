@@ -20,10 +20,12 @@ export default (pi: any) => {
     ...rest,
   });
   return [
-    tool("add", z.object({ a: z.number(), b: z.number() }), (_id: string, { a, b }: any) => ({
-      ...says(String(a + b)),
-      details: { sum: a + b },
-    })),
+    tool(
+      "add",
+      z.object({ a: z.number(), b: z.number() }),
+      (_id: string, { a, b }: any) => ({ ...says(String(a + b)), details: { sum: a + b } }),
+      { outputSchema: z.object({ sum: z.number() }) },
+    ),
     tool("picture", z.object({}), () => ({
       content: [
         { type: "text", text: "a pixel" },
@@ -54,6 +56,12 @@ export default (pi: any) => {
     tool("choose", z.object({ names: z.array(z.string()) }), async (_id: string, { names }: any) =>
       says(`chosen: ${await pi.ui.select("Which name?", names)}`),
     ),
+    tool("inform", z.object({}), () => {
+      pi.ui.notify("saved", "info");
+      pi.ui.setStatus("k", "half");
+      pi.ui.setEditorText("draft");
+      return says(`has a user: ${pi.hasUI}`);
+    }),
     tool(
       "deploy",
       z.object({ to: z.string() }),

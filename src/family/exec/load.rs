@@ -68,7 +68,8 @@ pub(super) async fn load<P: Protocol>(
             |((file, confinement), answer)| match (confinement, answer) {
                 (Err(problem), _) => Err(*problem),
                 (Ok(confinement), Some(answer)) => {
-                    let note = answer.as_ref().ok().and_then(|it| confinement.note_of(it));
+                    let note = answer.as_ref().ok();
+                    let note = note.and_then(|it| confinement.note_of(it, None));
                     P::understand(file, answer).map_err(|problem| noted(problem, note))
                 }
                 (Ok(_), None) => Err(Problem::error("it was not asked").at(&file.path)),

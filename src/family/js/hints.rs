@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::dialects;
+use super::foreign_files;
 use haft_config::paths;
 use haft_discover::Candidate;
 
@@ -19,16 +19,13 @@ pub(super) fn hint_for(message: &str, candidate: &Candidate) -> Option<String> {
             "a directory needs an index.ts or index.js, or a package.json that names its `main`";
         return Some(text.into());
     }
-    if let Some(hint) = dialects::hint_for(&candidate.resolved) {
+    if let Some(hint) = foreign_files::hint_for(&candidate.resolved) {
         return Some(hint);
     }
     if message == super::NO_DEFAULT {
         let text =
             "`export default (pi) => ({ name, description, parameters, execute })` makes a tool";
         return Some(text.into());
-    }
-    if registers(message) {
-        return Some(dialects::EXTENSION.into());
     }
     missing_package(message, candidate).or_else(|| missing_export(message))
 }
@@ -38,30 +35,6 @@ pub(super) fn for_script(language: &str) -> String {
     format!(
         "this is a script for `{language}`, and no module; haft runs executables that describe themselves \
          from the folders of Kodelet and ikigai, and commands of a shell as YAML tools"
-    )
-}
-
-/// Returns true if the module expects the interface that extensions get.
-fn registers(message: &str) -> bool {
-    let called = message
-        .strip_suffix(" is not a function")
-        .and_then(|call| call.rsplit_once('.'));
-    matches!(
-        called,
-        Some((
-            _,
-            "on" | "registerTool"
-                | "registerCommand"
-                | "registerShortcut"
-                | "registerFlag"
-                | "registerProvider"
-                | "registerMessageRenderer"
-                | "setLabel"
-                | "appendEntry"
-                | "sendUserMessage"
-                | "getActiveTools"
-                | "setActiveTools"
-        ))
     )
 }
 
@@ -97,13 +70,20 @@ fn missing_package(message: &str, candidate: &Candidate) -> Option<String> {
     ))
 }
 
-/// Returns a hint for a missing export. Haft's own copy of an agent's package has the parts that
-/// tools use, and an installed package replaces it.
+/// Returns a hint for a missing export. Haft's own copy of a package has the parts that tools use, and
+/// an installed package replaces it.
 fn missing_export(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("The requested module '")?;
     let (package, _) = rest.split_once("' does not provide an export named ")?;
-    let scopes = ["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
-    scopes.iter().any(|scope| package.starts_with(scope)).then(|| {
+    let ours = [
+        "@oh-my-pi/",
+        "@mariozechner/",
+        "@earendil-works/",
+        "@opencode-ai/plugin",
+        "@anthropic-ai/claude-agent-sdk",
+    ];
+    let is_ours = package == "ai" || ours.iter().any(|start| package.starts_with(start));
+    is_ours.then(|| {
         format!("haft's `{package}` has what most tools use; one that is installed beside the tool comes first")
     })
 }

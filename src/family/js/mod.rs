@@ -2,8 +2,8 @@
 //!
 //! This module interprets the descriptions and errors of modules; the engine runs them.
 
-mod dialects;
 mod drawing;
+mod foreign_files;
 mod frame;
 mod hints;
 mod hints_of_author;
@@ -137,6 +137,7 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             None => load(&mut round, candidate, &rights, means).await,
         };
         loaded.problems.extend(rights.problems);
+        loaded.rights = Some(rights.rights);
         all.push(loaded);
     }
     round.finish().await;
@@ -164,11 +165,18 @@ async fn load(
     };
     let is_remembered = described.is_remembered;
     match elements_of(&described.text) {
-        Ok(elements) => Loaded {
-            is_remembered,
-            module: Some(described.module.clone()),
-            ..take_tools(described, elements, candidate, rights, means)
-        },
+        Ok((elements, unserved)) => {
+            let module = Some(described.module.clone());
+            let mut loaded = take_tools(described, elements, candidate, rights, means);
+            loaded
+                .problems
+                .extend(unserved.map(|info| info.at(&candidate.path)));
+            Loaded {
+                is_remembered,
+                module,
+                ..loaded
+            }
+        }
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
             broken(Problem::error(text).at(&candidate.path))
@@ -193,7 +201,7 @@ fn refusal(candidate: &Candidate) -> Option<Problem> {
                 .hint("name a .ts or .js module; .md and .json files only describe tools"),
         );
     }
-    if let Some(language) = dialects::script_language(path) {
+    if let Some(language) = foreign_files::script_language(path) {
         return Some(refused(NO_DEFAULT.into()).hint(hints::for_script(&language)));
     }
     if !path.exists() {
@@ -253,10 +261,29 @@ fn is_declarative(path: &Path) -> bool {
         .is_some_and(|extension| extension == "md" || extension == "json")
 }
 
-fn elements_of(described: &str) -> serde_json::Result<Vec<Element>> {
+fn elements_of(described: &str) -> serde_json::Result<(Vec<Element>, Option<Problem>)> {
     let description: Description<'_> = serde_json::from_str(described)?;
     let elements = description.tools.iter();
-    elements.map(|text| Element::read(text.get())).collect()
+    let elements: serde_json::Result<Vec<_>> =
+        elements.map(|text| Element::read(text.get())).collect();
+    Ok((elements?, unserved(&description.unserved)))
+}
+
+/// Returns the information about what a module registers besides tools.
+fn unserved(numbers: &BTreeMap<String, u32>) -> Option<Problem> {
+    let counted = |(what, number): (&String, &u32)| match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    };
+    let counted: Vec<String> = numbers.iter().map(counted).collect();
+    if counted.is_empty() {
+        return None;
+    }
+    let text = format!("registers what haft does not serve: {}", counted.join(", "));
+    Some(
+        Problem::info(text)
+            .hint("haft serves the tools of a module; nothing else of it has an effect"),
+    )
 }
 
 fn take_tools(
@@ -318,6 +345,9 @@ fn take_tools(
 struct Description<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
+    /// Numbers of what the module registers besides tools, by kind in the singular.
+    #[serde(default)]
+    unserved: BTreeMap<String, u32>,
 }
 
 /// One element of a factory's result.

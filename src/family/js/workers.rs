@@ -74,7 +74,9 @@ struct WorkerStarter {
 struct RunningWorker {
     process: Worker,
     /// Kept for its private folder.
-    sandbox: Option<Sandbox>,
+    _sandbox: Option<Sandbox>,
+    /// The folder that `$TMPDIR` stands for in the permissions of the worker.
+    tmp: Option<PathBuf>,
 }
 
 /// Variables that haft's own code in a worker needs. Modules see those that they may read.
@@ -87,11 +89,12 @@ impl Workers for WorkerStarter {
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
         let mut spawn = Spawn::new(&self.program, [WORKER, VERSION]);
+        let mut tmp = None;
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
             let code = self.readable_code(key);
-            let (sandbox, proxy) = self.sandboxes.of_worker(
+            let restricted = self.sandboxes.of_worker(
                 &key.permissions,
                 &program,
                 &code,
@@ -102,18 +105,23 @@ impl Workers for WorkerStarter {
             let env = own.fold(Environment::inherit(), |env, (name, value)| {
                 env.with(name, value)
             });
+            tmp = restricted.tmp;
             spawn = Spawn {
                 program: program.into(),
                 rights: program_rights(&key.permissions).of_wrapper(),
-                env: with_proxy(env, proxy.as_deref()),
-                sandbox: Some(sandbox),
+                env: with_proxy(env, restricted.proxy.as_deref()),
+                sandbox: restricted.sandbox,
                 ..spawn
             };
         }
         let process = Worker::start(&spawn, streams)
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
         let sandbox = spawn.sandbox;
-        Ok(Arc::new(RunningWorker { process, sandbox }))
+        Ok(Arc::new(RunningWorker {
+            process,
+            _sandbox: sandbox,
+            tmp,
+        }))
     }
 
     fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf> {
@@ -192,8 +200,7 @@ impl WorkerProcess for RunningWorker {
     }
 
     fn tmp(&self) -> Option<PathBuf> {
-        let tmp = self.sandbox.as_ref()?.tmp()?;
-        Some(tmp.to_owned())
+        self.tmp.clone()
     }
 
     fn memory_exceeded(&self, limit: u64) -> BoxFuture<'static, ()> {

@@ -11,7 +11,7 @@ use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use super::schema_kind::Kind;
 use crate::registry::Entry;
-use crate::surface::wire::ToolView;
+use crate::surface::wire::{RightsView, ToolView};
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
 use haft_tool::{ArgumentOrder, Isolation, PermissionKind, Tool, ToolBounds, ToolRights};
@@ -60,20 +60,7 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     argument_order: Option<ArgumentOrder>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rights: Option<BoundsView>,
-}
-
-/// JSON form of the rights of a tool and their enforcement.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct BoundsView {
-    profile: String,
-    isolation: &'static str,
-    /// The mechanisms of the kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    layers: Option<String>,
-    not_enforced: Vec<String>,
-    permissions: BTreeMap<&'static str, String>,
+    rights: Option<RightsView>,
 }
 
 impl<'a> Shown<'a> {
@@ -81,24 +68,7 @@ impl<'a> Shown<'a> {
         Shown {
             tool: ToolView::from(&*entry.tool),
             argument_order: entry.tool.argument_order,
-            rights: entry.runner.bounds().map(|bounds| BoundsView::of(&bounds)),
-        }
-    }
-}
-
-impl BoundsView {
-    fn of(bounds: &ToolBounds) -> BoundsView {
-        let permissions = &bounds.rights.permissions;
-        let of_kind = |kind: PermissionKind| {
-            let granted = permissions.of(kind).to_string().replace('`', "");
-            (kind.as_str(), granted)
-        };
-        BoundsView {
-            profile: bounds.profile.name.clone(),
-            isolation: bounds.rights.isolation.as_str(),
-            layers: bounds.layers.clone(),
-            not_enforced: bounds.missing.clone(),
-            permissions: PermissionKind::ALL.map(of_kind).into(),
+            rights: entry.runner.bounds().map(|bounds| RightsView::of(&bounds)),
         }
     }
 }

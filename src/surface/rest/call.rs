@@ -20,6 +20,7 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
+use super::questions;
 use super::state::Shared;
 use super::tools::fresh;
 use crate::credentials::random_id;
@@ -52,6 +53,10 @@ pub(super) struct CallRequest<'a> {
     /// The longest that the call may take, in milliseconds.
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64)]
     timeout_ms: Option<f64>,
+    /// The client answers the questions of the call at `/api/questions`: approvals, and what the tool
+    /// asks. Without it nobody is asked. Only with the server's own token.
+    #[serde(default)]
+    answers_questions: bool,
 }
 
 /// Data of a call's event besides the result.
@@ -99,7 +104,13 @@ pub(super) async fn call(
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
     let host = client.host(&shared.host);
-    let host = host.called_by(|caller| peer.describe(caller));
+    let mut host = host.called_by(|caller| peer.describe(caller));
+    if request.answers_questions {
+        questions::check_user(&client)?;
+        host = host
+            .asking(shared.questions.clone())
+            .with_ui(shared.questions.clone());
+    }
     let call = Call {
         id: match request.call_id {
             Some(id) => id,

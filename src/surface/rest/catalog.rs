@@ -1,4 +1,5 @@
-//! `GET /api/catalog`: the complete catalog, as `haft list --json` prints it.
+//! `GET /api/catalog`: the complete catalog, as `haft list --json` prints it, with the rights of the
+//! tools.
 
 use std::sync::Arc;
 
@@ -27,5 +28,5 @@ pub(super) async fn catalog(
     } else {
         Listing::of_tools(&catalog, |tool| client.allows(tool))
     };
-    Ok(fresh(bytes(&listing)?))
+    Ok(fresh(bytes(&listing.with_rights(&catalog))?))
 }

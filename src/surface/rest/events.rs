@@ -1,4 +1,4 @@
-//! `GET /api/events`: started and ended calls, changed tools, problems.
+//! `GET /api/events`: started and ended calls, changed tools, problems, questions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::state::Shared;
 use crate::surface::http::{Client, ProblemResponse, held, sse};
 
 /// Events of the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
-/// `tools.changed` and `problems`. With `Last-Event-ID` those since then, as far as they are still
+/// `tools.changed` and `problems`; for the user also `rights.changed`, `question.asked`,
+/// `question.closed` and `notice`. With `Last-Event-ID` those since then, as far as they are still
 /// known: `resumed` in `ready` says whether none is lost. A client that reads too slowly gets `missed`.
 #[utoipa::path(
     get, path = "/api/events", operation_id = "listen", tag = "server",

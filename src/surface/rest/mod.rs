@@ -14,6 +14,8 @@ mod call;
 mod call_dto;
 mod calls;
 
+mod questions;
+
 mod event_ring;
 mod events;
 mod history;
@@ -52,6 +54,8 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
         .route("/api/catalog", get(catalog::catalog))
         .route("/api/calls", get(calls::list))
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
+        .route("/api/questions", get(questions::list))
+        .route("/api/questions/{id}", post(questions::answer))
         .route("/api/events", get(events::events))
         .route("/api/openapi.json", get(openapi::openapi))
         .with_state(shared)

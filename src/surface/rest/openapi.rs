@@ -12,7 +12,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::state::Shared;
 use super::tools::fresh;
-use super::{agent_runs, call, calls, catalog, events, health, tools};
+use super::{agent_runs, call, calls, catalog, events, health, questions, tools};
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
@@ -34,6 +34,8 @@ const BEARER: &str = "bearer";
         calls::list,
         calls::one,
         calls::cancel,
+        questions::list,
+        questions::answer,
         events::events,
         agent_runs::start,
         agent_runs::list,
@@ -127,6 +129,10 @@ fn refusals(path: &str) -> &'static [&'static str] {
     } else if path == "/api/sessions" {
         &[
             "400", "401", "403", "408", "413", "415", "422", "424", "429", "503", "default",
+        ]
+    } else if path.starts_with("/api/questions/") {
+        &[
+            "400", "401", "403", "404", "408", "413", "415", "422", "default",
         ]
     } else if path.contains('{') || path.ends_with("/reload") {
         &["400", "401", "403", "404", "default"]

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::call_dto::Publisher;
 use super::event_ring::Feeds;
 use super::history::{History, Recorded};
+use super::questions::Questions;
 use super::tools::Listing;
 use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     pub(super) listing: Listing,
     /// The event feeds.
     pub(super) feeds: Arc<Feeds>,
+    /// The open questions of calls.
+    pub(super) questions: Arc<Questions>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -78,6 +81,10 @@ impl<'a> ToolsChanged<'a> {
     }
 }
 
+/// A change of the rights of tools. `/api/catalog` has the new ones.
+#[derive(Serialize)]
+struct RightsChanged {}
+
 /// All problems that were found.
 #[derive(Serialize)]
 struct Problems<'a> {
@@ -94,6 +101,7 @@ impl Shared {
             host,
             stop,
             listing: Listing::default(),
+            questions: Arc::new(Questions::new(Arc::clone(&feeds))),
             feeds,
             told: Mutex::default(),
         }
@@ -119,6 +127,7 @@ impl Shared {
     pub(super) async fn tell_changes(self: Arc<Self>) {
         let mut changes = self.host.changes();
         let mut problem_changes = self.host.problem_changes();
+        let mut rights_changes = self.host.rights_changes();
         let stop = self.stop.clone();
         let telling = async {
             self.tell_problems(&*self.host.catalog().await);
@@ -131,6 +140,13 @@ impl Shared {
                     },
                     changed = problem_changes.changed() => match changed {
                         Ok(()) => None,
+                        Err(_) => return,
+                    },
+                    changed = rights_changes.changed() => match changed {
+                        Ok(()) => {
+                            self.feeds.publish("rights.changed", &RightsChanged {});
+                            continue;
+                        }
                         Err(_) => return,
                     },
                 };

@@ -15,10 +15,16 @@ use crate::{command, prerequisites, workspace};
 /// Size limit of crates.io for one package.
 const MAX_BYTES: u64 = 10 << 20;
 
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Folder below `work` that stays: the release runs `cargo publish` in it.
+const SOURCES: &str = "crates-sources";
+
 pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     prerequisites::for_a_bundle()?;
-    let stage = stage(context)?;
+    let stage = stage(context, SOURCES)?;
     bundle(context, &stage)?;
+    copy_licences(&stage)?;
     let target = context.out.join("work/crates-target");
     let mut cargo = command::cargo(&stage);
     // `check` builds them. Without a repository there is nothing to be dirty, and no commit to record.
@@ -59,8 +65,8 @@ pub fn names(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Returns a fresh copy of the files that git knows.
-pub fn stage(context: &Context) -> Result<PathBuf> {
-    let stage = context.work("stage")?;
+pub fn stage(context: &Context, name: &str) -> Result<PathBuf> {
+    let stage = context.work(name)?;
     let mut git = Command::new("git");
     git.current_dir(&context.root).args(["ls-files", "-z"]);
     for name in command::output(&mut git)?.split('\0') {
@@ -100,6 +106,19 @@ fn bundle(context: &Context, stage: &Path) -> Result<()> {
             .into_owned();
         if name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()) {
             fs::copy(&path, runtime.join(&name)).during(|| format!("copy `{name}`"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the licences into each package; `include` of `haft` names them.
+fn copy_licences(stage: &Path) -> Result<()> {
+    let packages = stage.join("crates");
+    let listing = || format!("read `{}`", packages.display());
+    for package in fs::read_dir(&packages).during(listing)? {
+        let package = package.during(listing)?.path();
+        for name in LICENCES {
+            fs::copy(stage.join(name), package.join(name)).during(|| format!("copy `{name}`"))?;
         }
     }
     Ok(())

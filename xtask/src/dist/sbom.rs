@@ -1,10 +1,11 @@
-//! `haft-VERSION.cdx.json`: the software bill of materials in CycloneDX: crates, npm packages and V8.
+//! `haft-VERSION-TARGET.cdx.json`: the software bill of materials in CycloneDX: crates, npm packages
+//! and V8. Each target has other crates.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Context, crates, read, write};
+use super::{Context, archive, crates, read, write};
 use crate::cargo_tools::CYCLONEDX;
 use crate::command;
 use crate::error::{Error, Result};
@@ -12,13 +13,13 @@ use crate::supply::notices;
 
 /// Returns the name of the file.
 pub fn name(context: &Context) -> String {
-    format!("haft-{}.cdx.json", context.facts.version)
+    format!("{}.cdx.json", archive::stem(context))
 }
 
 pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     let folder = CYCLONEDX.folder()?;
     // It writes a file beside each manifest, so it works on a copy of the sources.
-    let stage = crates::stage(context)?;
+    let stage = crates::stage(context, "sbom")?;
     let path = std::env::var("PATH").unwrap_or_default();
     let mut cargo = command::cargo(&stage);
     cargo.env("PATH", format!("{}:{path}", folder.display()));

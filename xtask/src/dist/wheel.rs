@@ -53,21 +53,10 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
         let from = tree::folder(context).join(shared);
         tree::copy(&from, &data.join("data").join(shared))?;
     }
-    let described = match library(context) {
-        Some(package) => {
-            copy_sources(&package, &work.join("haft"))?;
-            Some(context.root.join(LIBRARY))
-        }
-        None => {
-            eprintln!("`{LIBRARY}` is not in this checkout: the wheel has the program alone");
-            None
-        }
-    };
+    let library = context.root.join(LIBRARY);
+    copy_sources(&library.join("src/haft"), &work.join("haft"))?;
     let info = work.join(format!("{NAME}-{version}.dist-info"));
-    write(
-        &info.join("METADATA"),
-        &metadata(context, described.as_deref())?,
-    )?;
+    write(&info.join("METADATA"), &metadata(context, &library)?)?;
     write(
         &info.join("WHEEL"),
         &format!(
@@ -90,17 +79,6 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     Ok(vec![made])
 }
 
-/// Returns true if the wheel has the library.
-pub fn has_library(context: &Context) -> bool {
-    library(context).is_some()
-}
-
-/// Returns the folder of the library's package.
-fn library(context: &Context) -> Option<PathBuf> {
-    let below = ["src/haft", "haft"].map(|name| context.root.join(LIBRARY).join(name));
-    below.into_iter().find(|folder| folder.is_dir())
-}
-
 /// Returns the tag of the platforms that the wheel is for.
 fn tag(context: &Context) -> Result<String> {
     let facts = &context.facts;
@@ -119,34 +97,44 @@ fn tag(context: &Context) -> Result<String> {
     Ok(format!("py3-none-{platform}"))
 }
 
-/// Returns the metadata: PyPI shows the README.
-fn metadata(context: &Context, library: Option<&Path>) -> Result<String> {
-    let readme = match library.map(|library| library.join("README.md")) {
-        Some(path) if path.is_file() => path,
-        _ => context.root.join("README.md"),
+/// Returns the metadata: that of the library's manifest, and its README, which PyPI shows.
+fn metadata(context: &Context, library: &Path) -> Result<String> {
+    let path = library.join("pyproject.toml");
+    let broken = |what: &str| Error::unexpected(format!("`{}`: {what}", path.display()));
+    let manifest: toml::Table = read(&path)?
+        .parse()
+        .map_err(|error: toml::de::Error| broken(&error.to_string()))?;
+    let project = manifest["project"].as_table();
+    let project = project.ok_or_else(|| broken("there is no `[project]`"))?;
+    let text = |name: &str| {
+        let value = project.get(name).and_then(toml::Value::as_str);
+        value.ok_or_else(|| broken(&format!("`[project]` has no `{name}`")))
     };
-    let python = library.map(requires_python).transpose()?.flatten();
+    let list = |name: &str| {
+        let values = project.get(name).and_then(toml::Value::as_array);
+        values
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+            .collect::<Vec<_>>()
+    };
+    let classifiers: String = list("classifiers")
+        .iter()
+        .map(|classifier| format!("Classifier: {classifier}\n"))
+        .collect();
     Ok(format!(
-        "Metadata-Version: 2.4\nName: haft-tools\nVersion: {}\n\
-         Summary: Tool host for LLM agents: runs tools in any language\n\
+        "Metadata-Version: 2.4\nName: {}\nVersion: {}\nSummary: {}\nKeywords: {}\n{classifiers}\
          License-Expression: MIT OR Apache-2.0\nLicense-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\n\
          License-File: THIRD_PARTY_NOTICES.txt\nProject-URL: Repository, {}\n\
          Requires-Python: {}\nDescription-Content-Type: text/markdown\n\n{}",
+        text("name")?,
         context.facts.version,
+        text("description")?,
+        list("keywords").join(","),
         super::formula::repository(context)?,
-        python.unwrap_or_else(|| ">=3.8".to_owned()),
-        read(&readme)?
+        text("requires-python")?,
+        read(&library.join("README.md"))?,
     ))
-}
-
-/// Returns the versions of Python that the library's manifest allows.
-fn requires_python(library: &Path) -> Result<Option<String>> {
-    let manifest: toml::Table = read(&library.join("pyproject.toml"))?
-        .parse()
-        .map_err(|error| Error::unexpected(format!("`{LIBRARY}/pyproject.toml`: {error}")))?;
-    let project = manifest.get("project");
-    let versions = project.and_then(|project| project.get("requires-python")?.as_str());
-    Ok(versions.map(str::to_owned))
 }
 
 /// Copies Python's sources and leaves out what Python compiled.

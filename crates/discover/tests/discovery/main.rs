@@ -4,6 +4,7 @@
 
 mod configuration;
 mod configured;
+mod dialects;
 mod extensions;
 mod files;
 mod ignored;

@@ -96,7 +96,8 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         }
         let provided = packages::provided(specifier);
         if let Some(module) = provided
-            && !packages::installed_above(self.disk(), specifier, from)
+            && (packages::replaces_installed(module)
+                || !packages::installed_above(self.disk(), specifier, from))
         {
             return parse(module);
         }

@@ -46,6 +46,12 @@ pub(super) fn may_be_bun_only(module: &str) -> bool {
     module.starts_with("haft:pi-")
 }
 
+/// Returns true if an installed copy of `module` is never used, because it would connect to the agent
+/// that extensions are written for.
+pub(super) fn replaces_installed(module: &str) -> bool {
+    module == "haft:copilot-sdk"
+}
+
 /// Returns `sub/path` for `@scope/name/sub/path`, and an empty text for `name`.
 pub(super) fn subpath(specifier: &str) -> &str {
     specifier[package_name(specifier).len()..].trim_start_matches('/')

@@ -64,7 +64,7 @@ pub trait WorkerProcess: Send + Sync {
     /// by SIGABRT`. Blocks.
     fn wait(&self) -> String;
 
-    /// Returns the private folder for temporary files, if the process has one.
+    /// Returns the folder that `$TMPDIR` stands for in its permissions, if they were made for it.
     fn tmp(&self) -> Option<PathBuf>;
 
     /// Waits until the process uses more memory than `limit` bytes. Its programs do not count.

@@ -9,19 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ._core import (
-    CANCEL_TIMEOUT,
-    TIMEOUTS,
-    Asked,
-    Core,
-    Failed,
-    Finished,
-    Item,
-    Withdrawn,
-    call_soon,
-    drive_async,
-)
+from ._calls import CANCEL_TIMEOUT, Asked, Failed, Finished, Item, Withdrawn
+from ._core import Core
 from ._front import MAX_EVENTS, Front
+from ._loop import TIMEOUTS, call_soon, drive_async
 from ._sync import HaftSync
 from ._tools import AnyTool
 from ._types import (
@@ -57,7 +48,7 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
     async def start(self) -> Haft:
         """Starts haft and loads the tools."""
         loop = asyncio.get_running_loop()
-        self._core.get_loop = lambda: loop
+        self._core.tasks.get_loop = lambda: loop
         try:
             await drive_async(self._core.start())
         except BaseException:
@@ -173,11 +164,11 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
         try:
             assert handler is not None
             value = await _settled(cast("Callable[[Any], Any]", handler)(asked.question))
-            self._core.answer(asked, value)
+            self._core.calls.answer(asked, value)
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._core.answer_error(asked, str(error) or type(error).__name__)
+            self._core.calls.answer_error(asked, str(error) or type(error).__name__)
             post(Failed(error))
 
     def events(self) -> EventStream:
@@ -355,7 +346,7 @@ class EventStream:
 
 async def end_tasks(core: Core) -> None:
     """Cancels the tasks of a host and waits for them, unless one ignores its cancellation."""
-    if tasks := list(core.tasks):
+    if tasks := list(core.tasks.running):
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=CANCEL_TIMEOUT)

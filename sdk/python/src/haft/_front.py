@@ -7,7 +7,9 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from ._core import ApprovalMode, Core, Isolation, Item, Names, Options, PendingCall
+from ._calls import Item, PendingCall
+from ._core import Core
+from ._options import ApprovalMode, Isolation, Names, Options
 from ._tools import AnyTool
 from ._types import JsonObject, Limits, OnApproval, OnAsk, Problem, StrPath, ToolInfo
 
@@ -104,8 +106,8 @@ class Front(Generic[U, A, P]):
             inherit_stderr=inherit_stderr,
         )
         self._core = Core(options)
-        self._core.on_ask = cast("OnAsk | None", on_ask)
-        self._core.on_approval = cast("OnApproval | None", on_approval)
+        self._core.calls.on_ask = cast("OnAsk | None", on_ask)
+        self._core.calls.on_approval = cast("OnApproval | None", on_approval)
         self._on_ask = on_ask
         self._on_approval = on_approval
         self._finalizer = weakref.finalize(self, _abandon, self._core, type(self).__name__)
@@ -146,7 +148,8 @@ class Front(Generic[U, A, P]):
         on_ask: A | None,
         on_approval: P | None,
     ) -> PendingCall:
-        return self._core.begin(
+        return self._core.calls.begin(
+            self._core.connection,
             name,
             arguments,
             post=post,

@@ -20,7 +20,9 @@ from typing import Any, Literal
 from ._binary import find_binary
 from ._client import end_tasks
 from ._connection import Connection, Process
-from ._core import TIMEOUTS, ApprovalMode, Core, Isolation, Names, Options, bridge, drive_async
+from ._core import Core
+from ._loop import TIMEOUTS, bridge, drive_async
+from ._options import ApprovalMode, Isolation, Names, Options
 from ._tools import AnyTool
 from ._types import HaftError, StrPath
 
@@ -197,7 +199,7 @@ async def _run(options: Options, tools: Sequence[AnyTool], command: Sequence[str
         raise HaftError("a haft with tools of the program needs Unix sockets; use `Haft`")
     loop = asyncio.get_running_loop()
     core = Core(options)
-    core.get_loop = lambda: loop
+    core.tasks.get_loop = lambda: loop
     ours, theirs = socket.socketpair()
     arguments = [find_binary(options.binary), "--rpc-fd", str(theirs.fileno())]
     arguments += options.global_flags()

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ._core import CANCEL_TIMEOUT, Asked, Core, Failed, Finished, Item, call_soon, drive
+from ._calls import CANCEL_TIMEOUT, Asked, Failed, Finished, Item
+from ._core import Core
 from ._front import MAX_EVENTS, Front
+from ._loop import call_soon, drive
 from ._tools import AnyTool
 from ._types import (
     ApprovalRequest,
@@ -43,7 +45,7 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
 
     def _prepare(self) -> None:
         self._loop = _LoopThread()
-        self._core.get_loop = self._loop.get
+        self._core.tasks.get_loop = self._loop.get
 
     def start(self) -> HaftSync:
         """Starts haft and loads the tools."""
@@ -129,14 +131,14 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
     def _answer(
         self, asked: Asked, on_ask: OnAskSync | None, on_approval: OnApprovalSync | None
     ) -> None:
-        if not self._core.is_open(asked):
+        if not self._core.calls.is_open(asked):
             return
         handler = on_approval if isinstance(asked.question, ApprovalRequest) else on_ask
         try:
             assert handler is not None
-            self._core.answer(asked, cast("Callable[[Any], Any]", handler)(asked.question))
+            self._core.calls.answer(asked, cast("Callable[[Any], Any]", handler)(asked.question))
         except BaseException as error:
-            self._core.answer_error(asked, str(error) or type(error).__name__)
+            self._core.calls.answer_error(asked, str(error) or type(error).__name__)
             raise
 
     def events(self) -> EventIterator:

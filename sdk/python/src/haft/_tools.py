@@ -71,6 +71,12 @@ class Invocation:
         self._asks: set[Future[Any]] = set()
         self._lock = threading.Lock()
 
+    def attach(self, cancel_task: Callable[[], object]) -> None:
+        """Takes the function that cancels the asyncio task of an async function."""
+        self.cancel_task = cancel_task
+        if self.cancelled.is_set():
+            cancel_task()
+
     def cancel(self, reason: str | None) -> None:
         """Reports the cancellation to the function and withdraws its questions."""
         with self._lock:

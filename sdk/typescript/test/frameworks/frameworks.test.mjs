@@ -1,211 +1,26 @@
-// Each adapter with its real framework: a fake model asks for tools and gets text, image and error.
+// The adapters with their real frameworks: a fake model asks for tools and gets text, image and error.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import { ChatAnthropic } from "@langchain/anthropic";
 import { Agent, OpenAIProvider, Runner, setTracingDisabled } from "@openai/agents";
-import { generateText, isStepCount, streamText } from "ai";
 import { createAgent, tool } from "langchain";
 import OpenAI from "openai";
 
 import { haft } from "../../dist/index.mjs";
-import { fakeModel, PNG, place, started } from "../harness.mjs";
+import {
+  anthropicModel,
+  anthropicResults,
+  assertAnthropic,
+  CALLS,
+  chatModel,
+  responsesModel,
+} from "../fake_models.mjs";
+import { PNG, started } from "../harness.mjs";
+import { assertCancels, CRASH, crashed } from "./runs.mjs";
 
 setTracingDisabled(true);
-
-/** The calls that the fake models make, all in one turn, and one that waits. */
-const CALLS = [
-  { id: "call_1", name: "add", input: { a: 1, b: 2 } },
-  { id: "call_2", name: "picture", input: {} },
-  { id: "call_3", name: "fail", input: {} },
-];
-const wait = (mark) => [{ id: "call_9", name: "wait", input: { mark } }];
-const count = [{ id: "call_8", name: "count", input: { to: 2 } }];
-
-// ---- Fake models: the first turn asks for the calls, the second one ends. ----
-
-function anthropicMessage(calls) {
-  return {
-    id: calls ? "msg_1" : "msg_2",
-    type: "message",
-    role: "assistant",
-    model: "fake",
-    content: calls
-      ? calls.map((call) => ({ type: "tool_use", ...call }))
-      : [{ type: "text", text: "finished" }],
-    stop_reason: calls ? "tool_use" : "end_turn",
-    stop_sequence: null,
-    usage: { input_tokens: 1, output_tokens: 1 },
-  };
-}
-
-function anthropicStream(response, message) {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (event) =>
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  send({ type: "message_start", message: { ...message, content: [], stop_reason: null } });
-  message.content.forEach((block, index) => {
-    const isText = block.type === "text";
-    const content_block = isText ? { ...block, text: "" } : { ...block, input: {} };
-    const delta = isText
-      ? { type: "text_delta", text: block.text }
-      : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-    send({ type: "content_block_start", index, content_block });
-    send({ type: "content_block_delta", index, delta });
-    send({ type: "content_block_stop", index });
-  });
-  send({
-    type: "message_delta",
-    delta: { stop_reason: message.stop_reason },
-    usage: message.usage,
-  });
-  send({ type: "message_stop" });
-  response.end();
-}
-
-const anthropicModel = (t, calls) =>
-  fakeModel(t, (body, _path, response) => {
-    const isAnswered = JSON.stringify(body.messages).includes("tool_result");
-    const message = anthropicMessage(isAnswered ? undefined : calls);
-    if (body.stream !== true) return message;
-    anthropicStream(response, message);
-  });
-
-const chatModel = (t, calls) =>
-  fakeModel(t, (body) => {
-    const isAnswered = body.messages.some((message) => message.role === "tool");
-    const tool_calls = calls.map(({ id, name, input }) => ({
-      id,
-      type: "function",
-      function: { name, arguments: JSON.stringify(input) },
-    }));
-    const message = isAnswered ? { content: "finished" } : { content: null, tool_calls };
-    const finish_reason = isAnswered ? "stop" : "tool_calls";
-    return {
-      id: "chat_1",
-      object: "chat.completion",
-      created: 1,
-      model: "fake",
-      choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    };
-  });
-
-const responsesModel = (t, calls) =>
-  fakeModel(t, (body) => {
-    const isAnswered = JSON.stringify(body.input).includes("function_call_output");
-    const text = { type: "output_text", text: "finished", annotations: [] };
-    return {
-      id: "resp_1",
-      object: "response",
-      created_at: 1,
-      model: "fake",
-      status: "completed",
-      output: isAnswered
-        ? [{ id: "m1", type: "message", role: "assistant", status: "completed", content: [text] }]
-        : calls.map(({ id, name, input }) => ({
-            id: `fc_${id}`,
-            type: "function_call",
-            status: "completed",
-            call_id: id,
-            name,
-            arguments: JSON.stringify(input),
-          })),
-      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
-    };
-  });
-
-// ---- What the model got. ----
-
-/** Results in the second request of an Anthropic model, by the id of the call. */
-function anthropicResults({ requests }) {
-  const blocks = requests[1].messages.flatMap(({ content }) => content);
-  const results = blocks.filter((block) => block.type === "tool_result");
-  return Object.fromEntries(
-    results.map(({ tool_use_id, content, is_error }) => {
-      const list = typeof content === "string" ? [{ type: "text", text: content }] : content;
-      const plain = list.map(({ type, text, source }) => (type === "text" ? text : source));
-      return [tool_use_id, { content: plain, isError: is_error === true }];
-    }),
-  );
-}
-
-const SOURCE = { type: "base64", media_type: "image/png", data: PNG };
-
-/** Results that an Anthropic model must get. The text of the error depends on the framework. */
-function assertAnthropic(model, error) {
-  const results = anthropicResults(model);
-  assert.deepEqual(results["call_1"], { content: ["3"], isError: false });
-  assert.deepEqual(results["call_2"], { content: ["a pixel", SOURCE], isError: false });
-  assert.deepEqual(results["call_3"], { content: [error], isError: true });
-  const add = model.requests[0].tools.find(({ name }) => name === "add");
-  assert.deepEqual(add.description, "Tests add");
-  assert.deepEqual(add.input_schema.required, ["a", "b"]);
-}
-
-/** Runs `call` with a signal, aborts it when the tool runs, and waits until the tool has stopped. */
-async function assertCancels(t, run) {
-  const tools = await started(t, haft);
-  const mark = join(place(t).root, "mark");
-  const controller = new AbortController();
-  const onUpdate = () => controller.abort();
-  const ended = run(tools, wait(mark), controller.signal, { onUpdate });
-  await assert.rejects(ended);
-  await tools.close();
-  assert.ok(existsSync(mark), "the tool was not cancelled");
-}
-
-// ---- Vercel AI SDK ----
-
-const aiModel = ({ url }) => createAnthropic({ baseURL: url, apiKey: "k" })("fake");
-
-test("aiSdk: text, image, error", async (t) => {
-  const tools = await started(t, haft);
-  const model = await anthropicModel(t, CALLS);
-  const result = await generateText({
-    model: aiModel(model),
-    tools: tools.aiSdk(),
-    stopWhen: isStepCount(3),
-    prompt: "go",
-  });
-  assert.equal(result.text, "finished");
-  assertAnthropic(model, "Error: not today");
-  const [first] = result.steps;
-  const kinds = first.content.map((part) => part.type).filter((type) => type !== "tool-call");
-  assert.deepEqual(kinds, ["tool-result", "tool-result", "tool-error"]);
-});
-
-test("aiSdk: updates are preliminary results", async (t) => {
-  const tools = await started(t, haft);
-  const model = await anthropicModel(t, count);
-  const result = streamText({
-    model: aiModel(model),
-    tools: tools.aiSdk(),
-    stopWhen: isStepCount(3),
-    prompt: "go",
-  });
-  const seen = [];
-  for await (const part of result.stream ?? result.fullStream) {
-    if (part.type === "tool-result") seen.push([part.preliminary ?? false, part.output.text]);
-  }
-  assert.deepEqual(seen, [
-    [true, "1 of 2"],
-    [true, "2 of 2"],
-    [true, "done"],
-    [false, "done"],
-  ]);
-});
-
-test("aiSdk: cancellation", (t) =>
-  assertCancels(t, async (tools, calls, abortSignal, options) => {
-    const model = aiModel(await anthropicModel(t, calls));
-    const stopWhen = isStepCount(3);
-    await generateText({ model, tools: tools.aiSdk(options), stopWhen, prompt: "go", abortSignal });
-  }));
 
 // ---- Anthropic SDK ----
 
@@ -338,7 +153,10 @@ test("langchain: text, image, error", async (t) => {
   assert.equal(messages.at(-1).text, "finished");
   const added = messages.find((message) => message.name === "add");
   assert.deepEqual(added.artifact, { sum: 3 });
-  assertAnthropic(model, "Error: not today\n Please fix your mistakes.");
+  const failed = messages.find((message) => message.name === "fail");
+  assert.equal(failed.status, "error");
+  // ChatAnthropic does not pass the status on.
+  assertAnthropic(model, "Error: not today\n Please fix your mistakes.", false);
 });
 
 test("langchain: updates and cancellation", (t) =>
@@ -348,19 +166,45 @@ test("langchain: updates and cancellation", (t) =>
     await agent.invoke({ messages: [{ role: "user", content: "go" }] }, { signal });
   }));
 
-test("a crash of haft ends a run with an error", async (t) => {
-  const tools = await started(t, haft);
-  const model = await anthropicModel(t, [{ id: "call_1", name: "wait", input: {} }]);
-  const onUpdate = () => process.kill(tools.pid, "SIGKILL");
-  const runner = claude(model).beta.messages.toolRunner({
-    model: "fake",
-    max_tokens: 100,
-    tools: tools.anthropic({ onUpdate }),
-    messages,
+// ---- A crash of haft ----
+
+test("anthropic: the model gets the error of a crash", async (t) => {
+  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
+    const body = { model: "fake", max_tokens: 100, tools: tools.anthropic(options), messages };
+    return claude(model).beta.messages.toolRunner(body).runUntilDone();
   });
-  await runner.runUntilDone();
-  assert.deepEqual(anthropicResults(model)["call_1"], {
-    content: ["Error: haft rpc ended by SIGKILL"],
-    isError: true,
+  assert.equal(ended, "the model went on");
+  const content = [`Error: ${CRASH}`];
+  assert.deepEqual(anthropicResults(model)["call_9"], { content, isError: true });
+});
+
+test("langchain: the model gets the error of a crash", async (t) => {
+  const { model, ended } = await crashed(t, anthropicModel, (tools, model, options) => {
+    const agent = createAgent({
+      model: chatAnthropic(model),
+      tools: tools.langchain(tool, options),
+    });
+    return agent.invoke({ messages });
   });
+  assert.equal(ended, "the model went on");
+  assert.match(
+    anthropicResults(model)["call_9"].content[0],
+    /^HaftError: haft rpc ended by SIGKILL/,
+  );
+});
+
+test("openai: the run rejects after a crash", async (t) => {
+  const { ended } = await crashed(t, chatModel, (tools, model, options) => {
+    const body = { model: "fake", tools: tools.openai(options), messages };
+    return openai(model).chat.completions.runTools(body).finalContent();
+  });
+  assert.equal(ended, CRASH);
+});
+
+test("agents: the run rejects after a crash", async (t) => {
+  const { ended } = await crashed(t, responsesModel, (tools, model, options) => {
+    const agent = new Agent({ name: "a", model: "fake", tools: tools.agents(options) });
+    return agentsRunner(model).run(agent, "go");
+  });
+  assert.match(ended, new RegExp(CRASH));
 });

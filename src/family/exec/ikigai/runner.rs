@@ -122,8 +122,9 @@ impl IkigaiRunner {
             }
             (end @ (End::Exited(_) | End::Signaled(_)), _) => {
                 let code = end.shell_code();
+                let folder = self.spawn.cwd.as_deref();
                 let mut error = format!("Tool '{name}' crashed with exit code {code}");
-                if let Some(note) = self.confinement.note_of(&ran.finished) {
+                if let Some(note) = self.confinement.note_of(&ran.finished, folder) {
                     error.push_str(&format!("\n{note}"));
                 }
                 return failure(Code::Crashed, error);

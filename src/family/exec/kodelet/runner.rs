@@ -131,7 +131,8 @@ impl Runner for KodeletRunner {
             End::Exited(_) | End::Signaled(_) => None,
         };
         let said = result::read(&finished, ctx.stop_reason(), &self.bounds);
-        let said = said.map_err(|text| match self.confinement.note_of(&finished) {
+        let folder = self.spawn.cwd.as_deref();
+        let said = said.map_err(|text| match self.confinement.note_of(&finished, folder) {
             Some(note) => format!("{text}\n{note}"),
             None => text,
         });

@@ -79,7 +79,7 @@ impl ShellPlan {
             if let Some(last) = finished.last() {
                 if let Some(note) = finished
                     .iter()
-                    .find_map(|member| confinement.note_of(member))
+                    .find_map(|member| confinement.note_of(member, Some(&self.cwd)))
                 {
                     so_far.note(&note);
                 }

@@ -109,6 +109,7 @@ impl Session<'_> {
         let heard = async {
             let start = self.start(&launch, &launch.program, unit).await;
             let start = start.map_err(Failure::Said)?;
+            let folder = start.spawn.cwd.clone();
             let name = unit.name.unwrap_or(&self.definition.name);
             let hear = |spawn| self.hear(spawn, name, unit.output, mask, stop);
             let heard = match (hear(start.spawn).await, launch.instead) {
@@ -121,14 +122,19 @@ impl Session<'_> {
             if let Some(container) = start.container {
                 container.remove_if_left(&heard).await;
             }
-            heard.map_err(Failure::Spawn)
+            let (finished, ended) = heard.map_err(Failure::Spawn)?;
+            Ok((finished, ended, folder))
         };
-        let (finished, mut ended) = match heard.await {
+        let (finished, mut ended, folder) = match heard.await {
             Ok(heard) => heard,
             Err(Failure::Said(why)) => return Ended::not_run(1, why),
             Err(Failure::Spawn(error)) => return self.not_started(&error, &launch),
         };
-        if let Some(note) = self.host_env.confinement.note_of(&finished) {
+        if let Some(note) = self
+            .host_env
+            .confinement
+            .note_of(&finished, folder.as_deref())
+        {
             ended.stderr.add_line(&note);
         }
         if finished.ran_out_of_memory && ended.exit_code != 0 {

@@ -15,6 +15,17 @@ export interface Tool {
   approval?: string;
   hidden?: boolean;
   trusted?: boolean;
+  rights?: Rights;
+}
+
+/** What a tool may access, and what enforces it. */
+export interface Rights {
+  profile: string;
+  isolation: string;
+  layers?: string;
+  notEnforced: string[];
+  permissions: { [kind: string]: string };
+  source: string;
 }
 
 export interface Problem {

@@ -6,6 +6,7 @@ import { callsView } from "./calls.ts";
 import { announce, el, fill } from "./dom.ts";
 import { header, type View } from "./header.ts";
 import { problemsView } from "./problems.ts";
+import { questionDialog } from "./questions.ts";
 import { sessionsView } from "./sessions.ts";
 import { address, side } from "./side.ts";
 import { Store } from "./store.ts";
@@ -36,6 +37,7 @@ let current: Pick<ToolView, "run" | "cancel"> | null = null;
 let isFirst = true;
 
 whenTokenIsWanted(dialog.ask);
+questionDialog(store);
 addEventListener("hashchange", () => show());
 addEventListener("keydown", pressed);
 store.on("tools", refresh);
@@ -95,7 +97,7 @@ function showTool(name: string | null): void {
 function viewOf(tool: Tool): ToolView {
   const known = kept.get(tool.name);
   if (known && JSON.stringify(known.tool) === JSON.stringify(tool)) return known.view;
-  const view = toolView(tool);
+  const view = toolView(tool, store);
   kept.delete(tool.name);
   kept.set(tool.name, { tool, view });
   for (const oldest of kept.keys()) {

@@ -31,7 +31,7 @@ interface Hooks {
 }
 
 /** Calls a tool; `text` is the arguments as JSON. */
-export function startRun(tool: string, text: string, hooks: Hooks): Run {
+export function startRun(tool: string, text: string, answersQuestions: boolean, hooks: Hooks): Run {
   const abort = new AbortController();
   const started = performance.now();
   let state: State = "running";
@@ -64,7 +64,8 @@ export function startRun(tool: string, text: string, hooks: Hooks): Run {
     try {
       const path = `/api/tools/${encodeURIComponent(tool)}/call`;
       // The text of the arguments is sent unchanged, so that numbers keep their digits.
-      const body = `{"callId":${JSON.stringify(id)},"arguments":${text}}`;
+      const asks = answersQuestions ? `"answersQuestions":true,` : "";
+      const body = `{"callId":${JSON.stringify(id)},${asks}"arguments":${text}}`;
       keepArguments(id, text);
       const happened = await stream("POST", path, abort.signal, body);
       for await (const { event, data } of happened) take(event, JSON.parse(data));

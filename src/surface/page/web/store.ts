@@ -1,7 +1,9 @@
 // State of the page: the catalog, the calls, and the connection to the server.
 
 import { type Catalog, json, type Problem, Refusal, stream, type Tool } from "./api.ts";
+import { announce } from "./dom.ts";
 import { type CallEntry, entriesOf, noteCall } from "./log.ts";
+import type { Question } from "./questions.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
@@ -9,6 +11,8 @@ export interface State {
   tools: Tool[];
   problems: Problem[];
   calls: CallEntry[];
+  /** The open questions, the oldest first. */
+  questions: Question[];
   connection: Connection;
   loaded: boolean;
 }
@@ -23,9 +27,12 @@ export class Store {
     tools: [],
     problems: [],
     calls: [],
+    questions: [],
     connection: "connecting",
     loaded: false,
   };
+  /** False if the token does not allow to answer questions. */
+  answersQuestions = false;
   private readonly listeners = new Map<Topic, Set<() => void>>();
   private wakeUp: (() => void) | null = null;
 
@@ -76,12 +83,35 @@ export class Store {
     await this.loadCatalog();
     const { calls } = await json<{ calls: unknown[] }>("GET", "/api/calls");
     this.set("calls", entriesOf(calls));
+    await this.loadQuestions();
+  }
+
+  private async loadQuestions(): Promise<void> {
+    try {
+      const { questions } = await json<{ questions: Question[] }>("GET", "/api/questions");
+      this.answersQuestions = true;
+      this.set("questions", questions);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.status === 403)) throw error;
+      this.answersQuestions = false;
+    }
   }
 
   private async take(event: string, data: string): Promise<void> {
     if (event === "missed") return this.loadAll();
-    if (event === "tools.changed" || event === "problems") {
+    if (event === "tools.changed" || event === "rights.changed" || event === "problems") {
       return this.loadCatalog().catch(() => {});
+    }
+    const { questions } = this.state;
+    if (event === "question.asked") return this.set("questions", [...questions, JSON.parse(data)]);
+    if (event === "question.closed") {
+      const { id } = JSON.parse(data);
+      const left = questions.filter((one) => one.id !== id);
+      return this.set("questions", left);
+    }
+    if (event === "notice") {
+      const { tool, message } = JSON.parse(data);
+      return announce(`${tool}: ${message}`);
     }
     const calls = noteCall(this.state.calls, event, data);
     if (calls !== null) this.set("calls", calls);

@@ -5,6 +5,7 @@ import { button, el, freshId } from "./dom.ts";
 import { makeForm } from "./form/form.ts";
 import { type Run, startRun } from "./run.ts";
 import { copyButton } from "./said.ts";
+import type { Store } from "./store.ts";
 import { tree } from "./tree.ts";
 
 /** Limit of the calls of one tool that stay on the page. */
@@ -24,6 +25,12 @@ const TIERS: { [tier: string]: string } = {
   exec: "It can run programs.",
 };
 
+const ISOLATIONS: { [isolation: string]: string } = {
+  none: "not isolated",
+  process: "own process",
+  sandbox: "sandbox",
+};
+
 export interface ToolView {
   element: HTMLElement;
   run(): void;
@@ -33,7 +40,7 @@ export interface ToolView {
   set(value: unknown): void;
 }
 
-export function toolView(tool: Tool): ToolView {
+export function toolView(tool: Tool, store: Store): ToolView {
   const runs: Run[] = [];
   const form = makeForm(tool.inputSchema, () => {});
   const results = el("div", { class: "runs" });
@@ -81,6 +88,7 @@ export function toolView(tool: Tool): ToolView {
       ),
     ),
     beside,
+    rights(tool),
     schema(tool),
   );
 
@@ -97,7 +105,7 @@ export function toolView(tool: Tool): ToolView {
     }
     const text = form.arguments();
     if (text === null) return;
-    const started: Run = startRun(tool.name, text, {
+    const started: Run = startRun(tool.name, text, store.answersQuestions, {
       changed() {
         running.delete(started);
         draw();
@@ -136,6 +144,7 @@ function facts(tool: Tool): HTMLElement {
     fact(tool.providerName ?? tool.family, tool.family ? `family: ${tool.family}` : ""),
     fact(tool.level),
     fact(tool.approval, TIERS[tool.approval ?? ""]),
+    tool.rights ? fact(ISOLATIONS[tool.rights.isolation], tool.rights.source) : null,
     tool.hidden === true && fact("hidden", "It is not shown to models."),
     tool.path ? el("span", { class: "path", named: tool.path }) : null,
   );
@@ -148,6 +157,27 @@ function notTrusted(): HTMLElement {
     "The project that brings this tool is not trusted, so it is not run. ",
     el("code", { text: "haft trust" }),
     " in its directory shows what would run, and asks.",
+  );
+}
+
+/** Lists what the tool may access, and what says so. */
+function rights(tool: Tool): HTMLElement | null {
+  if (!tool.rights) return null;
+  const { source, isolation, layers, notEnforced, permissions } = tool.rights;
+  const row = (name: string, text: string) => [el("dt", { text: name }), el("dd", { named: text })];
+  const kinds = ["read", "write", "net", "run", "env", "ffi"];
+  return el(
+    "details",
+    { class: "more" },
+    el("summary", { text: "Rights" }),
+    el(
+      "dl",
+      { class: "rights" },
+      ...row("profile", source.replace(/^the profile /, "")),
+      ...row("isolation", layers ? `${isolation}, ${layers}` : isolation),
+      ...kinds.flatMap((kind) => row(kind, permissions[kind] ?? "")),
+      ...notEnforced.flatMap((text) => row("not enforced", text)),
+    ),
   );
 }
 

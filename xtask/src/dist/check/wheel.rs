@@ -9,6 +9,13 @@ use crate::error::{During, Result};
 use crate::machine::Machine;
 use crate::prerequisites::packages;
 
+/// Program of a user of the library.
+const LIBRARY_CALL: &str = r#"
+import haft
+with haft.HaftSync() as tools:
+    assert tools.call("greet", {"name": "Ada"}).text == "Hello, Ada!"
+"#;
+
 pub fn check(context: &Context) -> Result<String> {
     let file = context.out.join(wheel::name(context)?);
     exists(&file)?;
@@ -43,16 +50,17 @@ pub fn check(context: &Context) -> Result<String> {
         haft.env("PATH", "/bin").env("HOME", &home);
         haft
     })?;
-    let library = if wheel::has_library(context) {
-        command::output(Command::new(&python).args(["-c", "import haft; haft.Haft"]))?;
-        ", import haft"
-    } else {
-        ""
-    };
+    command::output(
+        Command::new(&python)
+            .args(["-c", LIBRARY_CALL])
+            .current_dir(&home)
+            .env("HOME", &home),
+    )?;
     command::output(&mut pip(&["uninstall", "--yes", "--quiet", "haft-tools"]))?;
     is_gone(&program)?;
     is_gone(&environment.join("libexec/haft-system-tools"))?;
-    Ok(format!(
-        "pip install --no-index: version, list, two calls{library}; uninstalled"
-    ))
+    Ok(
+        "pip install --no-index: version, list, two calls; the library calls a tool; uninstalled"
+            .into(),
+    )
 }

@@ -14,7 +14,7 @@ try {
 function install() {
   // Windows starts the launcher by a script that npm writes, which would give a program to Node.js.
   if (process.platform === "win32") return;
-  const name = require("./platform.cjs")[`${process.platform}-${process.arch}`];
+  const name = `@haft/${process.platform}-${process.arch}`;
   const from = path.dirname(require.resolve(`${name}/package.json`));
   // First the tools: haft looks for them beside itself.
   copy(path.join(from, "libexec"), path.join(__dirname, "libexec"));

@@ -1,11 +1,12 @@
 //! npm packages: `haft`, and `@haft/SYSTEM-PROCESSOR` with the program for one platform.
 //!
-//! `haft` names the platforms as optional dependencies, of which npm installs the one that fits. Its
-//! program is a script of Node.js that starts the platform's program (`launcher.js`). Where install
-//! scripts run, `install.js` puts a hard link of that program into its place, so that Node.js does
-//! not start at all. The TypeScript library of `sdk/typescript` is in the same package.
+//! `haft` is the TypeScript library of `sdk/typescript`. It names the platforms as optional
+//! dependencies, of which npm installs the one that fits. Its program is the library's launcher, a
+//! script of Node.js that starts the platform's program. Where install scripts run, `install.js` puts
+//! a hard link of that program into its place, so that Node.js does not start at all.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,18 +17,22 @@ use crate::command;
 use crate::error::{During, Error, Result};
 use crate::install::place;
 
-const LAUNCHER: &str = include_str!("launcher.js");
 const INSTALL: &str = include_str!("install.js");
 
 /// Folder of the TypeScript library.
 const LIBRARY: &str = "sdk/typescript";
 
-/// A platform that is released: the name of its package, and what npm compares.
+/// The launcher in the library, and its name in the package: that of the program which replaces it.
+const LAUNCHER: [&str; 2] = ["bin/haft.cjs", "bin/haft"];
+
+/// A platform: the name of its package, and what npm compares.
 struct Platform {
     target: &'static str,
     name: &'static str,
     os: &'static str,
     cpu: &'static str,
+    /// True if releases have the package, so that `haft` may depend on it.
+    released: bool,
 }
 
 const PLATFORMS: [Platform; 5] = [
@@ -36,30 +41,35 @@ const PLATFORMS: [Platform; 5] = [
         name: "@haft/linux-x64",
         os: "linux",
         cpu: "x64",
+        released: true,
     },
     Platform {
         target: "aarch64-unknown-linux-gnu",
         name: "@haft/linux-arm64",
         os: "linux",
         cpu: "arm64",
+        released: true,
     },
     Platform {
         target: "x86_64-apple-darwin",
         name: "@haft/darwin-x64",
         os: "darwin",
         cpu: "x64",
+        released: false,
     },
     Platform {
         target: "aarch64-apple-darwin",
         name: "@haft/darwin-arm64",
         os: "darwin",
         cpu: "arm64",
+        released: false,
     },
     Platform {
         target: "x86_64-pc-windows-msvc",
         name: "@haft/win32-x64",
         os: "win32",
         cpu: "x64",
+        released: false,
     },
 ];
 
@@ -80,11 +90,6 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
         .iter()
         .map(|folder| pack(context, folder))
         .collect()
-}
-
-/// Returns true if the package has the library.
-pub fn has_library(context: &Context) -> bool {
-    context.root.join(LIBRARY).join("package.json").is_file()
 }
 
 /// Returns the files of the packages, that of the platform last.
@@ -128,63 +133,33 @@ fn lay_out_platform(context: &Context, platform: &Platform, folder: &Path) -> Re
     write(&folder.join("package.json"), &format!("{manifest:#}\n"))
 }
 
-/// Makes the package `haft`: the library if the checkout has it, the launcher and the script.
+/// Makes the package `haft`: the library, its launcher and the script.
 fn lay_out_main(context: &Context, folder: &Path) -> Result<()> {
-    let library = context.root.join(LIBRARY);
-    let mut manifest = if library.join("package.json").is_file() {
-        copy_library(&library, folder)?
-    } else {
-        eprintln!("`{LIBRARY}` is not in this checkout: the npm package has the program alone");
-        Map::new()
-    };
-    let mut set = |name: &str, value: Value| {
-        manifest.insert(name.to_owned(), value);
-    };
-    set("name", json!("haft"));
-    set("version", json!(context.facts.version));
-    set(
-        "description",
-        json!("Tool host for LLM agents: runs tools in any language"),
-    );
-    set("license", json!("MIT OR Apache-2.0"));
-    let repository = super::formula::repository(context)?;
-    set("repository", json!({"type": "git", "url": repository}));
-    set("bin", json!({"haft": "bin/haft"}));
-    set("scripts", json!({"postinstall": "node install.cjs"}));
-    let platforms = PLATFORMS
-        .iter()
-        .map(|platform| (platform.name.to_owned(), json!(context.facts.version)));
-    set("optionalDependencies", Value::Object(platforms.collect()));
-    let mut packed: Vec<Value> = manifest
-        .get("files")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    for own in [
-        "bin",
-        "install.cjs",
-        "platform.cjs",
-        "LICENSE-APACHE",
-        "LICENSE-MIT",
-    ] {
-        if !packed.iter().any(|name| name == own) {
-            packed.push(json!(own));
-        }
-    }
-    manifest.insert("files".into(), Value::Array(packed));
-    manifest.remove("devDependencies");
-    manifest.remove("private");
-    put_texts(context, folder)?;
-    write(&folder.join("platform.cjs"), &platform_module())?;
+    let mut manifest = copy_library(&context.root.join(LIBRARY), folder)?;
+    let [from, to] = LAUNCHER.map(|name| folder.join(name));
+    fs::rename(&from, &to).during(|| format!("rename `{}`", from.display()))?;
+    fs::set_permissions(&to, Permissions::from_mode(place::PROGRAM))
+        .during(|| format!("make `{}` a program", to.display()))?;
     write(&folder.join("install.cjs"), INSTALL)?;
-    fs::create_dir_all(folder.join("bin")).during(|| format!("make `{}`", folder.display()))?;
-    place::program_text(LAUNCHER, &folder.join("bin/haft"))?;
-    // Without this file, the launcher has no extension and would be read as the module type of the
-    // library.
-    write(
-        &folder.join("bin/package.json"),
-        "{\"type\": \"commonjs\"}\n",
-    )?;
+    put_texts(context, folder)?;
+
+    let mut packed = manifest["files"].as_array().cloned().unwrap_or_default();
+    packed.push(json!("install.cjs"));
+    let released = PLATFORMS.iter().filter(|platform| platform.released);
+    let released =
+        released.map(|platform| (platform.name.to_owned(), json!(context.facts.version)));
+    let repository = super::formula::repository(context)?;
+    for (name, value) in [
+        ("version", json!(context.facts.version)),
+        ("repository", json!({"type": "git", "url": repository})),
+        ("mcpName", json!(mcp_name(context)?)),
+        ("bin", json!({"haft": LAUNCHER[1]})),
+        ("files", Value::Array(packed)),
+        ("scripts", json!({"postinstall": "node install.cjs"})),
+        ("optionalDependencies", Value::Object(released.collect())),
+    ] {
+        manifest.insert(name.to_owned(), value);
+    }
     let manifest = Value::Object(manifest);
     write(&folder.join("package.json"), &format!("{manifest:#}\n"))
 }
@@ -230,18 +205,15 @@ fn packed(list: &Value) -> &Value {
     first.map_or(&Value::Null, |one| &one["files"])
 }
 
-/// Returns the module that both scripts ask for the name of the platform's package.
-fn platform_module() -> String {
-    let names = PLATFORMS.iter().map(|platform| {
-        (
-            format!("{}-{}", platform.os, platform.cpu),
-            json!(platform.name),
-        )
-    });
-    let names = Value::Object(names.collect());
-    format!(
-        "// Packages with the program, by platform. Made by `cargo xtask dist`.\nmodule.exports = {names:#};\n"
-    )
+/// Returns the server's name in the MCP registry, which looks for it in `package.json`.
+fn mcp_name(context: &Context) -> Result<String> {
+    let path = context.root.join("server.json");
+    let broken = || Error::unexpected(format!("`{}` has no name", path.display()));
+    let server: Value = serde_json::from_str(&read(&path)?).map_err(|_| broken())?;
+    server["name"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(broken)
 }
 
 fn put_texts(context: &Context, folder: &Path) -> Result<()> {

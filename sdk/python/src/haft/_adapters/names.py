@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .._selection import any_of
 from .._types import JsonObject, ToolInfo
 
 MAX_NAME_LENGTH = 64
@@ -27,12 +27,15 @@ class Offered:
 
 
 def offered(tools: Iterable[ToolInfo], names: Iterable[str] | None) -> list[Offered]:
-    """Returns the tools that a model may see, or those of them whose names match a pattern."""
-    patterns = None if names is None else any_of([names] if isinstance(names, str) else [*names])
+    """Returns the tools that a model may see, or those of them whose names match a pattern.
+
+    A pattern is a name with `*`, `?` or `[abc]` in it.
+    """
+    patterns = ["*"] if names is None else [names] if isinstance(names, str) else [*names]
     chosen = [
         tool
         for tool in tools
-        if tool.is_offered and (patterns is None or patterns.fullmatch(tool.name) is not None)
+        if tool.is_offered and any(fnmatch.fnmatchcase(tool.name, glob) for glob in patterns)
     ]
     taken = {tool.name for tool in chosen}
     found: list[Offered] = []

@@ -1,4 +1,4 @@
-//! Recognises files that are written for another program, so that a problem says what they are.
+//! Recognises files that are no tools of any dialect, so that a problem says what they are.
 //!
 //! Only the source is searched: such a file often fails before it runs, because its program's
 //! package is not installed. Installing that would only lead to the next error.
@@ -9,7 +9,7 @@ use std::path::Path;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Kind of a file that is not a module for haft, and the signs by which its source is recognised.
-struct Dialect {
+struct ForeignKind {
     what: &'static str,
     signs: &'static [Sign],
 }
@@ -19,73 +19,21 @@ enum Sign {
     Imports(&'static str),
     /// It imports that name from the package.
     ImportsName(&'static str, &'static str),
-    /// It calls a method of that name.
-    Calls(&'static str),
 }
 
-use Sign::{Calls, Imports, ImportsName};
+use Sign::{Imports, ImportsName};
 
-const DIALECTS: &[Dialect] = &[
-    Dialect {
-        what: "an opencode tool",
-        signs: &[Imports("@opencode-ai/plugin")],
-    },
-    Dialect {
-        what: "a tool for the Claude Agent SDK",
-        signs: &[
-            Imports("@anthropic-ai/claude-agent-sdk"),
-            ImportsName("@anthropic-ai/claude-code", "tool"),
-        ],
-    },
-    Dialect {
-        what: "a tool for the AI SDK",
-        signs: &[
-            ImportsName("ai", "tool"),
-            ImportsName("ai", "dynamicTool"),
-            Imports("@ai-sdk/provider-utils"),
-        ],
-    },
-    Dialect {
-        what: "an extension for GitHub Copilot",
-        signs: &[
-            Imports("@github/copilot-sdk"),
-            Imports("@copilot-extensions/preview-sdk"),
-        ],
-    },
-    Dialect {
+const FOREIGN: &[ForeignKind] = &[
+    ForeignKind {
         what: "an extension for VS Code",
         signs: &[Imports("vscode")],
     },
-    Dialect {
+    ForeignKind {
         what: "an MCP server",
         signs: &[
             ImportsName("@modelcontextprotocol/sdk", "McpServer"),
             ImportsName("@modelcontextprotocol/sdk", "Server"),
             ImportsName("@modelcontextprotocol/server", "McpServer"),
-        ],
-    },
-    Dialect {
-        what: "a LangChain tool",
-        signs: &[Imports("@langchain/core/tools")],
-    },
-    Dialect {
-        what: "a tool for the OpenAI Agents SDK",
-        signs: &[ImportsName("@openai/agents", "tool")],
-    },
-    Dialect {
-        what: "a Mastra tool",
-        signs: &[ImportsName("@mastra/core", "createTool")],
-    },
-    Dialect {
-        what: PI_EXTENSION,
-        signs: &[
-            Calls("registerTool"),
-            Calls("registerCommand"),
-            Calls("registerShortcut"),
-            Calls("registerFlag"),
-            Calls("registerProvider"),
-            Calls("registerMessageRenderer"),
-            Calls("setLabel"),
         ],
     },
 ];
@@ -95,26 +43,14 @@ const MODULES: &[&str] = &["ts", "js", "mts", "mjs", "cts", "cjs", "tsx", "jsx"]
 /// Returns a hint for a file of another program: its kind, and the kind that haft loads.
 pub(super) fn hint_for(path: &Path) -> Option<String> {
     let text = source(path)?;
-    let found = DIALECTS
+    let found = FOREIGN
         .iter()
-        .find(|dialect| dialect.signs.iter().any(|sign| sign.is_in(&text)))?;
-    Some(advice(found.what))
-}
-
-/// Hint for a module that registers what a tool's function returns.
-pub(super) const EXTENSION: &str =
-    "this looks like a pi extension; a tool's function returns its tools and registers nothing";
-
-const PI_EXTENSION: &str = "a pi extension";
-
-fn advice(what: &str) -> String {
-    if what == PI_EXTENSION {
-        return EXTENSION.into();
-    }
-    format!(
-        "this looks like {what}; haft loads modules whose default export is a function that returns \
-         tools: `export default (pi) => ({{ name, description, parameters, execute }})`"
-    )
+        .find(|kind| kind.signs.iter().any(|sign| sign.is_in(&text)))?;
+    Some(format!(
+        "this looks like {}; haft loads modules whose default export is a function that returns \
+         tools: `export default (pi) => ({{ name, description, parameters, execute }})`",
+        found.what
+    ))
 }
 
 /// Returns the program of a script that is not JavaScript: the last part of the path in its first
@@ -165,7 +101,6 @@ impl Sign {
             ImportsName(package, name) => {
                 import_of(text, package).is_some_and(|names| words(names).any(|word| word == *name))
             }
-            Calls(method) => text.contains(&format!(".{method}(")),
         }
     }
 }

@@ -1,0 +1,26 @@
+// `@github/copilot-sdk` and its `/extension`: what extensions of GitHub Copilot import (dialects 1.5).
+
+import { unavailable } from "../unavailable.ts";
+
+interface SessionOptions {
+  tools?: unknown[];
+  hooks?: object;
+}
+
+/** Offers tools to the session; see `js-runtime/27_copilot.ts`. */
+export function joinSession(options?: SessionOptions): Promise<unknown> {
+  return (globalThis as Record<symbol, any>)[Symbol.for("haft.joinSession")](options);
+}
+
+export function defineTool<T extends object>(name: string, tool: T): T & { name: string } {
+  return { ...tool, name };
+}
+
+/** Answers questions about permissions; haft asks its own. */
+export const approveAll = (): { kind: string } => ({ kind: "approved" });
+
+export const CopilotClient = unavailable(
+  "@github/copilot-sdk",
+  "CopilotClient",
+  "haft runs tools and has no agent of its own",
+);

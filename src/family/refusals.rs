@@ -1,0 +1,188 @@
+//! Accesses that a sandbox refused to a program, read from what the program printed.
+//!
+//! The kernel refuses without a reason, and programs print the path or the host in forms of their
+//! own. So a path counts only if it exists, the user could access it, and the sandbox does not
+//! grant it; a host only if the program says that it did not reach it, and it is not granted.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Access as Mode;
+
+use haft_process::sandbox::{Access, SandboxPolicy};
+use haft_process::{Captured, End, Finished};
+use haft_tool::{PermissionKind, PermissionProfile};
+
+/// Parts of lines about files and system calls that the kernel refused.
+const DENIED: [&str; 4] = ["permission denied", "not permitted", "eacces", "eperm"];
+
+/// Parts of lines about hosts that were not reached.
+const UNREACHED: [&str; 8] = [
+    "network is unreachable",
+    "enetunreach",
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "eai_again",
+    "address family not supported",
+    "eafnosupport",
+];
+
+/// Words after which programs name a host that they could not resolve.
+const BEFORE_HOST: [&str; 4] = [
+    "could not resolve host:",
+    "couldn't resolve host",
+    "could not resolve hostname",
+    "getaddrinfo eai_again",
+];
+
+/// Limit of the lines of an output that are examined, from its end.
+const MAX_LINES: usize = 200;
+
+/// Limit of the examined words of a line.
+const MAX_WORDS: usize = 40;
+
+/// A program that ended under a sandbox.
+pub(super) struct Attempt<'a> {
+    pub(super) policy: &'a SandboxPolicy,
+    pub(super) permissions: &'a PermissionProfile,
+    /// The folder in which the program was started.
+    pub(super) folder: Option<&'a Path>,
+    pub(super) finished: &'a Finished,
+}
+
+/// An access that the sandbox does not grant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RefusedAccess {
+    pub(super) kind: PermissionKind,
+    /// The path or the host, as `haft permit` takes it.
+    pub(super) what: String,
+}
+
+impl Attempt<'_> {
+    /// Returns true if the sandbox may be the reason why the program failed.
+    pub(super) fn may_be_refused(&self) -> bool {
+        if !matches!(self.finished.end, End::Exited(code) if code != 0) {
+            return false;
+        }
+        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
+        let is_silent = self.outputs().iter().all(|output| output.bytes.is_empty());
+        let is_unexplained = is_silent && !matches!(self.finished.end, End::Exited(1));
+        is_unexplained
+            || self.outputs().into_iter().any(|output| {
+                let text = output.text().to_lowercase();
+                is_about(&text, &DENIED) || is_about(&text, &UNREACHED)
+            })
+    }
+
+    /// Returns the last refused access that the outputs name; `None` if they name none for sure.
+    pub(super) fn refused(&self) -> Option<RefusedAccess> {
+        self.outputs().into_iter().find_map(|output| {
+            let text = output.text();
+            let mut lines = text.lines().rev().take(MAX_LINES);
+            lines.find_map(|line| self.refused_in(line))
+        })
+    }
+
+    fn outputs(&self) -> [&Captured; 2] {
+        [&self.finished.stderr, &self.finished.stdout]
+    }
+
+    fn refused_in(&self, line: &str) -> Option<RefusedAccess> {
+        let lower = line.to_lowercase();
+        if is_about(&lower, &UNREACHED) {
+            return self.host_in(&lower);
+        }
+        if !is_about(&lower, &DENIED) {
+            return None;
+        }
+        paths_in(line).find_map(|path| self.path(path))
+    }
+
+    fn host_in(&self, lower: &str) -> Option<RefusedAccess> {
+        let rest = BEFORE_HOST
+            .iter()
+            .find_map(|before| Some(lower.split_once(before)?.1))?;
+        let word = rest.split_whitespace().next()?;
+        let host = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let net = &self.permissions.net;
+        let is_host = host.contains('.') || host == "localhost";
+        (is_host && !net.allows_host(host, None)).then(|| RefusedAccess {
+            kind: PermissionKind::Net,
+            what: host.to_owned(),
+        })
+    }
+
+    /// Returns the access to a printed path that the sandbox does not grant, if the user has it.
+    fn path(&self, printed: &str) -> Option<RefusedAccess> {
+        let path = match Path::new(printed) {
+            path if path.is_absolute() => path.to_owned(),
+            path => self.folder?.join(path),
+        };
+        let (kind, path) = match path.canonicalize() {
+            Ok(path) => self.refused_existing(path)?,
+            // Only who makes a file is refused one that does not exist.
+            Err(_) => {
+                let folder = path.parent()?.canonicalize().ok()?;
+                let is_refused = !is_within(&self.policy.write, &folder);
+                (PermissionKind::Write, Some(folder).filter(|_| is_refused)?)
+            }
+        };
+        let mode = match kind {
+            PermissionKind::Read => Mode::READ_OK,
+            PermissionKind::Write => Mode::WRITE_OK,
+            _ => Mode::EXEC_OK,
+        };
+        rustix::fs::access(&path, mode).ok()?;
+        let what = path.into_os_string().into_string().ok()?;
+        Some(RefusedAccess { kind, what })
+    }
+
+    fn refused_existing(&self, path: PathBuf) -> Option<(PermissionKind, PathBuf)> {
+        let policy = self.policy;
+        let is_readable = is_within(&policy.read, &path) || is_within(&policy.write, &path);
+        let is_program = path.is_file() && rustix::fs::access(&path, Mode::EXEC_OK).is_ok();
+        if is_program && !is_within(&policy.execute, &path) {
+            return Some((PermissionKind::Run, path));
+        }
+        if !is_readable && !is_within(&policy.execute, &path) {
+            return Some((PermissionKind::Read, path));
+        }
+        if !is_within(&policy.write, &path) {
+            return Some((PermissionKind::Write, path));
+        }
+        // Files are removed and renamed with the right to their folder.
+        let folder = path.parent()?.to_owned();
+        (!is_within(&policy.write, &folder)).then_some((PermissionKind::Write, folder))
+    }
+}
+
+/// Returns true if the text contains one of the parts.
+fn is_about(lower: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| lower.contains(part))
+}
+
+/// Returns true if the real path is one of the granted ones, or below one.
+fn is_within(granted: &Access, real: &Path) -> bool {
+    let Access::Paths(granted) = granted else {
+        return true;
+    };
+    let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
+    granted.any(|path| real.starts_with(path))
+}
+
+/// Returns the parts of a line that may be paths: what is quoted, then what stands between colons,
+/// then words.
+fn paths_in(line: &str) -> impl Iterator<Item = &str> {
+    let quoted = ['\'', '"', '`', '‘']
+        .into_iter()
+        .flat_map(move |quote| line.split([quote, '’']).skip(1).step_by(2));
+    let between = line.split(": ").map(str::trim);
+    let words = line.split_whitespace().take(MAX_WORDS).map(|word| {
+        word.trim_matches(|c: char| {
+            matches!(c, '\'' | '"' | '`' | ',' | ':' | '(' | ')' | '[' | ']')
+        })
+    });
+    let parts = quoted.chain(between).chain(words);
+    // A name without a slash may be a word that a file of that name happens to exist for.
+    parts.filter(|part| part.contains('/') && part.len() < 4096)
+}

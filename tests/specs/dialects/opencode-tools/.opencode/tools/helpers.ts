@@ -1,0 +1,1 @@
+export const twice = (value: number) => value * 2;

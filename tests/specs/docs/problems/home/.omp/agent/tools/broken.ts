@@ -1,0 +1,4 @@
+// Fails when it is loaded.
+export default () => {
+  throw new Error("boom")
+}

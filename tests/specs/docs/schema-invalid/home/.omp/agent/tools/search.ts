@@ -1,0 +1,6 @@
+export default () => ({
+  name: "search",
+  description: "Finds things.",
+  parameters: { type: "object", properties: { a: { type: "string", pattern: "[" } } },
+  execute: async () => ({ content: [] }),
+});
