@@ -29,7 +29,7 @@ pub(crate) fn input_pipe() -> io::Result<(Descriptor, OurEnd)> {
     Ok((theirs.into(), ours))
 }
 
-/// Makes a pipe with one end for us. Its name cannot be guessed, and nobody can connect after us.
+/// Makes a pipe with one end for us. Its name cannot be guessed, and no other process can connect after us.
 fn server(options: &mut ServerOptions) -> io::Result<(NamedPipeServer, String)> {
     let mut random = [0; NAME_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
