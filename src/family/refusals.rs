@@ -173,19 +173,25 @@ fn is_within(granted: &Access, real: &Path) -> bool {
     granted.any(|path| real.starts_with(path))
 }
 
-/// Returns the parts of a line that may be paths: what is quoted, then what stands between colons,
-/// then words.
+/// Returns the parts of a line that may be refused paths: what is quoted, what stands directly before
+/// the refusal, and the words after it. Text further to the left names the program that printed it.
 fn paths_in(line: &str) -> impl Iterator<Item = &str> {
     let quoted = ['\'', '"', '`', '‘']
         .into_iter()
         .flat_map(move |quote| line.split([quote, '’']).skip(1).step_by(2));
-    let between = line.split(": ").map(str::trim);
-    let words = line.split_whitespace().take(MAX_WORDS).map(|word| {
+    let parts: Vec<&str> = line.split(": ").map(str::trim).collect();
+    let is_refusal = |part: &&str| is_about(&part.to_lowercase(), &DENIED);
+    let place = parts.iter().position(is_refusal).unwrap_or(parts.len());
+    let before = place.checked_sub(1).map(|before| parts[before]);
+    let last = before.and_then(|before| before.split_whitespace().last());
+    let after = parts.into_iter().skip(place);
+    let words = after.flat_map(str::split_whitespace).take(MAX_WORDS);
+    let words = words.map(|word| {
         word.trim_matches(|c: char| {
             matches!(c, '\'' | '"' | '`' | ',' | ':' | '(' | ')' | '[' | ']')
         })
     });
-    let parts = quoted.chain(between).chain(words);
+    let parts = quoted.chain(before).chain(last).chain(words);
     // A name without a slash may be a word that a file of that name happens to exist for.
     parts.filter(|part| part.contains('/') && part.len() < 4096)
 }
