@@ -30,6 +30,7 @@ pub(super) struct Order {
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
     /// The file through which the process enters its control group.
+    #[cfg_attr(windows, expect(dead_code, reason = "Windows has no control groups"))]
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
     pub(super) sandbox: Option<Sandbox>,

@@ -1,5 +1,6 @@
 // The client: a haft process, its tools and their calls.
 
+import { onAbort } from "./aborts.js";
 import type { Connection, Handlers } from "./connection.js";
 import { HaftError, textOf } from "./errors.js";
 import { Events } from "./events.js";
@@ -110,7 +111,7 @@ export class Client {
       const cancel = () => this.#connection.notify("tools/cancel", { callId });
       const finish = () => {
         this.#running.delete(callId);
-        signal?.removeEventListener("abort", onAbort);
+        stopListening?.();
       };
       const fail = (error: unknown) => {
         if (!this.#running.has(callId)) return;
@@ -118,9 +119,8 @@ export class Client {
         cancel();
         reject(error);
       };
-      const onAbort = () => fail(signal?.reason);
+      const stopListening = signal && onAbort(signal, () => fail(signal.reason));
       this.#running.set(callId, { options, fail });
-      signal?.addEventListener("abort", onAbort);
       const ui = (options.onAsk ?? this.#options.onAsk) !== undefined;
       const params = { name, arguments: args ?? {}, callId, timeoutMs, ui };
       this.#connection.request("tools/call", params).then(

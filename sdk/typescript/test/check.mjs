@@ -1,6 +1,6 @@
 // `npm run check`: packs the package, installs it into an empty project, and checks its files, its manifest, both ways
 // to load it, and its types, alone and together with the frameworks and with declared tools. With `--agents`, the
-// types of the coding agents of test/agents, too.
+// types of the coding agents of test/agents, too. The examples of the guide must compile.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -140,7 +140,22 @@ function checkTypes() {
       fs.copyFileSync(join(HERE, "types", source), join(folder, name));
       fs.writeFileSync(join(folder, name.replace(/^\w+/, "declared")), tools);
     }
+    if (kind === "a bundler") writeExamples(folder);
     compile(folder, options);
+  }
+}
+
+/** Writes the examples of the guide as modules. What they use without defining it is global. */
+function writeExamples(folder) {
+  const globals = `declare const haft: typeof import("haft").haft;
+    declare const catalog: { search(query: string, options: object): Promise<string[]> };
+    declare const search: import("haft").ToolDefinition;`;
+  fs.writeFileSync(join(folder, "globals.d.ts"), globals);
+  const guide = fs.readFileSync(join(ROOT, "docs/typescript.md"), "utf8");
+  const examples = [...guide.matchAll(/```ts\n(.*?)```/gs)];
+  assert.equal(examples.length, 3);
+  for (const [index, [, example]] of examples.entries()) {
+    fs.writeFileSync(join(folder, `example${index + 1}.ts`), `${example}\nexport {};\n`);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -71,6 +71,25 @@ test("an aborted call rejects with the reason and stops the tool", async (t) => 
 
   const aborted = tools.call("add", {}, { signal: controller.signal });
   await assert.rejects(aborted, (error) => error === reason);
+});
+
+test("many calls may share a signal", async (t) => {
+  const tools = await started(t, haft);
+  const warnings = [];
+  const onWarning = (warning) => warnings.push(warning.name);
+  process.on("warning", onWarning);
+  atEnd(t, () => process.off("warning", onWarning));
+  const controller = new AbortController();
+  const { signal } = controller;
+  const reason = new Error("enough");
+  let running = 0;
+  const onUpdate = () => {
+    if (++running === 20) controller.abort(reason);
+  };
+  const calls = Array.from({ length: 20 }, () => tools.call("wait", {}, { signal, onUpdate }));
+  const settled = await Promise.allSettled(calls);
+  assert.ok(settled.every((call) => call.reason === reason));
+  assert.deepEqual([getEventListeners(signal, "abort"), warnings], [[], []]);
 });
 
 test("a timeout is a result", async (t) => {

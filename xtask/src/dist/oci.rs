@@ -99,9 +99,9 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     let version = &context.facts.version;
     let glibc = context.facts.glibc.unwrap_or_default();
     let labels = [
-        format!("org.opencontainers.image.title=haft"),
+        "org.opencontainers.image.title=haft".to_owned(),
         format!("org.opencontainers.image.version={version}"),
-        format!("org.opencontainers.image.licenses=MIT OR Apache-2.0"),
+        "org.opencontainers.image.licenses=MIT OR Apache-2.0".to_owned(),
         format!(
             "org.opencontainers.image.source={}",
             super::formula::repository(context)?

@@ -49,7 +49,6 @@ pub(super) fn folder_thread() -> Option<&'static mpsc::Sender<Errand>> {
 }
 
 /// Returns false: no file of macOS is an answer of the kernel.
-#[expect(clippy::unnecessary_wraps, reason = "it fails on Linux")]
 pub(super) fn is_of_the_kernel(_path: &Path) -> io::Result<bool> {
     Ok(false)
 }

@@ -132,7 +132,7 @@ impl Security {
                 continue;
             }
             if kind != ACCESS_ALLOWED_ACE_TYPE {
-                // Its form is not known, so it may allow everything to anybody.
+                // Its form is not known, so it may allow everything to every user.
                 see(u32::MAX, ptr::null_mut());
                 continue;
             }

@@ -15,7 +15,6 @@ use crate::exec_args::{Ends, Order, Refusal};
 
 /// Starts the program. When this returns, the child's ends are closed on our side. Returns `None` if
 /// `cancel` fired before the start.
-#[expect(clippy::unused_async, reason = "other systems wait for a busy file")]
 pub(crate) async fn launch(
     order: Order,
     ends: Ends,

@@ -189,7 +189,6 @@ pub(crate) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
 }
 
 /// Returns false: no file of Windows is an answer of the kernel.
-#[expect(clippy::unnecessary_wraps, reason = "it fails on Linux")]
 pub(crate) fn is_of_the_kernel(_path: &Path) -> io::Result<bool> {
     Ok(false)
 }

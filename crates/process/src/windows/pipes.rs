@@ -29,7 +29,7 @@ pub(crate) fn input_pipe() -> io::Result<(Descriptor, OurEnd)> {
     Ok((theirs.into(), ours))
 }
 
-/// Makes a pipe with one end for us. Its name cannot be guessed, and nobody can connect after us.
+/// Makes a pipe with one end for us. Its name cannot be guessed, and no other process can connect after us.
 fn server(options: &mut ServerOptions) -> io::Result<(NamedPipeServer, String)> {
     let mut random = [0; NAME_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -53,12 +53,10 @@ pub(crate) fn empty_input() -> io::Result<Descriptor> {
     Ok(File::open("NUL")?.into())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
 pub(crate) fn receiver(end: OurEnd) -> io::Result<Receiver> {
     Ok(end)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
 pub(crate) fn sender(end: OurEnd) -> io::Result<Sender> {
     Ok(end)
 }

@@ -143,6 +143,23 @@ test("pi: updates and cancellation", async (t) => {
   assert.ok(existsSync(mark), "the tool was not cancelled");
 });
 
+test("pi: questions are asked in the session's user interface", async (t) => {
+  const tools = await started(t, haft);
+  const calls = [{ id: "call_1", name: "choose", input: { names: ["Iris", "Juno"] } }];
+  const model = await anthropicModel(t, calls);
+  const session = await piSession(t, tools.pi(), model);
+  const asked = [];
+  const select = async (title, options) => {
+    asked.push([title, options]);
+    return "Juno";
+  };
+  await session.bindExtensions({ uiContext: { select } });
+  await session.prompt("go");
+  assert.deepEqual(asked, [["Which name?", ["Iris", "Juno"]]]);
+  const content = ["chosen: Juno"];
+  assert.deepEqual(anthropicResults(model)["call_1"], { content, isError: false });
+});
+
 test("pi: a crash of haft is an error of the tool", async (t) => {
   const tools = await started(t, haft);
   const model = await anthropicModel(t, wait());
