@@ -35,7 +35,7 @@ function toolOf(tool: any): unknown {
       return resultOf(await tool.handler(args, { ...invocation, arguments: args }));
     },
   };
-  // Its author says that nobody needs to be asked.
+  // Its author says that it needs no approval.
   if (tool.skipPermission === true) own["approval"] = "read";
   return own;
 }

@@ -36,7 +36,7 @@ pub(crate) struct Sandboxes {
     home: PathBuf,
     /// The system's folder for temporary files.
     temp_dir: PathBuf,
-    /// What programs read below the home directory, looked up once.
+    /// The paths below the home directory that programs read, looked up once.
     program_files: OnceLock<Vec<PathBuf>>,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
     /// Proxies by the `net` permission of the programs that use them, and its sources.
@@ -49,7 +49,7 @@ type NetKey = (Permission, Vec<PermissionSource>);
 /// A sandbox, or the reason why this machine cannot make it.
 type Made = Result<Sandbox, Arc<str>>;
 
-/// What restricts a worker process.
+/// The restrictions of a worker process.
 pub(super) struct WorkerSandbox {
     /// `None` if the system has no sandbox.
     pub(super) sandbox: Option<Sandbox>,

@@ -73,7 +73,7 @@ pub(crate) struct RightsView {
     /// The mechanisms of the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     layers: Option<String>,
-    /// What nothing enforces on this system.
+    /// The rights that are not enforced on this system.
     not_enforced: Vec<String>,
     /// The permission of each kind of access.
     permissions: BTreeMap<&'static str, String>,

@@ -55,7 +55,7 @@ struct Block {
     range: Range<usize>,
 }
 
-/// How a block is run.
+/// The way in which a block is run.
 enum Marker<'a> {
     /// In a copy of `tests/specs/docs/NAME`, which the sessions of a page share. With an answer, at a
     /// terminal.

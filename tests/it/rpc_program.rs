@@ -571,7 +571,7 @@ fn the_tool_of_a_program_asks_the_user_of_its_call() {
         let answer = client.answer(asked);
         assert_eq!(answer["result"], json!({"value": expected}), "{method}");
     }
-    // A question that nobody answers in time is withdrawn.
+    // A question without an answer in time is withdrawn.
     let mut late = ask("input", json!({}));
     late["timeoutMs"] = json!(1);
     let asked = client.request("program/ask", late);

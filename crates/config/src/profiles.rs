@@ -37,7 +37,7 @@ settings! {
         pub required: bool = "false", env "HAFT_SANDBOX_REQUIRED", user "HAFT_SANDBOX_REQUIRED";
         /// Profile of the tools of a project. In a project's own file: a profile that narrows the
         /// rights of its tools.
-        // A project is often somebody else's code.
+        // A project is often the code of other people.
         pub project: Option<String> = WORKSPACE, env "HAFT_SANDBOX_PROJECT";
         /// Describe the tools of a project that is not trusted: their modules are loaded in a
         /// sandbox in which they can read the project and do nothing else. They still cannot be

@@ -54,7 +54,7 @@ pub(super) struct CallRequest<'a> {
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64)]
     timeout_ms: Option<f64>,
     /// The client answers the questions of the call at `/api/questions`: approvals, and what the tool
-    /// asks. Without it nobody is asked. Only with the server's own token.
+    /// asks. Without it no questions are asked. Only with the server's own token.
     #[serde(default)]
     answers_questions: bool,
 }

@@ -77,7 +77,7 @@ pub enum Format {
     Sums,
 }
 
-/// What the formats share.
+/// Data that the formats share.
 pub struct Context {
     /// Root of the checkout.
     pub root: PathBuf,

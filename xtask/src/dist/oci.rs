@@ -22,7 +22,7 @@ const PASSWD: &str =
     "root:x:0:0:root:/root:/sbin/nologin\nhaft:x:65532:65532:haft:/home/haft:/sbin/nologin\n";
 const GROUP: &str = "root:x:0:\nhaft:x:65532:\n";
 
-/// Where the server listens inside the container: at every address, because a container's loopback
+/// Address of the server inside the container: every one of its own, because a container's loopback
 /// interface cannot be reached from outside. Clients need its token.
 const LISTEN: &str = "HAFT_SERVE_LISTEN=0.0.0.0:4238";
 
