@@ -181,6 +181,10 @@ mod tests {
     }
 
     #[test]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a switch of the tests, not a setting"
+    )]
     fn declarations_are_as_expected_whatever_the_order_of_the_tools() {
         let mut tools = tools();
         for _ in 0..2 {

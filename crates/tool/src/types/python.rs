@@ -211,9 +211,10 @@ impl Writer {
             }
             _ => "TypedDict".to_owned(),
         };
-        let (fields, is_total) = match optional.is_empty() {
-            true => (&required, true),
-            false => (&optional, false),
+        let (fields, is_total) = if optional.is_empty() {
+            (&required, true)
+        } else {
+            (&optional, false)
         };
         if is_plain {
             self.part(name, &base, is_total, fields, description, true);

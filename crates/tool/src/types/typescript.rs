@@ -101,9 +101,12 @@ fn written(shape: &Shape, aliases: &[String], depth: usize) -> String {
         } => {
             let items = items.iter().enumerate();
             let mut parts: Vec<String> = items
-                .map(|(index, item)| match index < *required {
-                    true => inner(item),
-                    false => format!("({})?", inner(item)),
+                .map(|(index, item)| {
+                    if index < *required {
+                        inner(item)
+                    } else {
+                        format!("({})?", inner(item))
+                    }
                 })
                 .collect();
             parts.extend(rest.iter().map(|rest| format!("...Array<{}>", inner(rest))));
@@ -138,9 +141,10 @@ fn object(fields: &Fields, aliases: &[String], depth: usize) -> String {
     let mut text = "{\n".to_owned();
     for property in &fields.properties {
         text.push_str(&comment(&property.description, depth + 1));
-        let name = match is_identifier(&property.name) {
-            true => property.name.clone(),
-            false => string(&property.name),
+        let name = if is_identifier(&property.name) {
+            property.name.clone()
+        } else {
+            string(&property.name)
         };
         let mark = if property.is_required { "" } else { "?" };
         let shape = written(&property.shape, aliases, depth + 1);
@@ -152,9 +156,10 @@ fn object(fields: &Fields, aliases: &[String], depth: usize) -> String {
         let mut all = vec![(**rest).clone()];
         all.extend(declared.map(|property| property.shape.clone()));
         let all = written(&union(all), aliases, depth + 1);
-        let _ = match fields.properties.iter().all(|one| one.is_required) {
-            true => writeln!(text, "{margin}[name: string]: {all};"),
-            false => writeln!(text, "{margin}[name: string]: {all} | undefined;"),
+        let _ = if fields.properties.iter().all(|one| one.is_required) {
+            writeln!(text, "{margin}[name: string]: {all};")
+        } else {
+            writeln!(text, "{margin}[name: string]: {all} | undefined;")
         };
     }
     text.push_str(&"  ".repeat(depth));
