@@ -1,3 +1,0 @@
-import { joinSession } from "@github/copilot-sdk/extension";
-
-await joinSession({ tools: [] });
