@@ -1,5 +1,6 @@
 //! Tools of a program that haft calls over JSON-RPC: `tools/register`, `program/call`, `--rpc-fd`.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -413,26 +414,33 @@ fn an_answer_of_more_than_64_mb_ends_only_its_call() {
     assert_eq!(text(&client.answer(small)["result"]), "well");
 }
 
+/// A tool that writes to a pipe of the test.
+const SIGNALS: &str = r#"
+import { writeFileSync } from "node:fs";
+export default () => ({ name: "signals", description: "d", parameters: { type: "object" },
+  execute: async () => { writeFileSync("pipe", "x"); return { content: [] }; } });
+"#;
+
 #[test]
 fn a_program_that_stops_reading_gets_no_more_calls() {
-    let mut client = silent();
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", SIGNALS);
+    let pipe = sandbox.fifo("pipe");
+    let mut client = Client::of(sandbox, &["rpc"]);
     client.request("tools/register", json!({"tools": [plain("big")]}));
     let arguments = json!({"text": "x".repeat(20 << 20)});
-    for _ in 0..5 {
-        let params = json!({"name": "big", "arguments": arguments});
-        client.request("tools/call", params);
-    }
-    // The client begins to read here. Four calls were sent before the limit of 64 MB.
-    let refused = loop {
-        let mut message = client.next();
-        if message["result"]["content"].is_array() {
-            break message["result"].take();
-        }
-    };
+    let big = json!({"name": "big", "arguments": arguments});
+    let calls = [(); 5].map(|()| client.request("tools/call", big.clone()));
+    let signals = client.request("tools/call", json!({"name": "signals", "arguments": {}}));
+    // The calls before this one have been handled then, and the client has read nothing.
+    fs::read(pipe).expect("the tool's byte");
+    // Four calls were sent before the limit of 64 MB.
+    let refused = client.answer(calls[4])["result"].take();
     assert_eq!(
         text(&refused),
         "the program that offers `big` does not read: 80 MB wait for it"
     );
+    client.answer(signals);
     let (id, request) = begin(&mut client, "big", json!({}));
     client.reply(&request, says("well"));
     assert_eq!(text(&client.answer(id)["result"]), "well");
