@@ -110,8 +110,12 @@ function contextOf(callId: string, onUpdate: any, ctx: any, signal: AbortSignal)
 /** Returns the root of the git repository, or the folder itself outside of one. */
 function worktreeOf(folder: string): string {
   const fs = (globalThis as any).process.getBuiltinModule("node:fs");
-  for (let at = folder; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
-    if (fs.existsSync(`${at}/.git`)) return at;
+  try {
+    for (let at = folder; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
+      if (fs.existsSync(`${at}/.git`)) return at;
+    }
+  } catch {
+    // The permissions of the tool end below the root.
   }
   return folder;
 }
@@ -135,7 +139,9 @@ function pluginInput(): Record<string, unknown> {
     client: { app: { log }, ...unavailableClient() },
     project: { id: "global", worktree: directory },
     directory,
-    worktree: worktreeOf(directory),
+    get worktree() {
+      return worktreeOf(directory);
+    },
     serverUrl: undefined,
     get $() {
       return packageByName("bun")["$"];
