@@ -4,6 +4,6 @@ export default tool({
   description: "Names its folders",
   args: {},
   async execute(_args, { directory, worktree }) {
-    return `${directory.slice(-4)} ${worktree.slice(-4)}`;
+    return `in [${directory.slice(worktree.length)}] of the worktree`;
   },
 });
