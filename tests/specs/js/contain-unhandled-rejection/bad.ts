@@ -5,7 +5,7 @@ export default (pi) => ({
   parameters: pi.zod.object({}),
   async execute(_id, params) {
     void Promise.reject(new Error("floating"));
-    await new Promise((done) => setTimeout(done, 5));
+    await new Promise((done) => setTimeout(done, 2000));
     return { content: [{ type: "text", text: "went on" }] };
   },
 });
