@@ -61,10 +61,6 @@ const OF_MODULES: [&str; 28] = [
 /// The part that CI runs.
 const SMALL: [&str; 5] = ["engine::", "isolates::", "specs_js", "ui::", "workers::"];
 
-/// A test that sets both isolations itself, and waits for spare workers that do not come if the
-/// configuration sets one too.
-const OWN_ISOLATION: &str = "workers::a_spare_worker_serves_the_next_module_that_needs_one";
-
 /// Tests that do not hold with that isolation.
 const NOT_WITH: [(&str, &[&str]); 2] = [
     (
@@ -72,14 +68,12 @@ const NOT_WITH: [(&str, &[&str]); 2] = [
         &[
             // `haft show` prints the isolation.
             "specs_js_early_pi_order",
-            OWN_ISOLATION,
         ],
     ),
     (
         "sandbox",
         &[
             "specs_js_early_pi_order",
-            OWN_ISOLATION,
             // The kernel refuses signals to processes outside, whatever the permissions grant.
             "permissions::",
             // They print the isolation, or the line about the sandbox of a failed program.
