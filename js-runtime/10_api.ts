@@ -16,9 +16,9 @@ let api: Record<string, unknown> | undefined;
 let zodForTools: unknown;
 let arktypeForTools: unknown;
 
-/** The API object of this isolate, made when the first module loads. */
-export function toolApi(): Record<string, unknown> {
-  api ??= makeApi();
+/** The API object of this isolate, made when the first module loads. It inherits from `inherited`. */
+export function toolApi(inherited: object): Record<string, unknown> {
+  api ??= makeApi(inherited);
   return api;
 }
 
@@ -30,8 +30,9 @@ function callableArktype(namespace: Record<string, any>): unknown {
 }
 
 // The order of the keys is the original's: some tools enumerate them.
-function makeApi(): Record<string, unknown> {
+function makeApi(inherited: object): Record<string, unknown> {
   return {
+    __proto__: inherited,
     cwd: settings.cwd,
     exec,
     ui,

@@ -4,8 +4,14 @@
 // The form of the object decides. An export may be a tool, a list of tools, or a record of tools.
 
 import { packageByName } from "ext:haft/05_packages.ts";
-import { exportsOf, stemOf } from "ext:haft/27_opencode.ts";
-import { blockOfData, isRecord, resultOfValue, textBlock } from "ext:haft/27_values.ts";
+import {
+  blockOfData,
+  exportsOf,
+  isRecord,
+  resultOfValue,
+  stemOf,
+  textBlock,
+} from "ext:haft/27_values.ts";
 import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
 
 /** Form of a tool: returns a tool in the contract of oh-my-pi, or nothing for other objects. */

@@ -5,7 +5,14 @@
 
 import { packageByName } from "ext:haft/05_packages.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { blockOfUrl, isRecord, resultOfValue, textBlock } from "ext:haft/27_values.ts";
+import {
+  blockOfUrl,
+  exportsOf,
+  isRecord,
+  resultOfValue,
+  stemOf,
+  textBlock,
+} from "ext:haft/27_values.ts";
 import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
 
 const TOOL_FOLDER = /[/.]opencode\/tools?\/[^/]*$/;
@@ -36,18 +43,6 @@ export async function opencodePlugins(module: ImportedModule): Promise<Offered |
     }
   }
   return { tools: tools.map((tool) => ({ tool })), unserved: hooks > 0 ? { hook: hooks } : {} };
-}
-
-/** Returns the exports; those of a CommonJS module are the properties of its default. */
-export function exportsOf({ namespace }: ImportedModule): [string, any][] {
-  const exported = Object.entries(namespace);
-  const only = exported.length === 1 && exported[0]?.[0] === "default" && namespace["default"];
-  const isModule = isRecord(only) && only["__esModule"] === true;
-  return (isModule ? Object.entries(only) : exported).filter(([name]) => name !== "__esModule");
-}
-
-export function stemOf(path: string): string {
-  return (/([^/]*)$/.exec(path)?.[1] ?? path).replace(/\.[^.]*$/, "");
 }
 
 function isDefinition(value: any): boolean {

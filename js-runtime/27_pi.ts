@@ -4,7 +4,7 @@
 // serves both: the functions that register are inherited by `pi`, so that it has the own keys of
 // oh-my-pi's. What an extension registers besides tools is counted and has no effect.
 
-import { currentCall, type RunningCall, SafeMap } from "ext:haft/00_state.ts";
+import { captured, currentCall, type RunningCall, SafeMap } from "ext:haft/00_state.ts";
 import { contentsOf, noticeChange } from "ext:haft/09_load_trace.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { logger } from "ext:haft/13_logger.ts";
@@ -24,8 +24,7 @@ const registrations = new SafeMap<RunningCall, Registrations>();
 export async function factoryTools(module: ImportedModule): Promise<Offered | undefined> {
   const { factory } = module;
   if (factory === undefined) return undefined;
-  const api = toolApi();
-  giveRegistration(api);
+  const api = toolApi(registration);
   const load = currentCall.get() as RunningCall;
   const own: Registrations = { tools: new SafeMap(), flags: new SafeMap(), unserved: {} };
   registrations.set(load, own);
@@ -34,7 +33,7 @@ export async function factoryTools(module: ImportedModule): Promise<Offered | un
     const made = await factory(api);
     noticeChange(api, contents, "it changes `pi`");
     // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
-    const elements: unknown[] = Array.isArray(made) ? made : made == null ? [] : [made];
+    const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
     const tools: OfferedTool[] = elements.map((tool) => ({ tool }));
     for (const tool of own.tools.values()) tools.push(registered(tool));
     return { tools, unserved: own.unserved };
@@ -74,12 +73,6 @@ function settled(result: any): any {
 function withDetails(result: any): any {
   if (result?.structuredContent === undefined || result.details !== undefined) return result;
   return { ...result, details: result.structuredContent };
-}
-
-/** Puts the functions that register behind the API's own members, once in an isolate. */
-function giveRegistration(api: object): void {
-  if (Object.getPrototypeOf(api) !== Object.prototype) return;
-  Object.setPrototypeOf(api, Object.assign(Object.create(Object.prototype), registration));
 }
 
 /** Returns the registrations of the module that loads, or nothing after its load. */

@@ -1,4 +1,6 @@
-// Results of dialects whose tools return any value: the content blocks that they stand for.
+// What dialects share: the exports of a module, and the content blocks that any returned value stands for.
+
+import type { ImportedModule } from "ext:haft/28_dialects.ts";
 
 type Block = Record<string, unknown>;
 
@@ -31,4 +33,17 @@ export function blockOfUrl(url: string, mimeType?: string, name?: string): Block
   const block: Block = { type: "resource_link", uri: url, name: name ?? url };
   if (mimeType !== undefined) block["mimeType"] = mimeType;
   return block;
+}
+
+/** Returns the exports; those of a CommonJS module are the properties of its default. */
+export function exportsOf({ namespace }: ImportedModule): [string, any][] {
+  const exported = Object.entries(namespace);
+  const only = exported.length === 1 && exported[0]?.[0] === "default" && namespace["default"];
+  const isModule = isRecord(only) && only["__esModule"] === true;
+  return (isModule ? Object.entries(only) : exported).filter(([name]) => name !== "__esModule");
+}
+
+/** Returns the name of a file without its extension. */
+export function stemOf(path: string): string {
+  return (/([^/]*)$/.exec(path)?.[1] ?? path).replace(/\.[^.]*$/, "");
 }

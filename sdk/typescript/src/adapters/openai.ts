@@ -1,7 +1,7 @@
 // Tools for the OpenAI SDK, and for the OpenAI Agents SDK.
 
 import type { AdapterOptions, Client } from "../client.js";
-import { offered } from "../offered.js";
+import { type Offered, offered } from "../offered.js";
 import type { Content, ImageContent, ToolResult } from "../types.js";
 
 /** A tool of `chat.completions.create` and `chat.completions.runTools`. */
@@ -67,13 +67,18 @@ export function openAiResponsesTools(
   client: Client,
   options: AdapterOptions,
 ): OpenAiResponsesTool[] {
-  return offered(client, options).map((tool) => ({
+  return offered(client, options).map(declaration);
+}
+
+/** Returns what the Responses API and the Agents SDK both call a function tool. */
+function declaration(tool: Offered): OpenAiResponsesTool {
+  return {
     type: "function",
     name: tool.alias,
     description: tool.info.description,
     parameters: tool.schema,
     strict: false,
-  }));
+  };
 }
 
 /** Runs a tool call of an OpenAI model and returns what the next request must contain. */
@@ -169,11 +174,7 @@ export interface AgentsTool {
 
 export function agentsTools(client: Client, options: AdapterOptions): AgentsTool[] {
   return offered(client, options).map((tool) => ({
-    type: "function",
-    name: tool.alias,
-    description: tool.info.description,
-    parameters: tool.schema,
-    strict: false,
+    ...declaration(tool),
     needsApproval: async () => false,
     isEnabled: async () => true,
     invoke: async (_context, input, details) => {
