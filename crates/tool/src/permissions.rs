@@ -360,6 +360,10 @@ impl PermissionProfile {
     /// Returns the same permissions with `folder` in place of [`PermissionProfile::TMPDIR`].
     #[must_use]
     pub fn with_tmpdir(mut self, folder: &Path) -> PermissionProfile {
+        // Permissions that do not name it stay equal to themselves: isolates are shared by equality.
+        if !self.names_tmpdir() {
+            return self;
+        }
         let folder = folder.display().to_string();
         self.anchor(|entry| {
             if is_below_tmpdir(entry) {
