@@ -30,6 +30,8 @@ const MAX_ENDED_CALLS: usize = 1000;
 const MAX_ENDED_BYTES: usize = 32 << 20;
 /// Maximum size of a kept result or update in bytes. A longer one is dropped, but its call is kept.
 const MAX_RESULT_BYTES: usize = 4 << 20;
+/// Maximum size of kept arguments in bytes. Longer ones are not kept.
+const MAX_ARGUMENTS_BYTES: usize = 256 << 10;
 /// Age at which an ended call is dropped.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
@@ -53,6 +55,8 @@ pub(crate) struct CallRecord {
     pub(crate) started_at: SystemTime,
     origin: Arc<CallOrigin>,
     cancellation: Cancellation,
+    /// The arguments, if ended calls are kept.
+    arguments: Option<Box<RawValue>>,
     /// The newest update, if updates are kept.
     update: Option<Mutex<Option<Box<RawValue>>>>,
     end: OnceLock<CallEnd>,
@@ -396,7 +400,8 @@ impl Recording {
 
 impl CallRecord {
     fn new(host: &Host, call: &Call, cancellation: &Cancellation) -> Arc<CallRecord> {
-        let keeps_updates = host.call_log().listener.get().is_some();
+        let keeps_calls = host.call_log().listener.get().is_some();
+        let is_kept = keeps_calls && call.arguments.get().len() <= MAX_ARGUMENTS_BYTES;
         Arc::new(CallRecord {
             id: call.id.clone(),
             tool: call.tool.clone(),
@@ -404,7 +409,8 @@ impl CallRecord {
             started_at: SystemTime::now(),
             origin: host.options.origin.clone(),
             cancellation: cancellation.clone(),
-            update: keeps_updates.then(Mutex::default),
+            arguments: is_kept.then(|| call.arguments.clone()),
+            update: keeps_calls.then(Mutex::default),
             end: OnceLock::new(),
         })
     }
@@ -417,6 +423,16 @@ impl CallRecord {
     /// Returns the id of the call that this call is a part of.
     pub(crate) fn parent(&self) -> Option<&str> {
         self.origin.parent.as_deref()
+    }
+
+    /// Returns the caller.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.origin.caller
+    }
+
+    /// Returns the arguments, if they are kept.
+    pub(crate) fn arguments(&self) -> Option<&RawValue> {
+        self.arguments.as_deref()
     }
 
     /// Returns the cancellation of the call.
@@ -457,6 +473,7 @@ impl CallRecord {
                 started_at: self.started_at,
                 origin: self.origin.clone(),
                 cancellation: self.cancellation.clone(),
+                arguments: self.arguments.clone(),
                 update: None,
                 end: OnceLock::from(CallEnd {
                     json: None,
@@ -481,7 +498,8 @@ impl CallRecord {
 
     fn size(&self) -> usize {
         let json = self.end.get().and_then(|end| end.json.as_ref());
-        json.map_or(0, Bytes::len)
+        let arguments = self.arguments.as_ref().map_or(0, |json| json.get().len());
+        json.map_or(0, Bytes::len) + arguments
     }
 }
 

@@ -118,6 +118,9 @@ pub(crate) struct ProblemView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     file: Option<Cow<'a, str>>,
+    /// The lines around the place. Only in `/api/catalog`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<&'a str>,
 }
 
 /// Outcome of a call.
@@ -183,6 +186,14 @@ impl<'a> Listing<'a> {
         self
     }
 
+    /// Adds the source lines of the problems.
+    pub(crate) fn with_frames(mut self, catalog: &'a Catalog) -> Self {
+        for (problem, found) in self.problems.iter_mut().zip(&catalog.problems) {
+            problem.frame = found.frame.as_deref();
+        }
+        self
+    }
+
     /// Lists only these tools, without problems.
     pub(crate) fn of_tools(catalog: &'a Catalog, allows: impl Fn(&Tool) -> bool) -> Self {
         let tools = catalog.tools().filter(|tool| allows(tool));
@@ -226,6 +237,7 @@ impl<'a> From<&'a Problem> for ProblemView<'a> {
             message: &problem.message,
             hint: problem.hint.as_deref(),
             file: problem.file.as_deref().map(path),
+            frame: None,
         }
     }
 }

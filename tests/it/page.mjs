@@ -3,19 +3,21 @@
 // Nothing is waited for by the clock: everything here waits until the page shows it.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, unlink, writeFile } from "node:fs/promises";
+import { unlink, writeFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { browserPath, ended, focusIs, luminance, name, names, open, readable, url } from "./page_browser.mjs";
+import { views } from "./page_views.mjs";
 
 const PATIENCE = 90_000;
-const [url, name] = process.argv.slice(2);
 
 const cases = {
+  ...views,
+
   /** List, search, fill in, run, see text, tree and image. */
   async run({ page }) {
-    await page.goto(url);
+    await page.goto(`${url}/#/tools`);
     await page.getByRole("link", { name: /^greet/ }).waitFor();
     await page.getByRole("searchbox").fill("somebody name");
     assert.deepEqual(await names(page), ["greet"]);
@@ -39,7 +41,7 @@ const cases = {
     assert.equal(await image.evaluate((element) => element.naturalWidth), 1);
     await run.getByText("Details").click();
     await run.getByText("words: 2").waitFor();
-    await run.getByRole("button", { name: "Show the text" }).click();
+    await run.getByRole("button", { name: "Text", exact: true }).click();
     await run.getByText('"digits":12345678901234567890.10').waitFor();
     // What was typed and what came of it are there again after a look elsewhere.
     await page.getByRole("link", { name: "Calls" }).click();
@@ -94,7 +96,7 @@ const cases = {
     await unlink(`${file}.end`);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.locator(".run").first().getByText("second step").waitFor();
-    await page.locator("form").getByRole("button", { name: "Cancel" }).click();
+    await page.locator(".run").first().getByRole("button", { name: "Cancel" }).click();
     const stopped = await ended(page, "stopped");
     await stopped.getByText("Stopped: cancelled").waitFor();
 
@@ -102,8 +104,8 @@ const cases = {
     await page.locator(".run").first().getByText("second step").waitFor();
     await page.getByRole("link", { name: "Calls" }).click();
     await page.getByRole("button", { name: "Cancel steps" }).click();
-    await page.locator("tr[data-state=stopped]").nth(1).waitFor();
-    assert.equal(await page.locator("tr[data-state=running]").count(), 0);
+    await page.locator(".call[data-state=stopped]").nth(1).waitFor();
+    assert.equal(await page.locator(".call[data-state=running]").count(), 0);
 
     // A page that goes away takes its calls along.
     await page.goBack();
@@ -111,9 +113,9 @@ const cases = {
     await page.locator(".run[data-state=running]").getByText("second step").waitFor();
     const other = await page.context().newPage();
     await other.goto(`${url}/#/calls`);
-    await other.locator("tr[data-state=running]").waitFor();
+    await other.locator(".call[data-state=running]").waitFor();
     await page.close();
-    await other.locator("tr[data-state=stopped]").nth(2).waitFor();
+    await other.locator(".call[data-state=stopped]").nth(2).waitFor();
   },
 
   /** A tool's complaint about an argument is shown at its field; so is text that is not a number. */
@@ -335,9 +337,9 @@ const cases = {
     await open(page, "guarded");
     await page.getByLabel("target", { exact: true }).fill("the moon");
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await dialog.getByText("Allow tool: guarded").waitFor();
-    assert.match(await dialog.innerText(), /it is a test/);
-    assert.match(await dialog.innerText(), /│.*the moon/);
+    await dialog.getByText("Allow the call of guarded?").waitFor();
+    assert.match(await dialog.innerText(), /It can run programs\.[^]*it is a test/);
+    assert.match(await dialog.getByRole("group", { name: "Arguments" }).innerText(), /target: "the moon"/);
     await focusIs(page, "Deny");
     await readable(page, "approval");
     await page.keyboard.press("Enter");
@@ -347,7 +349,7 @@ const cases = {
     await ended(page, "done");
     // A call that ends takes its question along.
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await dialog.getByText("Allow tool: guarded").waitFor();
+    await dialog.getByText("Allow the call of guarded?").waitFor();
     const calls = await page.request.get(`${url}/api/calls`).then((answer) => answer.json());
     const waiting = calls.calls.find((call) => call.state === "running");
     await page.request.delete(`${url}/api/calls/${waiting.callId}`);
@@ -384,9 +386,9 @@ const cases = {
       body: '{"arguments":{"name":"Bob"}}',
     });
     assert.equal(answered.status, 200);
-    const row = page.locator("tr[data-state=done]");
+    const row = page.locator(".call[data-state=done]");
     await row.waitFor();
-    await row.getByRole("button", { name: "Show what greet said" }).click();
+    await row.getByRole("button", { name: "Show the result of greet" }).click();
     await page.getByText("Hello, Bob!", { exact: true }).waitFor();
     await page.reload();
     await row.waitFor();
@@ -416,9 +418,10 @@ const cases = {
     await card.getByText("calls greet").click();
     await card.locator(".tool_use").first().locator(".string").first().getByText('"Ada"').waitFor();
     await card.getByText("the tool answers").first().click();
-    await card.locator(".tool_result").getByText("Hello, Ada!").waitFor();
+    // An answer is folded with its call; one that fails is open.
+    await card.locator(".tool_use").getByText("Hello, Ada!").waitFor();
     await card.getByText("the tool reports an error").waitFor();
-    await card.locator(".tool_result").getByText("not today").waitFor();
+    await card.locator(".tool_use").getByText("not today").waitFor();
     await card.locator(".error").getByText("a line of the agent is not JSON").waitFor();
     await card.locator(".completed").getByText("all done").waitFor();
 
@@ -477,7 +480,7 @@ const cases = {
     await page.getByRole("link", { name: /^fresh/ }).click();
     await page.keyboard.press("Control+Enter");
     const run = await ended(page, "done");
-    await run.getByText("The tool said nothing.").waitFor();
+    await run.getByText("The tool returned nothing.").waitFor();
   },
 
   /** No request leaves the server; what a tool says is never taken for markup. */
@@ -542,99 +545,6 @@ const cases = {
   },
 };
 
-/** The browser that `HAFT_CHROMIUM` names, or the first that there is. */
-function browserPath() {
-  const folders = (process.env.PATH ?? "").split(":");
-  const names = ["chromium", "chromium-browser", "google-chrome"];
-  const places = names.flatMap((one) => folders.map((folder) => join(folder, one)));
-  const found = process.env.HAFT_CHROMIUM ?? places.find((place) => existsSync(place));
-  assert.ok(found, "no Chromium: `apt-get install chromium`, or name one with HAFT_CHROMIUM");
-  return found;
-}
-
-async function open(page, tool) {
-  await page.goto(`${url}/#/tools/${tool}`);
-  await page.locator(`article.tool h1`).waitFor();
-  await page.waitForFunction((name) => document.title.startsWith(name), tool);
-}
-
-async function names(page) {
-  return page.locator("#side .name").allInnerTexts();
-}
-
-/** The newest call, once it has ended like this. */
-async function ended(page, state) {
-  const run = page.locator(".run").first();
-  await page.locator(`.run:first-child[data-state=${state}]`).waitFor();
-  return run;
-}
-
-async function focusIs(page, label) {
-  await page.waitForFunction(
-    ([source, flags, exact]) => {
-      const element = document.activeElement;
-      const text = (element?.getAttribute("aria-label") ?? element?.textContent ?? "").trim();
-      return exact === null ? new RegExp(source, flags).test(text) : text === exact;
-    },
-    label instanceof RegExp ? [label.source, label.flags, null] : ["", "", label],
-  );
-}
-
-async function luminance(page) {
-  return page.evaluate(() => {
-    const [red, green, blue] = getComputedStyle(document.body)
-      .backgroundColor.match(/[\d.]+/g)
-      .map(Number);
-    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
-  });
-}
-
-/** Every text that is seen has a contrast of 4.5 to what is behind it. */
-async function readable(page, where) {
-  const dim = await page.evaluate(() => {
-    const parse = (colour) => {
-      const [red, green, blue, alpha = 1] = colour.match(/[\d.]+/g).map(Number);
-      return { red, green, blue, alpha };
-    };
-    const over = (front, back) => ({
-      red: front.red * front.alpha + back.red * (1 - front.alpha),
-      green: front.green * front.alpha + back.green * (1 - front.alpha),
-      blue: front.blue * front.alpha + back.blue * (1 - front.alpha),
-      alpha: 1,
-    });
-    const light = ({ red, green, blue }) => {
-      const part = (value) => {
-        const share = value / 255;
-        return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-      };
-      return 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
-    };
-    const behind = (element) => {
-      const stack = [];
-      for (let at = element; at; at = at.parentElement) {
-        stack.push(parse(getComputedStyle(at).backgroundColor));
-      }
-      return stack.reverse().reduce((back, front) => over(front, back), parse("rgb(255,255,255)"));
-    };
-    const found = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const element = walker.currentNode.parentElement;
-      if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
-      if (element.closest(".unseen, .skip, :disabled, noscript, option")) continue;
-      const back = behind(element);
-      const style = getComputedStyle(element);
-      const colour = parse(style.color);
-      const front = over({ ...colour, alpha: colour.alpha * Number(style.opacity) }, back);
-      const [one, other] = [light(front), light(back)].sort((a, b) => b - a);
-      const contrast = (one + 0.05) / (other + 0.05);
-      if (contrast < 4.5) found.push(`${walker.currentNode.textContent.trim()}: ${contrast}`);
-    }
-    return found;
-  });
-  assert.deepEqual(dim, [], where);
-}
-
 const folder = await mkdtemp(join(tmpdir(), "haft-page-"));
 const browser = await chromium.launch({
   executablePath: browserPath(),
@@ -663,7 +573,7 @@ try {
       violations.push(text);
     }
   });
-  await cases[name]({ page, browser, folder, requests, violations });
+  await cases[name]({ page, context, browser, folder, requests, violations });
   assert.deepEqual(violations, [], "the page itself is in order");
 } finally {
   await browser.close();

@@ -91,10 +91,85 @@ fn problems_and_calls_of_others_are_shown() {
 
 #[test]
 fn questions_of_tools_are_answered() {
+    guarded_case("questions");
+}
+
+/// Runs one case on a site whose tool `guarded` needs approval, with MCP beside REST.
+fn guarded_case(name: &str) {
     let sandbox = site();
     let config = "approval: {tools: {guarded: prompt}}\n";
     sandbox.write("home/.config/haft/config.yaml", config);
-    look(&sandbox, &serve(&sandbox, &[]), "questions");
+    look(&sandbox, &serve(&sandbox, &[]), name);
+}
+
+#[test]
+fn every_view_fits_every_screen_and_is_accessible() {
+    guarded_case("sizes");
+}
+
+#[test]
+fn a_phone_shows_the_form_without_the_list() {
+    case("phone");
+}
+
+#[test]
+fn the_start_page_shows_what_is_there_and_is_small_and_quick() {
+    case("start");
+}
+
+#[test]
+fn tools_are_found_by_groups_and_parameters() {
+    case("find");
+}
+
+#[test]
+fn constraints_are_shown_and_passwords_are_not() {
+    case("constraints");
+}
+
+#[test]
+fn a_running_call_shows_its_progress_and_its_log() {
+    case("progress");
+}
+
+#[test]
+fn results_are_shown_as_what_they_are() {
+    case("results");
+}
+
+#[test]
+fn calls_are_copied_repeated_and_compared() {
+    case("copies");
+}
+
+#[test]
+fn calls_of_all_clients_are_listed_and_filtered() {
+    case("calls");
+}
+
+#[test]
+fn problems_show_source_lines_and_reloads_what_they_changed() {
+    case("problems");
+}
+
+#[test]
+fn questions_of_other_clients_calls_are_answered_on_the_page() {
+    guarded_case("others");
+}
+
+#[test]
+fn the_clock_of_a_call_stands_still_while_it_asks() {
+    case("waiting");
+}
+
+#[test]
+fn a_page_in_the_background_notifies_of_questions() {
+    guarded_case("background");
+}
+
+#[test]
+fn components_of_tools_are_shown_on_the_page() {
+    case("component");
 }
 
 #[test]

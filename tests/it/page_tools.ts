@@ -100,6 +100,89 @@ export default (pi: any) => {
         return says("it was done");
       },
     },
+    {
+      name: "shows",
+      description: "Shows **every kind** of result",
+      approval: "read",
+      parameters: z.object({}),
+      async execute() {
+        return {
+          content: [
+            {
+              type: "text",
+              text:
+                "# Title\n\nSome **bold** text with `a < b`, <i>markup</i> and " +
+                "[a link](https://example.com) and [a script](javascript:alert(1)).\n\n" +
+                "| planet | moons |\n| --- | --- |\n| Mars | 2 |\n\n- [x] done\n- [ ] open\n\n```js\nlet x = 1;\n```",
+            },
+            { type: "text", text: '[{"planet":"Mars","moons":2},{"planet":"Jupiter","moons":12345678901234567890}]' },
+          ],
+          details: {},
+        };
+      },
+    },
+    {
+      name: "drawn",
+      description: "Draws its own result",
+      approval: "read",
+      parameters: z.object({}),
+      async execute() {
+        return says("for the model");
+      },
+      renderResult: (_result: unknown, _options: unknown, theme: any) => ({
+        render: () => [theme.fg("error", "drawn by the tool"), "\u001b[2Jplain"],
+        invalidate() {},
+      }),
+    },
+    {
+      // Reports its progress and its log; the end comes when the file is there.
+      name: "progress",
+      description: "Reports how far it is",
+      approval: "read",
+      parameters: z.object({ file: z.string().describe("the awaited ending") }),
+      async execute(_id: string, { file }: any, onUpdate: any, ctx: any) {
+        console.warn("careful");
+        ctx.ui.notify("a notice", "info");
+        ctx.ui.setStatus("place", "in the middle");
+        onUpdate({ ...says("one of four"), details: { progress: 1, total: 4 } });
+        while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+        return says("all of it");
+      },
+    },
+    {
+      name: "component",
+      description: "Shows its own component",
+      approval: "read",
+      parameters: z.object({}),
+      async execute(_id: string, _params: unknown, _onUpdate: unknown, ctx: any) {
+        const keys = await ctx.ui.custom((tui: any, theme: any, _keys: unknown, done: any) => {
+          let typed = "";
+          return {
+            render: (width: number) => [theme.fg("accent", `typed: ${JSON.stringify(typed)}`), `${width} columns`],
+            invalidate() {},
+            handleInput(data: string) {
+              if (data === "\r") return done(typed);
+              typed += data;
+              tui.requestRender();
+            },
+          };
+        });
+        return says(JSON.stringify(keys ?? null));
+      },
+    },
+    echo("constrained", {
+      type: "object",
+      properties: {
+        code: { type: "string", minLength: 2, maxLength: 4, pattern: "^[A-Z]+$" },
+        count: { type: "integer", minimum: 1, maximum: 9, multipleOf: 2, default: 4 },
+        size: { enum: ["small", "large"] },
+        list: { type: "array", items: { type: "string" }, minItems: 0, maxItems: 3 },
+        secret: { type: "string", format: "password" },
+        moment: { type: "string", format: "date-time" },
+        picture: { type: "string", contentEncoding: "base64", contentMediaType: "image/png" },
+      },
+      required: ["code"],
+    }),
     echo("plain", {
       type: "object",
       properties: {

@@ -6,8 +6,9 @@ use std::thread;
 
 use serde_json::json;
 
+use crate::callers::until;
 use crate::sandbox::Sandbox;
-use crate::served::{Reply, Served};
+use crate::served::{Events, Reply, Served};
 
 /// The seed's own plugin file, and a tool that waits until it is stopped.
 const PLUGIN: &str = r#"{"name": "my-tools", "version": "1.0.0", "tools": [
@@ -419,6 +420,15 @@ export default () => [
       const name = await ctx.ui.input("Name?");
       return { content: [{ type: "text", text: JSON.stringify([chosen, sure, name ?? null]) }] };
     } },
+  { name: "shows", description: "Shows a component", parameters: { type: "object" }, approval: "read",
+    async execute(_id, _params, _onUpdate, ctx) {
+      console.warn("a line", { of: "the log" });
+      const key = await ctx.ui.custom((_tui, theme, _keys, done) => ({
+        render: (width) => [`${width} columns`], invalidate() {}, handleInput: (data) => done(data),
+      }));
+      return { content: [{ type: "text", text: JSON.stringify(key ?? null) }] };
+    },
+    renderResult: (result) => ({ render: () => [`drawn: ${result.content[0].text}`], invalidate() {} }) },
   { name: "reads", description: "Reads", parameters: { type: "object" }, approval: "read",
     async execute() { return { content: [{ type: "text", text: await readFile("data", "utf8") }] }; } },
 ];
@@ -477,6 +487,114 @@ fn questions_of_a_call_are_answered() {
     let reply = served.post("/api/tools/asks/call", "{}");
     assert_eq!(text_of(&reply), "nobody is there");
     assert_eq!(served.get("/api/questions").json()["questions"], json!([]));
+}
+
+/// Listens like a page whose user answers questions.
+fn listen_as_page(served: &Served) -> Events {
+    let head = "GET /api/events?answersQuestions=true HTTP/1.1\r\nHost: localhost\r\n";
+    let mut events = served.events(head, "");
+    events.wait_for("ready");
+    events
+}
+
+#[test]
+fn a_listener_answers_for_calls_whose_client_cannot_be_asked() {
+    let config = "approval: {mode: yolo, tools: {reads: prompt}}\n";
+    let (_sandbox, served) = asking(config);
+    let refused = served.post("/api/tools/reads/call", "{}");
+    assert_eq!(refused.json()["kind"], "denied", "{refused:?}");
+    let mut events = listen_as_page(&served);
+    thread::scope(|scope| {
+        let call = scope.spawn(|| served.post("/api/tools/reads/call", r#"{"callId": "c"}"#));
+        let asked = events.wait_for("question.asked").data;
+        assert_eq!(asked["kind"], "approval");
+        assert_eq!(asked["callId"], "c");
+        let path = format!("/api/questions/{}", asked["id"].as_str().expect("an id"));
+        let answer = served.post(&path, r#"{"decision": "approve"}"#);
+        assert_eq!(answer.status, 200);
+        let reply = call.join().expect("the call is answered");
+        assert_eq!(text_of(&reply), "the data");
+    });
+    // Without a listener the user is not there.
+    drop(events);
+    until("the listener is gone", || {
+        text_of(&served.post("/api/tools/shows/call", "{}")) == "null"
+    });
+}
+
+#[test]
+fn a_component_of_a_tool_is_shown_and_gets_its_keys() {
+    let (_sandbox, served) = asking("approval: {mode: yolo}\n");
+    let alone = served.post("/api/tools/shows/call", "{}");
+    assert_eq!(text_of(&alone), "null", "nobody sees it");
+    let mut events = listen_as_page(&served);
+    thread::scope(|scope| {
+        let call = scope.spawn(|| served.post("/api/tools/shows/call", r#"{"callId": "c"}"#));
+        let asked = events.wait_for("question.asked").data;
+        assert_eq!(asked["kind"], "custom");
+        assert_eq!((&asked["columns"], &asked["rows"]), (&json!(80), &json!(24)));
+        let id = asked["id"].as_str().expect("an id");
+        let painted = events.wait_for("question.painted").data;
+        assert_eq!(painted["id"], id);
+        assert_eq!(painted["lines"], json!(["80 columns"]));
+        let input = format!("/api/questions/{id}/input");
+        assert_eq!(served.post(&input, r#"{"columns": 40, "rows": 9}"#).status, 200);
+        let painted = events.wait_for("question.painted").data;
+        assert_eq!(painted["lines"], json!(["40 columns"]));
+        let listed = served.get("/api/questions").json();
+        assert_eq!(listed["questions"][0]["lines"], json!(["40 columns"]));
+        for wrong in [r#"{"key": 1}"#, r#"{"columns": 3}"#, "7"] {
+            assert_eq!(served.post(&input, wrong).status, 422, "{wrong}");
+        }
+        let answer = served.post(&format!("/api/questions/{id}"), r#"{"value": "x"}"#);
+        assert_eq!(answer.status, 422, "it is only removed by null");
+        assert_eq!(served.post(&input, r#"{"key": "\u001b[A"}"#).status, 200);
+        assert_eq!(events.wait_for("question.closed").data, json!({"id": id}));
+        assert_eq!(served.post(&input, r#"{"key": "a"}"#).status, 404);
+        let reply = call.join().expect("the call is answered");
+        assert_eq!(text_of(&reply), r#""\u001b[A""#);
+    });
+    // What the tool's own renderer makes of it.
+    let drawn = served.get("/api/calls/c/drawing?width=60").json();
+    assert_eq!(drawn["isOwn"], true);
+    assert!(
+        drawn["result"].to_string().contains(r#"drawn: \"\\u001b[A\""#),
+        "{drawn}"
+    );
+    assert_eq!(served.get("/api/calls/c/drawing?width=x").status, 400);
+    assert_eq!(served.get("/api/calls/none/drawing").status, 404);
+}
+
+#[test]
+fn the_log_of_a_call_is_among_its_events() {
+    let (_sandbox, served) = asking("approval: {mode: yolo}\n");
+    let head = "POST /api/tools/shows/call HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/json\r\nAccept: text/event-stream\r\n";
+    let mut events = served.events(head, r#"{"callId": "l"}"#);
+    let line = events.wait_for("log").data;
+    assert_eq!(line["callId"], "l");
+    assert_eq!(line["level"], "warn");
+    assert!(line["message"].to_string().contains("a line"), "{line}");
+    assert_eq!(events.wait_for("result").data["callId"], "l");
+}
+
+#[test]
+fn a_call_names_its_caller_and_its_arguments() {
+    let (_sandbox, served) = asking("approval: {mode: yolo}\n");
+    let mut events = served.listen(None);
+    events.wait_for("ready");
+    let long = "x".repeat(1000);
+    for (id, text) in [("short", "12345678901234567890.10"), ("long", &*long)] {
+        let body = format!(r#"{{"callId": "{id}", "arguments": {{"n": "{text}"}}}}"#);
+        served.post("/api/tools/reads/call", &body);
+    }
+    let started = events.wait_for("call.started").data;
+    assert_eq!(started["caller"]["surface"], "rest");
+    assert_eq!(started["arguments"], json!({"n": "12345678901234567890.10"}));
+    let calls = served.get("/api/calls").json();
+    assert_eq!(calls["calls"][0]["callId"], "long");
+    assert_eq!(calls["calls"][0].get("arguments"), None);
+    assert_eq!(served.get("/api/calls/long").json()["arguments"], json!({"n": long}));
 }
 
 #[test]

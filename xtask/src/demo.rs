@@ -35,7 +35,8 @@ impl Demo {
     }
 }
 
-fn build() -> Result<PathBuf> {
+/// Builds haft, and returns the program.
+pub fn build() -> Result<PathBuf> {
     let root = workspace::root();
     let target = workspace::target_dir(&root)?;
     let haft = target

@@ -25,6 +25,7 @@ mod machine;
 mod npm_packages;
 mod prerequisites;
 mod prose;
+mod screenshots;
 mod sdk;
 mod supply;
 mod system_tools;
@@ -63,6 +64,7 @@ enum Chore {
     Judge(judge::Judge),
     Layout(layout::Layout),
     NpmPackages(npm_packages::NpmPackages),
+    Screenshots(screenshots::Screenshots),
     Sdk(sdk::Sdk),
     SystemTools(system_tools::SystemTools),
     Systems(systems::Systems),
@@ -94,6 +96,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Judge(judge) => judge.run(),
         Chore::Layout(layout) => layout.run(),
         Chore::NpmPackages(packages) => packages.run(),
+        Chore::Screenshots(screenshots) => screenshots.run(),
         Chore::Sdk(sdk) => sdk.run(),
         Chore::SystemTools(tools) => tools.run(),
         Chore::Systems(systems) => systems.run(),

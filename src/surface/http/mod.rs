@@ -26,7 +26,7 @@ pub(crate) use connections::Standing;
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use held::held;
 pub(crate) use listen::Listening;
-pub(crate) use path::PathText;
+pub(crate) use path::{PathText, QueryOptions};
 pub(crate) use problem_response::{ProblemDetails, ProblemResponse};
 pub(crate) use server::serve;
 pub(crate) use stream::Peer;

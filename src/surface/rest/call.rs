@@ -29,11 +29,13 @@ use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
-use haft_tool::{Call, Event};
+use haft_tool::{Call, Event, LogLevel, LogLine, LogListener};
 use haft_tool::{Error, ErrorKind};
 
 /// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
 const UPDATE_QUEUE_CAPACITY: usize = 16;
+/// Capacity of the queue of log lines. Lines beyond it are only in the tools' log file.
+const LOG_QUEUE_CAPACITY: usize = 256;
 /// Limit of the length of an id that a client chooses.
 const MAX_ID_LEN: usize = 128;
 /// Limit of `timeoutMs`: a year in milliseconds. A larger value is a mistake.
@@ -69,11 +71,36 @@ struct Step<'a> {
     partial_result: Option<&'a RawValue>,
 }
 
-/// Queue for the events of a call whose client wants them.
-type Frames = mpsc::Sender<Bytes>;
+/// A line that a tool logs during its call.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogStep<'a> {
+    call_id: &'a str,
+    level: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'a RawValue>,
+}
+
+/// Queues of a call whose client wants its events.
+struct Frames {
+    frames: mpsc::Sender<Bytes>,
+    lines: mpsc::Receiver<LogLine>,
+}
+
+/// Sends the log lines of a call to its client.
+#[derive(Debug)]
+struct LogSink(mpsc::Sender<LogLine>);
+
+impl LogListener for LogSink {
+    fn hear(&self, line: LogLine) {
+        // A full queue drops the line.
+        let _ = self.0.try_send(line);
+    }
+}
 
 /// Calls a tool. With `Accept: text/event-stream` the answer is a stream of the events `started`,
-/// `update` and `result`, or `error`; else it is the result. A tool that reports a failure has
+/// `log`, `update` and `result`, or `error`; else it is the result. A tool that reports a failure has
 /// answered: the status is 200 and `isError` is true. Going away cancels the call.
 #[utoipa::path(
     post, path = "/api/tools/{name}/call", operation_id = "callTool", tag = "calls",
@@ -111,6 +138,11 @@ pub(super) async fn call(
             .asking(shared.questions.clone())
             .with_ui(shared.questions.clone());
     }
+    let wants_events = sse::is_preferred(&headers);
+    let (log, lines) = mpsc::channel(LOG_QUEUE_CAPACITY);
+    if wants_events {
+        host = host.with_log(Arc::new(LogSink(log)));
+    }
     let call = Call {
         id: match request.call_id {
             Some(id) => id,
@@ -125,7 +157,7 @@ pub(super) async fn call(
     })?;
     let is_gone = call.cancellation().token().clone().drop_guard();
     let held = (permit, memory);
-    if !sse::is_preferred(&headers) {
+    if !wants_events {
         let driven = tokio::spawn(drive(call, None, held));
         let ended = driven.await;
         is_gone.disarm();
@@ -138,6 +170,7 @@ pub(super) async fn call(
         }
     } else {
         let (frames, waiting) = mpsc::channel(UPDATE_QUEUE_CAPACITY);
+        let frames = Frames { frames, lines };
         let driven = tokio::spawn(drive(call, Some(frames), held));
         stream_of(waiting, driven, is_gone).await
     }
@@ -183,23 +216,40 @@ async fn stream_of(
 /// Drives a call to its end, and returns its result as the log of the host has it.
 async fn drive(
     mut call: RunningCall,
-    frames: Option<Frames>,
+    mut frames: Option<Frames>,
     _held: (Permit, BodyMemory),
 ) -> Result<Bytes, ProblemResponse> {
     let record = Arc::clone(call.record());
     let mut held = None;
     let mut is_started = false;
     let answer = loop {
-        match call.next_event().await {
+        let line = async {
+            match &mut frames {
+                Some(frames) if is_started => frames.lines.recv().await,
+                _ => None,
+            }
+        };
+        let event = tokio::select! {
+            biased;
+            event = call.next_event() => event,
+            Some(line) = line => {
+                if let Some(Frames { frames, .. }) = &frames {
+                    // A client that reads slowly misses lines.
+                    let _ = frames.try_send(log_step(&record, &line));
+                }
+                continue;
+            }
+        };
+        match event {
             Event::Started => {
                 is_started = true;
-                if let Some(frames) = &frames {
+                if let Some(Frames { frames, .. }) = &frames {
                     // The queue is empty, so the first event fits.
                     let _ = frames.try_send(step("started", &record, None));
                 }
             }
             Event::Update(partial) => {
-                if let Some(frames) = &frames {
+                if let Some(Frames { frames, .. }) = &frames {
                     let frame = step("update", &record, Some(&partial));
                     held = frames.try_send(frame).err().map(|full| full.into_inner());
                 }
@@ -211,7 +261,10 @@ async fn drive(
             }
         }
     };
-    if let Some(frames) = frames.filter(|_| is_started) {
+    if let Some(Frames { frames, mut lines }) = frames.filter(|_| is_started) {
+        while let Ok(line) = lines.try_recv() {
+            let _ = frames.try_send(log_step(&record, &line));
+        }
         if let Some(held) = held {
             let _ = frames.send(held).await;
         }
@@ -234,6 +287,22 @@ fn step(event: &str, call: &CallRecord, partial_result: Option<&RawValue>) -> By
     // Strings and JSON can always be serialized.
     let data = serde_json::to_string(&step).unwrap_or_default();
     sse::frame(event, None, &data)
+}
+
+fn log_step(call: &CallRecord, line: &LogLine) -> Bytes {
+    let step = LogStep {
+        call_id: &call.id,
+        level: match line.level {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warn => "warn",
+            LogLevel::Error => "error",
+        },
+        message: &line.message,
+        context: line.context.as_deref(),
+    };
+    let data = serde_json::to_string(&step).unwrap_or_default();
+    sse::frame("log", None, &data)
 }
 
 impl<'a> CallRequest<'a> {

@@ -11,12 +11,15 @@ use utoipa::ToSchema;
 use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::event_ring::Feeds;
-use crate::audit::{CallOutcome, RecordedCall};
+use crate::audit::{Caller, CallOutcome, RecordedCall};
 use crate::host::{CallEnd, CallListener, CallRecord};
 use crate::surface::http::ProblemDetails;
 use crate::surface::wire::{OutcomeView, millis};
 use haft_tool::Error;
 use haft_tool::{Outcome, Stopped, Timestamp};
+
+/// Maximum length of the arguments in lists and events, in bytes.
+const MAX_LISTED_ARGUMENTS: usize = 400;
 
 /// The response to a call: the outcome of the tool.
 #[derive(Serialize)]
@@ -38,10 +41,15 @@ pub(super) struct CallView<'a> {
     /// The tool's name.
     tool: &'a str,
     state: CallState,
+    caller: CallerView<'a>,
     /// The id of the call that this one is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     parent_id: Option<&'a str>,
+    /// The arguments: in a list only short ones, otherwise up to 256 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    arguments: Option<Cow<'a, RawValue>>,
     /// When it was started, UTC.
     #[schema(value_type = String, format = DateTime)]
     started_at: Cow<'a, str>,
@@ -67,6 +75,37 @@ pub(super) struct CallView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ProblemDetails<'static>>)]
     error: Option<&'a RawValue>,
+}
+
+/// The caller of a call.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallerView<'a> {
+    /// `rest`, `mcp-http`, …
+    surface: &'a str,
+    /// The name that an MCP client gives itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    client: Option<&'a str>,
+    /// The name of its token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    token: Option<&'a str>,
+    /// The program at the other end of a local connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    program: Option<&'a str>,
+}
+
+impl<'a> From<&'a Caller> for CallerView<'a> {
+    fn from(caller: &'a Caller) -> CallerView<'a> {
+        CallerView {
+            surface: &caller.surface,
+            client: caller.client.as_deref(),
+            token: caller.token.as_deref(),
+            program: caller.program.as_deref(),
+        }
+    }
 }
 
 /// State of a call: it runs, the tool has returned a result, or haft could not run it.
@@ -108,8 +147,8 @@ pub(super) struct CallAnswer {
 }
 
 impl<'a> CallView<'a> {
-    /// Returns the data of a call that is only in the audit log.
-    pub(super) fn recorded(call: &'a RecordedCall) -> CallView<'a> {
+    /// Returns the data of a call that is only in the audit log, with long arguments if `is_whole`.
+    pub(super) fn recorded(call: &'a RecordedCall, is_whole: bool) -> CallView<'a> {
         let was_run = call.outcome != Some(CallOutcome::Refused)
             && !matches!(call.reason.as_deref(), Some("isolate lost" | "internal"));
         CallView {
@@ -120,7 +159,9 @@ impl<'a> CallView<'a> {
             } else {
                 CallState::Failed
             },
+            caller: (&call.caller).into(),
             parent_id: call.parent.as_deref(),
+            arguments: recorded_arguments(call, is_whole).map(Cow::Owned),
             started_at: call.started.as_str().into(),
             duration_ms: call.ms.unwrap_or_default(),
             is_error: Some(call.outcome != Some(CallOutcome::Ok)),
@@ -143,7 +184,12 @@ impl<'a> CallView<'a> {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map_or(CallState::Running, CallState::of),
+            caller: call.caller().into(),
             parent_id: call.parent(),
+            arguments: call
+                .arguments()
+                .filter(|json| is_whole || is_short(json))
+                .map(Cow::Borrowed),
             started_at: Timestamp::of(call.started_at).precise().into(),
             duration_ms: millis(end.map_or_else(|| call.started.elapsed(), |end| end.duration)),
             is_error: end.map(|end| end.is_error),
@@ -153,6 +199,18 @@ impl<'a> CallView<'a> {
             error: json.filter(|_| !was_run),
         }
     }
+}
+
+/// Returns true if the arguments are short enough for lists and events.
+fn is_short(arguments: &RawValue) -> bool {
+    arguments.get().len() <= MAX_LISTED_ARGUMENTS
+}
+
+/// Returns the arguments of a call in the audit log, if the configuration keeps them.
+fn recorded_arguments(call: &RecordedCall, is_whole: bool) -> Option<Box<RawValue>> {
+    let text = call.arguments.as_ref()?.text.as_ref()?;
+    let json: Box<RawValue> = serde_json::from_str(text).ok()?;
+    (is_whole || is_short(&json)).then_some(json)
 }
 
 impl CallState {
@@ -177,6 +235,11 @@ struct CallNews<'a> {
     tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<CallState>,
+    caller: CallerView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_error: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,6 +255,9 @@ impl Publisher {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map(CallState::of),
+            caller: call.caller().into(),
+            parent_id: call.parent(),
+            arguments: call.arguments().filter(|json| is_short(json)),
             is_error: end.map(|end| end.is_error),
             stopped: end.and_then(|end| end.stopped),
             started_at: Timestamp::of(call.started_at).precise(),

@@ -52,7 +52,7 @@ pub(super) async fn list(
     let others = others.filter(|one| !one.is_ours || !known.contains(one.call.call.as_str()));
     let others = others.take(MAX_CALLS.saturating_sub(ended));
     let views = logged.iter().map(|call| CallView::logged(call, false));
-    let views = views.chain(others.map(|one| CallView::recorded(&one.call)));
+    let views = views.chain(others.map(|one| CallView::recorded(&one.call, false)));
     Ok(fresh(bytes(&CallList {
         calls: &views.collect::<Vec<_>>(),
     })?))
@@ -74,7 +74,7 @@ pub(super) async fn one(
     }
     let history = shared.history_for(&client).await;
     match history.iter().find(|one| one.call.call == id) {
-        Some(one) => Ok(fresh(bytes(&CallView::recorded(&one.call))?)),
+        Some(one) => Ok(fresh(bytes(&CallView::recorded(&one.call, true))?)),
         None => Err(unknown(&id)),
     }
 }
@@ -126,7 +126,7 @@ pub(super) async fn cancel(
     Ok((status, fresh(body)).into_response())
 }
 
-fn unknown(id: &str) -> ProblemResponse {
+pub(super) fn unknown(id: &str) -> ProblemResponse {
     ProblemResponse::not_found(format!("there is no call `{id}`"))
         .hint("calls are remembered for an hour, and the last 1000 of them")
 }

@@ -1,5 +1,5 @@
 //! `GET /api/catalog`: the complete catalog, as `haft list --json` prints it, with the rights of the
-//! tools.
+//! tools and the source lines of problems.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) async fn catalog(
 ) -> Result<Response, ProblemResponse> {
     let catalog = shared.host.catalog().await;
     let listing = if client.is_user() {
-        Listing::from(&*catalog)
+        Listing::from(&*catalog).with_frames(&catalog)
     } else {
         Listing::of_tools(&catalog, |tool| client.allows(tool))
     };

@@ -13,6 +13,7 @@ mod tools;
 mod call;
 mod call_dto;
 mod calls;
+mod drawing;
 
 mod questions;
 
@@ -33,14 +34,33 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
 pub(crate) use agent_runs::sessions_router;
+use event_ring::Feeds;
+use questions::{PageUser, Questions};
 use state::Shared;
+
+/// The routes of `/api`, and the host for other surfaces of the same server.
+pub(crate) struct Rest {
+    pub(crate) router: Router,
+    /// Its calls ask the people at the open pages, unless a handle names another user.
+    pub(crate) host: Host,
+}
 
 /// Returns the routes of `/api`. Streams end when `stop` fires. From now on the host keeps the ended
 /// calls of all surfaces for `/api/calls`. Needs a runtime.
-pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
-    let host = host.called_by(|caller| caller.surface = "rest".to_owned());
-    let shared = Arc::new(Shared::new(host, stop.clone()));
+pub(crate) fn rest(host: &Host, stop: &CancellationToken) -> Rest {
+    let feeds = Arc::<Feeds>::default();
+    let questions = Arc::new(Questions::new(Arc::clone(&feeds)));
+    let user = Arc::new(PageUser(Arc::clone(&questions)));
+    host.set_default_ui(Some(user.clone()));
+    let host = host.asking(user);
+    let own = host.called_by(|caller| caller.surface = "rest".to_owned());
+    let shared = Arc::new(Shared::new(own, feeds, questions, stop.clone()));
     tokio::spawn(Arc::clone(&shared).tell_changes());
+    let router = router(shared);
+    Rest { router, host }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))
@@ -54,8 +74,10 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
         .route("/api/catalog", get(catalog::catalog))
         .route("/api/calls", get(calls::list))
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
+        .route("/api/calls/{id}/drawing", get(drawing::drawing))
         .route("/api/questions", get(questions::list))
         .route("/api/questions/{id}", post(questions::answer))
+        .route("/api/questions/{id}/input", post(questions::input))
         .route("/api/events", get(events::events))
         .route("/api/openapi.json", get(openapi::openapi))
         .with_state(shared)

@@ -12,7 +12,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::state::Shared;
 use super::tools::fresh;
-use super::{agent_runs, call, calls, catalog, events, health, questions, tools};
+use super::{agent_runs, call, calls, catalog, drawing, events, health, questions, tools};
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
@@ -34,8 +34,10 @@ const BEARER: &str = "bearer";
         calls::list,
         calls::one,
         calls::cancel,
+        drawing::drawing,
         questions::list,
         questions::answer,
+        questions::input,
         events::events,
         agent_runs::start,
         agent_runs::list,

@@ -92,8 +92,12 @@ struct Problems<'a> {
 }
 
 impl Shared {
-    pub(super) fn new(host: Host, stop: CancellationToken) -> Shared {
-        let feeds = Arc::<Feeds>::default();
+    pub(super) fn new(
+        host: Host,
+        feeds: Arc<Feeds>,
+        questions: Arc<Questions>,
+        stop: CancellationToken,
+    ) -> Shared {
         let publisher = Publisher(Arc::clone(&feeds));
         host.call_log().listen(publisher);
         Shared {
@@ -101,7 +105,7 @@ impl Shared {
             host,
             stop,
             listing: Listing::default(),
-            questions: Arc::new(Questions::new(Arc::clone(&feeds))),
+            questions,
             feeds,
             told: Mutex::default(),
         }

@@ -33,6 +33,12 @@ pub fn for_a_bundle() -> Result<()> {
     node_modules::ensure(&workspace::root())
 }
 
+/// Ensures what shows the page in a browser.
+pub fn for_the_page() -> Result<()> {
+    for_a_bundle()?;
+    chromium::ensure(&Machine::look())
+}
+
 /// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;

@@ -28,11 +28,12 @@ const FILES: [&str; 6] = [
 ];
 
 /// npm packages that only process haft's sources and are not in the program.
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 9] = [
     "@biomejs/",
     "@esbuild/",
     "@types/",
     "@typescript/",
+    "axe-core",
     "esbuild",
     "playwright-core",
     "typescript",

@@ -10,6 +10,7 @@ use clap::Subcommand;
 use super::exit::Failure;
 use super::flags::{Approval, Globals, With};
 use crate::surface::mcp as mcp_surface;
+use crate::surface::rest as rest_surface;
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::Selection;
 use crate::surface::stdout::Out;
@@ -103,8 +104,8 @@ impl Args {
 
 /// Returns a router with all interfaces for one port.
 fn everything(web: &web::Web) -> axum::Router {
-    let rest = rest::with_page(web);
+    let api = rest_surface::rest(&web.host, &web.stop);
     let selection = Selection::all();
-    let mcp = mcp_surface::router(&web.host, selection, &web.stop, &web.cut);
-    rest.merge(web.for_clients(mcp))
+    let mcp = mcp_surface::router(&api.host, selection, &web.stop, &web.cut);
+    rest::router(web, api.router).merge(web.for_clients(mcp))
 }

@@ -36,10 +36,14 @@ impl Args {
     }
 }
 
-/// Returns a router for REST, sessions and the web page. The page itself needs no token; it prompts
-/// for one.
-pub(super) fn with_page(web: &web::Web) -> Router {
-    let api = rest::router(&web.host, &web.stop);
+/// Returns a router for REST, sessions and the web page.
+fn with_page(web: &web::Web) -> Router {
+    router(web, rest::rest(&web.host, &web.stop).router)
+}
+
+/// Returns a router for the routes of REST, sessions and the web page. The page itself needs no token;
+/// it prompts for one.
+pub(super) fn router(web: &web::Web, api: Router) -> Router {
     let sessions = rest::sessions_router(&web.sessions, &web.stop);
     web.for_clients(api.merge(sessions)).merge(page::router())
 }

@@ -13,6 +13,7 @@ export interface Tool {
   path?: string;
   inputSchema: unknown;
   approval?: string;
+  tags?: string[];
   hidden?: boolean;
   trusted?: boolean;
   rights?: Rights;
@@ -37,6 +38,8 @@ export interface Problem {
   toolName?: string;
   hint?: string;
   file?: string;
+  /** The source lines around the place. */
+  frame?: string;
 }
 
 export interface Catalog {
@@ -52,7 +55,7 @@ export type Block =
   | { type: "resource_link"; uri: string; name: string; title?: string; description?: string };
 
 /** Result of a call, partial or complete. */
-export interface Said {
+export interface CallResult {
   content?: Block[];
   details?: unknown;
   isError?: boolean;
@@ -73,6 +76,11 @@ export class Refusal extends Error {
 }
 
 const TOKEN = "haft-token";
+
+/** Returns true if the page sends a token. */
+export function hasToken(): boolean {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
 
 /** Opens the token dialog when the server requires a token. */
 let askForToken: (() => void) | null = null;

@@ -1,74 +1,154 @@
-// View of all calls, including those of other clients: their end, their result, and a button to
+// View of all calls, including those of other clients: filters, arguments, results, and a button to
 // repeat them.
 
-import { json, Refusal } from "./api.ts";
-import { button, el, fill } from "./dom.ts";
-import { argumentsOf, type CallEntry, isRunning } from "./log.ts";
-import { said, time } from "./said.ts";
+import { json, Refusal, request } from "./api.ts";
+import { copyAs } from "./copy_as.ts";
+import { parse, stringify } from "./digits.ts";
+import { button, el, fill, reconcile } from "./dom.ts";
+import { drawingElement } from "./drawing.ts";
+import { type CallEntry, callerName, isRunning, STATES } from "./log.ts";
+import { copyButton, moment, resultElements, time } from "./result.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { address } from "./side.ts";
 import type { Store } from "./store.ts";
 import { exact } from "./visible.ts";
 
-const WORDS: { [State in CallEntry["state"]]: string } = {
-  running: "running",
-  done: "done",
-  failed: "failed",
-  refused: "not run",
-  stopped: "stopped",
-};
-
 type Again = (tool: string, args: unknown) => void;
 
 export function callsView(store: Store, again: Again): HTMLElement {
-  const rows = el("tbody", {});
-  const table = el(
-    "table",
-    { class: "log" },
-    el(
-      "thead",
-      {},
-      el("tr", {}, ...["State", "Tool", "Started", "Took", ""].map((text) => el("th", { text }))),
-    ),
-    rows,
+  const list = el("ol", { class: "calls", "aria-label": "Calls" });
+  const nothing = el("p", { class: "calm" });
+  const text = el("input", {
+    type: "search",
+    placeholder: "Tool, argument, client",
+    "aria-label": "Filter calls",
+    autocomplete: "off",
+    spellcheck: "false",
+    on: { input: draw },
+  });
+  const state = el(
+    "select",
+    { "aria-label": "State", on: { change: draw } },
+    el("option", { value: "", text: "all states" }),
+    ...Object.entries(STATES).map(([value, word]) => el("option", { value, text: word })),
   );
-  const nothing = el("p", { class: "calm", text: "Nobody has called a tool yet." });
-  const known = new Map<string, { entry: CallEntry; row: HTMLTableRowElement }>();
-  const draw = () => {
+  const surface = el("select", { "aria-label": "Surface", on: { change: draw } });
+  const known = new Map<string, { entry: CallEntry; item: HTMLElement }>();
+
+  function draw(): void {
     const { calls } = store.state;
-    table.hidden = calls.length === 0;
-    nothing.hidden = calls.length > 0;
-    const drawn = calls.map((entry) => {
-      const before = known.get(entry.id);
-      if (before?.entry === entry) return before.row;
-      const row = rowOf(entry, again);
-      known.set(entry.id, { entry, row });
-      return row;
-    });
-    fill(rows, ...drawn);
-  };
+    drawSurfaces(calls);
+    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = calls.filter(
+      (entry) =>
+        (state.value === "" || entry.state === state.value) &&
+        (surface.value === "" || entry.caller.surface === surface.value) &&
+        words.every((word) => textOf(entry, store).includes(word)),
+    );
+    reconcile(
+      list,
+      nested(shown).map(({ entry, depth }) => {
+        const item = itemOf(entry);
+        item.dataset["depth"] = String(Math.min(depth, 3));
+        return item;
+      }),
+    );
+    list.hidden = shown.length === 0;
+    nothing.hidden = shown.length > 0;
+    nothing.textContent =
+      calls.length === 0 ? "Nobody has called a tool yet." : "No call matches the filters.";
+    const ids = new Set(calls.map(({ id }) => id));
+    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+  }
+  /** Returns the item of a call; the same one while the call has not changed. */
+  function itemOf(entry: CallEntry): HTMLElement {
+    const before = known.get(entry.id);
+    if (before && JSON.stringify(before.entry) === JSON.stringify(entry)) return before.item;
+    const item = callItem(entry, store, again);
+    known.set(entry.id, { entry, item });
+    return item;
+  }
+  function drawSurfaces(calls: CallEntry[]): void {
+    const names = [...new Set(calls.map(({ caller }) => caller.surface))].filter(Boolean).sort();
+    if (surface.options.length === names.length + 1) return;
+    const chosen = surface.value;
+    fill(
+      surface,
+      el("option", { value: "", text: "all surfaces" }),
+      ...names.map((name) => el("option", { value: name, text: name })),
+    );
+    surface.value = names.includes(chosen) ? chosen : "";
+  }
   store.on("calls", draw);
+  store.on("tools", draw);
   draw();
   return el(
     "article",
     { class: "wide" },
     el("h1", { text: "Calls", tabindex: "-1" }),
+    el("div", { class: "filters", role: "search" }, text, state, surface),
     nothing,
-    table,
+    list,
   );
 }
 
-function rowOf(entry: CallEntry, again: Again): HTMLTableRowElement {
-  const more = el("td", { colspan: "5" });
-  const row = el(
-    "tr",
-    { "data-state": entry.state },
-    el("td", {}, el("span", { class: "state" }, el("span", { class: "dot" }), WORDS[entry.state])),
-    el("td", {}, el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool })),
-    el("td", { class: "when", text: new Date(entry.started).toLocaleTimeString() }),
-    el("td", { class: "took", text: entry.durationMs === undefined ? "" : time(entry.durationMs) }),
-    el("td", {}, isRunning(entry) ? stopButton(entry) : showButton(entry, more, again)),
+/** Returns the calls with their parts directly below them. */
+function nested(calls: CallEntry[]): { entry: CallEntry; depth: number }[] {
+  const ids = new Set(calls.map(({ id }) => id));
+  const children = Map.groupBy(
+    calls.filter(({ id, parentId }) => parentId !== id && ids.has(parentId ?? "")),
+    ({ parentId }) => parentId ?? "",
   );
-  return row;
+  const parts = new Set([...children.values()].flat());
+  const below = (entry: CallEntry, depth: number): { entry: CallEntry; depth: number }[] => [
+    { entry, depth },
+    ...(children.get(entry.id) ?? []).toReversed().flatMap((part) => below(part, depth + 1)),
+  ];
+  return calls.filter((entry) => !parts.has(entry)).flatMap((entry) => below(entry, 0));
+}
+
+function textOf(entry: CallEntry, store: Store): string {
+  return `${entry.tool} ${shortArguments(entry, store)} ${callerName(entry)}`.toLowerCase();
+}
+
+function schemaOf(tool: string, store: Store): unknown {
+  return store.state.tools.find(({ name }) => name === tool)?.inputSchema;
+}
+
+/** Returns the arguments in one line; empty if they are not known. */
+function shortArguments(entry: CallEntry, store: Store): string {
+  if (entry.arguments === undefined) return "";
+  const text = JSON.stringify(entry.arguments);
+  return text === "{}" ? "" : withoutSecrets(text, schemaOf(entry.tool, store));
+}
+
+function callItem(entry: CallEntry, store: Store, again: Again): HTMLElement {
+  const more = el("div", { class: "more-of-call", hidden: true });
+  const started = new Date(entry.started);
+  return el(
+    "li",
+    { class: "call card", "data-state": entry.state },
+    el("span", { class: "state" }, el("span", { class: "dot" }), STATES[entry.state]),
+    el(
+      "span",
+      { class: "what" },
+      el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool }),
+      el("span", { class: "path", text: shortArguments(entry, store) }),
+    ),
+    el(
+      "span",
+      { class: "when" },
+      el("time", {
+        datetime: started.toISOString(),
+        title: started.toLocaleString(),
+        text: moment(entry.started),
+      }),
+      el("span", { text: entry.durationMs === undefined ? "" : time(entry.durationMs) }),
+      el("span", { text: callerName(entry) }),
+    ),
+    isRunning(entry) ? stopButton(entry) : showButton(entry, more, store, again),
+    more,
+  );
 }
 
 function stopButton(entry: CallEntry): HTMLButtonElement {
@@ -78,7 +158,6 @@ function stopButton(entry: CallEntry): HTMLButtonElement {
       stop.disabled = false;
     });
   });
-  stop.className = "quiet";
   stop.setAttribute("aria-label", `Cancel ${exact(entry.tool)}`);
   return stop;
 }
@@ -86,55 +165,76 @@ function stopButton(entry: CallEntry): HTMLButtonElement {
 /**
  * A button that shows the result of a call. The result is only requested when the user opens it.
  */
-function showButton(entry: CallEntry, more: HTMLElement, again: Again): HTMLButtonElement {
-  const line = el("tr", {}, more);
+function showButton(
+  entry: CallEntry,
+  more: HTMLElement,
+  store: Store,
+  again: Again,
+): HTMLButtonElement {
   const show = button("Show", async () => {
-    if (line.isConnected) {
-      line.remove();
-      show.setAttribute("aria-expanded", "false");
-      return;
-    }
-    fill(more, ...(await detailsOf(entry, again)));
-    show.closest("tr")?.after(line);
-    show.setAttribute("aria-expanded", "true");
+    if (more.hidden) fill(more, ...(await detailsOf(entry, store, again)));
+    more.hidden = !more.hidden;
+    draw();
   });
-  show.className = "quiet";
-  show.setAttribute("aria-expanded", "false");
-  show.setAttribute("aria-label", `Show what ${exact(entry.tool)} said`);
+  function draw(): void {
+    const word = more.hidden ? "Show" : "Hide";
+    show.textContent = word;
+    show.setAttribute("aria-expanded", String(!more.hidden));
+    show.setAttribute("aria-label", `${word} the result of ${exact(entry.tool)}`);
+  }
+  draw();
   return show;
 }
 
-async function detailsOf(entry: CallEntry, again: Again): Promise<HTMLElement[]> {
+async function detailsOf(entry: CallEntry, store: Store, again: Again): Promise<HTMLElement[]> {
   try {
-    const call = await json<any>("GET", `/api/calls/${encodeURIComponent(entry.id)}`);
-    const shown: HTMLElement[] = [];
-    const text = argumentsOf(entry.id);
-    if (text !== undefined) {
-      const once = button("Fill in the form again", () => again(entry.tool, JSON.parse(text)));
-      once.className = "quiet";
-      shown.push(
-        el(
-          "details",
-          { class: "more" },
-          el("summary", { text: "Arguments" }),
-          el("pre", { class: "text", text, tabindex: "0" }),
-        ),
-        once,
-      );
-    }
+    const answer = await request("GET", `/api/calls/${encodeURIComponent(entry.id)}`);
+    const call = parse(await answer.text()) as any;
+    const shown: (HTMLElement | null)[] = [];
     const result = call.result ?? call.partialResult;
-    if (result) shown.push(el("div", { class: "said" }, ...said(result)));
+    if (call.arguments !== undefined) shown.push(...argumentsOf(entry, call, store, again));
+    if (result) {
+      const drawing = await drawingElement(entry.id);
+      shown.push(el("div", { class: "result" }, drawing, ...resultElements(result)));
+    }
     if (call.error) {
       const message = call.error.detail ?? call.error.message ?? String(call.error);
       shown.push(el("pre", { class: "text trouble", text: message }));
     }
     if (!result && !call.error) {
-      shown.push(el("p", { class: "calm", text: "The result was too long to be kept." }));
+      shown.push(el("p", { class: "calm", text: "The result is not kept." }));
     }
-    return shown;
+    return shown.filter((one) => one !== null);
   } catch (error) {
     const gone = error instanceof Refusal && error.status === 404;
     const text = gone ? "The server does not remember this call any more." : String(error);
     return [el("p", { class: "calm", text })];
   }
+}
+
+/** Shows the arguments of a call, and what can be done with them. */
+function argumentsOf(entry: CallEntry, call: any, store: Store, again: Again): HTMLElement[] {
+  const given = stringify(call.arguments);
+  const text = withoutSecrets(given, schemaOf(entry.tool, store));
+  const tool = store.state.tools.find(({ name }) => name === entry.tool);
+  const take = tool && {
+    tool,
+    arguments: given,
+    ...(call.result && { result: call.result }),
+  };
+  return [
+    el(
+      "div",
+      { class: "bar" },
+      tool && button("Fill in the form again", () => again(entry.tool, call.arguments)),
+      take && button("Copy as …", () => copyAs(take)),
+    ),
+    el(
+      "details",
+      { class: "more", open: true },
+      el("summary", { text: "Arguments" }),
+      el("pre", { class: "text", text, tabindex: "0" }),
+      copyButton(text),
+    ),
+  ];
 }

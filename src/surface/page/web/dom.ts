@@ -52,6 +52,20 @@ function append(parent: Element, children: Child[]): void {
   }
 }
 
+/**
+ * Makes `children` the content of `parent`. Children that stay are not moved without need, so that
+ * they keep the focus and the scroll position.
+ */
+export function reconcile(parent: Element, children: Element[]): void {
+  const wanted = new Set<Element>(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let next = parent.firstElementChild;
+  for (const child of children) {
+    if (child === next) next = next.nextElementSibling;
+    else parent.insertBefore(child, next);
+  }
+}
+
 function listen(element: HTMLElement, listeners: NonNullable<Attributes["on"]>): void {
   for (const [name, listener] of Object.entries(listeners)) {
     element.addEventListener(name, listener as EventListener);
@@ -73,6 +87,31 @@ export function button(
   attributes: Attributes = {},
 ): HTMLButtonElement {
   return el("button", { type: "button", text, on: { click: action }, ...attributes });
+}
+
+/** Paths of the icons, in a square of 24 units. */
+const ICONS = {
+  start: "M3 11 12 4l9 7M6 9.5V20h12V9.5M10 20v-5h4v5",
+  tools: "M14 6a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-2.5 2.5-2.500-2.500z",
+  calls: "M4 6h16M4 12h16M4 18h10",
+  sessions: "M4 5h16v11H9l-5 4z",
+  problems: "M12 4 2.500 20h19zM12 10v4M12 17v.5",
+  back: "M15 5l-7 7 7 7",
+} as const;
+
+export type Icon = keyof typeof ICONS;
+
+/** Creates an icon, which screen readers skip. */
+export function icon(name: Icon): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.classList.add("icon");
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
 }
 
 /** Announces a text to users of screen readers. */

@@ -1,11 +1,11 @@
 // Header of the page: navigation, counts, state of the connection.
 
-import { el } from "./dom.ts";
+import { el, type Icon, icon } from "./dom.ts";
 import { isRunning } from "./log.ts";
 import type { Connection, Store } from "./store.ts";
 import { themeButton } from "./theme.ts";
 
-export type View = "tools" | "calls" | "sessions" | "problems";
+export type View = "start" | "tools" | "calls" | "sessions" | "problems";
 
 const WORDS: { [State in Connection]: string } = {
   connecting: "Connecting",
@@ -16,6 +16,7 @@ const WORDS: { [State in Connection]: string } = {
 /** Fills the header. The returned function marks the current view. */
 export function header(parent: HTMLElement, store: Store): (view: View) => void {
   const counts = {
+    start: null,
     tools: el("span", { class: "count" }),
     calls: el("span", { class: "count" }),
     sessions: null,
@@ -24,12 +25,14 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
   const links = new Map<View, HTMLAnchorElement>();
   const nav = el("nav", { "aria-label": "Views" });
   for (const [view, text] of [
+    ["start", "Start"],
     ["tools", "Tools"],
     ["calls", "Calls"],
     ["sessions", "Sessions"],
     ["problems", "Problems"],
-  ] as [View, string][]) {
-    const link = el("a", { href: `#/${view}` }, text, counts[view]);
+  ] as [View & Icon, string][]) {
+    const href = view === "start" ? "#/" : `#/${view}`;
+    const link = el("a", { href }, icon(view), el("span", { text }), counts[view]);
     links.set(view, link);
     nav.append(link);
   }
@@ -39,7 +42,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
     on: { click: () => store.retry() },
   });
   parent.append(
-    el("a", { class: "brand", href: "#/tools", text: "haft" }),
+    el("a", { class: "brand", href: "#/", text: "haft" }),
     nav,
     el("span", { class: "space" }),
     state,

@@ -9,26 +9,31 @@ export interface CallEntry {
   /** Milliseconds since 1970. */
   started: number;
   durationMs?: number;
+  /** The id of the call that this one is a part of. */
+  parentId?: string;
+  caller: Caller;
+  /** The arguments, if they are short. */
+  arguments?: unknown;
+}
+
+export interface Caller {
+  surface: string;
+  client?: string;
+  token?: string;
+  program?: string;
 }
 
 /** Limit of the calls that the page shows. */
 const MOST = 500;
 
-/** Arguments of the calls from this page, because the server does not keep them. */
-const given = new Map<string, string>();
-
-/** Keeps the arguments of a call, as JSON text. */
-export function keepArguments(id: string, text: string): void {
-  given.set(id, text);
-  for (const oldest of given.keys()) {
-    if (given.size <= MOST) break;
-    given.delete(oldest);
-  }
-}
-
-export function argumentsOf(id: string): string | undefined {
-  return given.get(id);
-}
+/** Words for the states. */
+export const STATES: { [State in CallState]: string } = {
+  running: "running",
+  done: "done",
+  failed: "failed",
+  refused: "not run",
+  stopped: "stopped",
+};
 
 /** Returns the list with the call of an event; null if the event is not about a call. */
 export function noteCall(calls: CallEntry[], event: string, data: string): CallEntry[] | null {
@@ -47,6 +52,12 @@ export function isRunning(entry: CallEntry): boolean {
   return entry.state === "running";
 }
 
+/** Returns the caller in a few words. */
+export function callerName({ caller }: CallEntry): string {
+  const { surface, client, token, program } = caller;
+  return [surface, client ?? token ?? program].filter(Boolean).join(" ");
+}
+
 function sorted(calls: CallEntry[]): CallEntry[] {
   return calls.sort((one, other) => other.started - one.started).slice(0, MOST);
 }
@@ -57,10 +68,13 @@ function entryOf(data: any): CallEntry {
     tool: String(data.tool),
     state: stateOf(data),
     started: Date.parse(data.startedAt) || Date.now(),
+    caller: data.caller ?? { surface: "" },
   };
   if (typeof data.durationMs === "number" && entry.state !== "running") {
     entry.durationMs = data.durationMs;
   }
+  if (typeof data.parentId === "string") entry.parentId = data.parentId;
+  if (data.arguments !== undefined) entry.arguments = data.arguments;
   return entry;
 }
 

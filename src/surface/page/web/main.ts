@@ -3,12 +3,15 @@
 
 import { json, type Tool, whenTokenIsWanted } from "./api.ts";
 import { callsView } from "./calls.ts";
+import { parse } from "./digits.ts";
 import { announce, el, fill } from "./dom.ts";
 import { header, type View } from "./header.ts";
+import { setTitle } from "./notify.ts";
 import { problemsView } from "./problems.ts";
 import { questionDialog } from "./questions.ts";
 import { sessionsView } from "./sessions.ts";
 import { address, side } from "./side.ts";
+import { startView } from "./start.ts";
 import { Store } from "./store.ts";
 import { takeTokenFromAddress, tokenDialog } from "./token.ts";
 import { type ToolView, toolView } from "./tool.ts";
@@ -26,10 +29,12 @@ const tools = side(byId("side"), store);
 const kept = new Map<string, { tool: Tool; view: ToolView }>();
 const sessions = sessionsView();
 const views = {
+  start: startView(store),
   calls: callsView(store, again),
   sessions: sessions.element,
   problems: problemsView(store, reload),
 };
+const VIEWS = ["start", "tools", "calls", "sessions", "problems"] as const;
 const titles = { calls: "Calls", sessions: "Sessions", problems: "Problems" };
 const dialog = tokenDialog(() => store.retry());
 /** The view that the run and cancel keys apply to. */
@@ -40,30 +45,50 @@ whenTokenIsWanted(dialog.ask);
 questionDialog(store);
 addEventListener("hashchange", () => show());
 addEventListener("keydown", pressed);
+// The address of a link would select a view.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 store.on("tools", refresh);
 store.on("loaded", refresh);
 show();
 void store.follow();
 
-function route(): { view: View; name: string | null } {
-  const [, view, name] = location.hash.split("/");
-  if (view === "calls" || view === "sessions" || view === "problems") return { view, name: null };
+interface Route {
+  view: View;
+  /** The tool, if one is named. */
+  name: string | null;
+  /** The arguments for its form, as JSON text. */
+  arguments: string | null;
+}
+
+function route(): Route {
+  const [path = "", query] = location.hash.split("?", 2);
+  const [, word, name] = path.split("/");
+  const view = VIEWS.find((one) => one === word) ?? "start";
+  const none: Route = { view, name: null, arguments: null };
+  if (view !== "tools" || !name) return none;
   try {
-    return { view: "tools", name: name ? decodeURIComponent(name) : null };
+    return {
+      view,
+      name: decodeURIComponent(name),
+      arguments: new URLSearchParams(query ?? "").get("arguments"),
+    };
   } catch {
-    return { view: "tools", name: null };
+    return none;
   }
 }
 
 function show(): void {
   const { view, name } = route();
   showView(view);
-  app.dataset["view"] = view;
-  tools.current(view === "tools" ? name : null);
+  app.dataset["view"] = view === "tools" && name !== null ? "tool" : view;
+  tools.current(name);
   current = null;
   if (view !== "tools") {
     fill(main, views[view]);
-    document.title = `${titles[view]} – haft`;
+    setTitle(view === "start" ? "haft" : `${titles[view]} – haft`);
     if (view === "sessions") {
       current = sessions;
       sessions.shown();
@@ -74,15 +99,17 @@ function show(): void {
   if (!isFirst) main.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
   isFirst = false;
   main.scrollTop = 0;
+  if (!matchMedia("(min-width: 50.01rem)").matches) scrollTo(0, 0);
 }
 
 function showTool(name: string | null): void {
-  document.title = name === null ? "haft" : `${exact(name)} – haft`;
+  setTitle(name === null ? "Tools – haft" : `${exact(name)} – haft`);
   const tool = store.state.tools.find((one) => one.name === name);
   if (tool) {
     const shown = viewOf(tool);
     current = shown;
     fill(main, shown.element);
+    fillFromAddress(shown);
   } else if (name !== null && store.state.loaded) {
     fill(main, empty(`There is no tool “${name}”.`, "It may have gone; the problems may say why."));
   } else {
@@ -90,6 +117,18 @@ function showTool(name: string | null): void {
       main,
       empty("Choose a tool.", "Press / to search, the arrow keys to go through the list."),
     );
+  }
+}
+
+/** Fills the form with the arguments of the address, once: they are removed from it. */
+function fillFromAddress(view: ToolView): void {
+  const { name, arguments: text } = route();
+  if (name === null || text === null) return;
+  history.replaceState(null, "", address(name));
+  try {
+    view.set(parse(text));
+  } catch {
+    announce("The arguments in the address are not JSON");
   }
 }
 
@@ -130,7 +169,10 @@ function pressed(event: KeyboardEvent): void {
     current.cancel();
   } else if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
-    if (route().view !== "tools") location.hash = "#/tools";
+    if (route().view !== "tools") {
+      history.pushState(null, "", "#/tools");
+      show();
+    }
     tools.focusSearch();
   }
 }

@@ -1,7 +1,10 @@
-// View of the problems that were found, with hints for solving them.
+// View of the problems that were found, with the source lines and hints for solving them, and of what
+// changed since the page was opened.
 
 import type { Problem } from "./api.ts";
+import { changesElement } from "./changed.ts";
 import { button, el, fill } from "./dom.ts";
+import { hintElement } from "./hint.ts";
 import { address } from "./side.ts";
 import type { Store } from "./store.ts";
 
@@ -10,18 +13,24 @@ const TITLES = { error: "Errors", warning: "Warnings", info: "Good to know" };
 
 export function problemsView(store: Store, reload: () => Promise<void>): HTMLElement {
   const list = el("div", {});
+  const note = el("p", { class: "wrong", role: "alert" });
   const again = button("Look again", async () => {
     again.disabled = true;
-    await reload().finally(() => {
-      again.disabled = false;
-    });
+    note.textContent = "";
+    await reload()
+      .catch((error) => {
+        note.textContent = error instanceof Error ? error.message : String(error);
+      })
+      .finally(() => {
+        again.disabled = false;
+      });
   });
   const draw = () => {
     const { problems } = store.state;
     const groups = ORDER.map((severity) => {
       const these = problems.filter((problem) => problem.severity === severity);
       if (these.length === 0) return null;
-      return el("section", {}, el("h2", { text: TITLES[severity] }), ...these.map(card));
+      return el("section", {}, el("h2", { text: TITLES[severity] }), ...these.map(problemCard));
     });
     const nothing = el("p", { class: "calm", text: "Nothing is wrong." });
     fill(list, ...(problems.length === 0 ? [nothing] : groups));
@@ -32,21 +41,25 @@ export function problemsView(store: Store, reload: () => Promise<void>): HTMLEle
     "article",
     { class: "wide" },
     el("div", { class: "bar" }, el("h1", { text: "Problems", tabindex: "-1" }), again),
+    note,
     list,
+    changesElement(store),
   );
 }
 
-function card(problem: Problem): HTMLElement {
-  const { path, file, line, column, toolName } = problem;
+/** Creates the card of a problem. */
+export function problemCard(problem: Problem): HTMLElement {
+  const { path, file, line, column, toolName, frame } = problem;
   const place = [file ?? path, line, column].filter((part) => part !== undefined).join(":");
   return el(
     "div",
     { class: `card problem ${problem.severity}` },
     el("pre", { class: "message", text: problem.message }),
     place !== "" && el("p", { class: "path", named: place }),
+    frame !== undefined && el("pre", { class: "frame", text: frame, tabindex: "0" }),
     file !== undefined && path !== undefined && el("p", { class: "path", named: `for ${path}` }),
     toolName !== undefined &&
       el("p", {}, "Tool ", el("a", { href: address(toolName), named: toolName })),
-    problem.hint !== undefined && el("p", { class: "hint", text: problem.hint }),
+    problem.hint !== undefined && hintElement(problem.hint),
   );
 }

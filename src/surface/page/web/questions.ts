@@ -1,56 +1,137 @@
-// Dialog for the questions of calls: what tools ask, refused accesses, and approvals.
+// Dialog for the questions of calls: what tools ask, their components, refused accesses, approvals.
 
+import { fillTerminal, terminalText } from "./ansi.ts";
 import { json, Refusal } from "./api.ts";
 import { announce, button, el, fill, freshId } from "./dom.ts";
+import { terminalKey } from "./keys.ts";
+import { badge, TIERS } from "./marks.ts";
+import { notify, notifyButton } from "./notify.ts";
 import type { Store } from "./store.ts";
+import { tree } from "./tree.ts";
 
 export interface Question {
   id: string;
-  kind: "select" | "confirm" | "input" | "editor" | "approval";
+  kind: "select" | "confirm" | "input" | "editor" | "approval" | "custom";
+  callId?: string;
   tool: string;
   title?: string;
   message?: string;
   options?: string[];
   placeholder?: string;
   prefill?: string;
-  /** The whole call, for an approval. */
-  text?: string;
+  timeoutMs?: number;
+  /** The parts of an approval. */
+  tier?: string;
+  reason?: string;
+  details?: string;
+  arguments?: unknown;
+  /** The drawing of a component. */
+  lines?: string[];
 }
 
-type Answer = { value: string | boolean | null } | { decision: "approve" | "deny" };
+type Decision = "approve" | "always" | "deny";
+type Answer = { value: string | boolean | null } | { decision: Decision };
 
 /** Shows the oldest open question. The first answer counts, whichever page gives it. */
 export function questionDialog(store: Store): void {
-  const dialog = el("dialog", { class: "question" });
+  const dialog = el("dialog", { class: "question wide-dialog" });
   document.body.append(dialog);
   let shown: Question | null = null;
-  // Escape gives the answer that grants nothing.
+  let paint: ((lines: string[]) => void) | null = null;
+  const known = new Set<string>();
+  // Escape gives the answer that grants nothing. A component gets the key itself.
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
-    if (shown) void send(shown, nothing(shown));
+    if (shown && shown.kind !== "custom") void send(shown, nothing(shown));
   });
   store.on("questions", draw);
 
   function draw(): void {
     const { questions } = store.state;
-    if (shown && questions.some((one) => one.id === shown?.id)) return;
+    for (const question of questions) {
+      if (!known.has(question.id)) notify(`${question.tool} asks`, titleOf(question));
+      known.add(question.id);
+    }
+    notify.count(questions.length);
+    const same = shown && questions.find((one) => one.id === shown?.id);
+    if (same) return paint?.(same.lines ?? []);
     shown = questions[0] ?? null;
+    paint = null;
     if (shown === null) return dialog.close();
-    const question = shown;
+    show(shown, questions.length);
+  }
+
+  function show(question: Question, count: number): void {
     const heading = freshId("question");
     const note = el("p", { class: "wrong", role: "alert" });
+    const answer = (given: Answer) => void send(question, given, note);
+    const parts = question.kind === "custom" ? component(question) : controls(question, answer);
     const form = el(
       "form",
       { method: "dialog", on: { submit: (event) => event.preventDefault() } },
-      el("h2", { id: heading, text: `${question.tool} asks` }),
-      ...controls(question, (answer) => void send(question, answer, note)),
+      el("h2", { id: heading, text: headingOf(question) }),
+      ...parts,
       note,
+      el(
+        "p",
+        { class: "calm" },
+        count > 1 && `${count - 1} more wait. `,
+        question.timeoutMs !== undefined &&
+          `The tool waits ${Math.round(question.timeoutMs / 1000)} s. `,
+        "The first answer counts, on whichever page.",
+        notifyButton(),
+      ),
     );
     dialog.setAttribute("aria-labelledby", heading);
     fill(dialog, form);
     if (!dialog.open) dialog.showModal();
     dialog.querySelector<HTMLElement>("[data-first]")?.focus();
-    announce(`${question.tool} asks`);
+    announce(`${question.tool} asks: ${titleOf(question)}`);
+  }
+
+  /** Shows a component of the tool, and sends it the keys. */
+  function component(question: Question): HTMLElement[] {
+    const path = `/api/questions/${encodeURIComponent(question.id)}/input`;
+    // One request at a time, so that keys arrive in their order.
+    let sending = Promise.resolve();
+    const input = (body: object) => {
+      sending = sending.then(async () => {
+        await json("POST", path, JSON.stringify(body)).catch(() => {});
+      });
+    };
+    const screen = terminalText(question.lines ?? []);
+    screen.dataset["first"] = "";
+    screen.setAttribute("role", "application");
+    screen.setAttribute("aria-label", `Component of ${question.tool}; it gets the keys`);
+    screen.addEventListener("keydown", (event) => {
+      const key = terminalKey(event);
+      if (key === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      input({ key });
+    });
+    screen.addEventListener("paste", (event) => {
+      const text = event.clipboardData?.getData("text");
+      if (text) input({ key: `\x1b[200~${text}\x1b[201~` });
+    });
+    paint = (lines) => fillTerminal(screen, lines);
+    const width = Math.min(innerWidth - 64, 860);
+    input({ columns: Math.max(20, Math.floor(width / 8)), rows: 24 });
+    const keys = (["↑", "↓", "←", "→", "Enter", "Esc", "Tab"] as const).map((name) =>
+      button(name, () => {
+        input({ key: KEYS[name] });
+        screen.focus();
+      }),
+    );
+    return [
+      screen,
+      el("div", { class: "bar", role: "group", "aria-label": "Keys" }, ...keys),
+      el(
+        "div",
+        { class: "bar" },
+        button("Remove", () => void send(question, { value: null })),
+      ),
+    ];
   }
 
   async function send(question: Question, answer: Answer, note?: HTMLElement): Promise<void> {
@@ -73,25 +154,39 @@ export function questionDialog(store: Store): void {
   }
 }
 
+/** Keys as terminals send them. */
+const KEYS = {
+  "↑": "\x1b[A",
+  "↓": "\x1b[B",
+  "→": "\x1b[C",
+  "←": "\x1b[D",
+  Enter: "\r",
+  Esc: "\x1b",
+  Tab: "\t",
+};
+
+function headingOf({ kind, tool }: Question): string {
+  return kind === "approval" ? `Allow the call of ${tool}?` : `${tool} asks`;
+}
+
+function titleOf(question: Question): string {
+  if (question.kind === "approval") return question.reason ?? "it needs your approval";
+  return question.kind === "custom" ? "it shows a component" : (question.title ?? "");
+}
+
 function nothing(question: Question): Answer {
   return question.kind === "approval" ? { decision: "deny" } : { value: null };
 }
 
 /** Returns the text and the controls of a question. The first control grants nothing. */
 function controls(question: Question, send: (answer: Answer) => void): HTMLElement[] {
-  const title = el("p", { text: question.title ?? "" });
+  const title = el("p", { class: "description", text: question.title ?? "" });
   const bar = (...buttons: HTMLElement[]) => el("div", { class: "bar" }, ...buttons);
   const dismiss = (first: boolean) =>
     button("Dismiss", () => send({ value: null }), { class: "quiet", "data-first": first });
   switch (question.kind) {
     case "approval":
-      return [
-        el("pre", { class: "text", text: question.text ?? "", tabindex: "0" }),
-        bar(
-          button("Deny", () => send({ decision: "deny" }), { "data-first": true }),
-          button("Allow", () => send({ decision: "approve" })),
-        ),
-      ];
+      return approval(question, send);
     case "select":
       return [
         title,
@@ -136,4 +231,32 @@ function controls(question: Question, send: (answer: Answer) => void): HTMLEleme
       ];
     }
   }
+}
+
+/** Returns the request for an approval: the tier, the reason, and the arguments in a frame. */
+function approval(question: Question, send: (answer: Answer) => void): HTMLElement[] {
+  const { tier = "", reason, details } = question;
+  const parts = [
+    el(
+      "p",
+      { class: "facts" },
+      badge(tier, TIERS[tier], `tier ${tier}`),
+      TIERS[tier] !== undefined && el("span", { text: TIERS[tier] }),
+    ),
+    reason !== undefined && el("p", { class: "description", text: reason }),
+    details !== undefined && el("pre", { class: "framed text", text: details, tabindex: "0" }),
+    el(
+      "div",
+      { class: "framed", role: "group", "aria-label": "Arguments", tabindex: "0" },
+      tree(question.arguments ?? {}),
+    ),
+    el(
+      "div",
+      { class: "bar" },
+      button("Deny", () => send({ decision: "deny" }), { "data-first": true }),
+      button("Allow once", () => send({ decision: "approve" })),
+      button(`Always allow ${question.tool}`, () => send({ decision: "always" })),
+    ),
+  ];
+  return parts.filter((part) => part !== false);
 }

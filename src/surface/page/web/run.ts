@@ -1,9 +1,12 @@
-// One call from this page: its state and its display.
+// One call from this page: its state, its progress, its log and its result.
 
-import { json, Refusal, refusalFrom, type Said, stream } from "./api.ts";
+import { type CallResult, json, Refusal, refusalFrom, stream, type Tool } from "./api.ts";
+import { copyAs } from "./copy_as.ts";
 import { announce, button, el, fill } from "./dom.ts";
-import { keepArguments } from "./log.ts";
-import { copyButton, said, time } from "./said.ts";
+import { drawingElement } from "./drawing.ts";
+import { copyButton, resultElements, resultText, time } from "./result.ts";
+import { withoutSecrets } from "./secrets.ts";
+import type { Notice, Store } from "./store.ts";
 import { prose } from "./visible.ts";
 
 type State = "running" | "done" | "failed" | "refused" | "stopped" | "lost";
@@ -17,8 +20,17 @@ const WORDS: { [Name in State]: string } = {
   lost: "The connection was lost",
 };
 
+/** Limit of the log lines and of the steps of one call. */
+const MOST_LINES = 500;
+
 export interface Run {
   element: HTMLElement;
+  /** The time at which it was started, for people. */
+  name: string;
+  /** The arguments as JSON text, without secrets. */
+  arguments: string;
+  /** The text of the result; empty while it runs. */
+  result(): string;
   isRunning(): boolean;
   cancel(): void;
 }
@@ -28,46 +40,75 @@ interface Hooks {
   changed(): void;
   /** Called when the server refused the call. */
   refused(refusal: Refusal): void;
+  /** Called when the user wants the same arguments in the form. */
+  again(): void;
+  /** Called when the user wants to compare the run with others. */
+  compare(run: Run): void;
 }
 
 /** Calls a tool; `text` is the arguments as JSON. */
-export function startRun(tool: string, text: string, answersQuestions: boolean, hooks: Hooks): Run {
+export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): Run {
   const abort = new AbortController();
   const started = performance.now();
+  const shownArguments = withoutSecrets(text, tool.inputSchema);
+  const name = new Date().toLocaleTimeString();
   let state: State = "running";
   const id = freshCallId();
   let updates = 0;
   let isCancelled = false;
+  let outcome: CallResult | undefined;
+  /** The time that was spent on questions, and since when one is open. */
+  let waited = 0;
+  let waitingSince: number | null = null;
 
   const word = el("span", { class: "word" });
   const clock = el("span", { class: "clock" });
-  const body = el("div", { class: "said" });
-  const cancelButton = button("Cancel", cancel, { class: "quiet" });
+  const body = el("div", { class: "result" });
+  const bar = el("progress", { "aria-label": `Progress of ${tool.name}` });
+  const status = el("p", { class: "calm status", hidden: true });
+  const steps = foldedList("Steps");
+  const log = foldedList("Log");
+  const actions = el("div", { class: "actions", hidden: true });
+  const cancelButton = button("Cancel", cancel);
   const element = el(
     "section",
-    { class: "run", "aria-label": `Call of ${tool}` },
+    { class: "run", "aria-label": `Call of ${tool.name}` },
     el("header", {}, el("span", { class: "dot" }), word, clock, cancelButton),
+    bar,
+    status,
+    body,
+    steps.element,
+    log.element,
     el(
       "details",
       { class: "more given" },
       el("summary", { text: "Arguments" }),
-      el("pre", { class: "text", text, tabindex: "0" }),
-      copyButton(text),
+      el("pre", { class: "text", text: shownArguments, tabindex: "0" }),
+      copyButton(shownArguments),
     ),
-    body,
+    actions,
   );
+  const run: Run = {
+    element,
+    name,
+    arguments: shownArguments,
+    result: () => (outcome ? resultText(outcome) : ""),
+    cancel,
+    isRunning: () => state === "running",
+  };
+  const statuses = new Map<string, string>();
+  const endNotices = store.onNotice(noticed);
+  const endQuestions = store.on("questions", questioned);
   const ticking = setInterval(tick, 100);
   draw();
   void go();
 
   async function go(): Promise<void> {
     try {
-      const path = `/api/tools/${encodeURIComponent(tool)}/call`;
+      const path = `/api/tools/${encodeURIComponent(tool.name)}/call`;
       // The text of the arguments is sent unchanged, so that numbers keep their digits.
-      const asks = answersQuestions ? `"answersQuestions":true,` : "";
-      const body = `{"callId":${JSON.stringify(id)},${asks}"arguments":${text}}`;
-      keepArguments(id, text);
-      const happened = await stream("POST", path, abort.signal, body);
+      const sent = `{"callId":${JSON.stringify(id)},"arguments":${text}}`;
+      const happened = await stream("POST", path, abort.signal, sent);
       for await (const { event, data } of happened) take(event, JSON.parse(data));
       if (state === "running") end("lost");
     } catch (error) {
@@ -79,24 +120,67 @@ export function startRun(tool: string, text: string, answersQuestions: boolean, 
   function take(event: string, data: any): void {
     if (event === "update") {
       updates += 1;
-      fill(body, ...said(data.partialResult));
-      draw();
+      update(data.partialResult);
+    } else if (event === "log") {
+      const context = data.context === undefined ? "" : ` ${JSON.stringify(data.context)}`;
+      log.add(`${data.message}${context}`, data.level);
     } else if (event === "result") {
       finish(data);
     } else if (event === "error") {
       refuse(refusalFrom(data));
     }
   }
-  function finish(outcome: Said): void {
-    fill(body, ...said(outcome));
-    if (outcome.stopped) end("stopped", outcome.stopped, outcome.durationMs);
-    else end(outcome.isError ? "failed" : "done", "", outcome.durationMs);
+  function update(partial: CallResult): void {
+    fill(body, ...resultElements(partial));
+    const details = partial.details as { progress?: unknown; total?: unknown } | undefined;
+    if (typeof details?.progress === "number") {
+      const total = typeof details.total === "number" ? details.total : 1;
+      if (total > 0 && details.progress <= total) {
+        bar.max = total;
+        bar.value = details.progress;
+      }
+    }
+    steps.add(resultText(partial).split("\n", 1)[0] ?? "");
+    draw();
+  }
+  function noticed(notice: Notice): void {
+    if (notice.callId !== id) return;
+    if (notice.message !== undefined) log.add(notice.message, notice.level);
+    if (notice.key === undefined) return;
+    if (notice.text === undefined) statuses.delete(notice.key);
+    else statuses.set(notice.key, notice.text);
+    status.textContent = prose([...statuses.values()].join(" · "));
+    status.hidden = statuses.size === 0;
+  }
+  function questioned(): void {
+    if (state !== "running") return;
+    const isAsking = store.state.questions.some((question) => question.callId === id);
+    if (isAsking) waitingSince ??= performance.now();
+    else if (waitingSince !== null) {
+      waited += performance.now() - waitingSince;
+      waitingSince = null;
+    }
+    draw();
+  }
+  function finish(result: CallResult): void {
+    outcome = result;
+    fill(body, ...resultElements(result));
+    void drawingElement(id).then((drawing) => {
+      if (drawing) body.prepend(drawing);
+    });
+    if (result.stopped) end("stopped", result.stopped, result.durationMs);
+    else end(result.isError ? "failed" : "done", "", result.durationMs);
   }
   function refuse(refusal: Refusal): void {
     const wasStopped = refusal.kind === "stopped";
+    outcome = { content: [{ type: "text", text: refusal.message }], isError: true };
+    const frame = store.state.problems.find(
+      (one) => one.toolName === tool.name || (one.path !== undefined && one.path === tool.path),
+    )?.frame;
     fill(
       body,
       el("pre", { class: "text trouble", text: refusal.message }),
+      refusal.status === 502 && frame !== undefined && el("pre", { class: "frame", text: frame }),
       refusal.hint !== undefined && el("p", { class: "hint", text: refusal.hint }),
     );
     end(wasStopped ? "stopped" : "refused");
@@ -105,22 +189,47 @@ export function startRun(tool: string, text: string, answersQuestions: boolean, 
   function end(how: State, why = "", duration?: number): void {
     state = how;
     clearInterval(ticking);
+    endNotices();
+    endQuestions();
     draw();
     word.textContent = why === "" ? WORDS[how] : prose(`${WORDS[how]}: ${why}`);
-    clock.textContent = time(duration ?? performance.now() - started);
-    announce(`${tool}: ${word.textContent}`);
+    clock.textContent = time(duration ?? elapsed());
+    fill(
+      actions,
+      button("Fill in again", hooks.again),
+      button("Copy as …", () =>
+        copyAs({ tool, arguments: text, ...(outcome && { result: outcome }) }),
+      ),
+      button("Compare", () => hooks.compare(run)),
+    );
+    actions.hidden = false;
+    announce(`${tool.name}: ${word.textContent}`);
     hooks.changed();
   }
+  function elapsed(): number {
+    return (waitingSince ?? performance.now()) - started - waited;
+  }
   function tick(): void {
-    const so = updates === 0 ? "" : `, ${updates} update${updates === 1 ? "" : "s"}`;
-    clock.textContent = time(performance.now() - started) + so;
+    const count = updates === 0 ? "" : `, ${updates} update${updates === 1 ? "" : "s"}`;
+    clock.textContent = time(elapsed()) + count;
   }
   function draw(): void {
+    const isRunning = state === "running";
     element.dataset["state"] = state;
-    element.setAttribute("aria-busy", String(state === "running"));
-    if (state === "running") word.textContent = isCancelled ? "Stopping" : WORDS.running;
-    cancelButton.hidden = state !== "running";
-    if (state === "running") tick();
+    element.setAttribute("aria-busy", String(isRunning));
+    bar.hidden = !isRunning;
+    if (isRunning) {
+      const isWaiting = waitingSince !== null;
+      word.textContent = isCancelled
+        ? "Stopping"
+        : isWaiting
+          ? "Waits for an answer"
+          : WORDS.running;
+      tick();
+    } else {
+      status.hidden = true;
+    }
+    cancelButton.hidden = !isRunning;
   }
   function cancel(): void {
     if (state !== "running") return;
@@ -132,7 +241,33 @@ export function startRun(tool: string, text: string, answersQuestions: boolean, 
     draw();
     json("DELETE", `/api/calls/${encodeURIComponent(id)}`).catch(() => abort.abort());
   }
-  return { element, cancel, isRunning: () => state === "running" };
+  return run;
+}
+
+/** Creates a folded list that appears with its first line. */
+function foldedList(title: string): {
+  element: HTMLElement;
+  add(text: string, level?: string): void;
+} {
+  const count = el("span", { class: "count" });
+  const list = el("ol", { class: "lines" });
+  const element = el(
+    "details",
+    { class: "more lines-of", hidden: true },
+    el("summary", {}, title, count),
+    list,
+  );
+  let added = 0;
+  return {
+    element,
+    add(text, level) {
+      added += 1;
+      element.hidden = false;
+      count.textContent = String(added);
+      list.append(el("li", { class: level ?? "", text }));
+      while (list.childElementCount > MOST_LINES) list.firstElementChild?.remove();
+    },
+  };
 }
 
 /** Returns a unique id, so that the call can be cancelled from the start. */

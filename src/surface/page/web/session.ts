@@ -2,7 +2,8 @@
 
 import { json, Refusal, stream } from "./api.ts";
 import { announce, button, el, fill } from "./dom.ts";
-import { said, time } from "./said.ts";
+import { isMarkdown, markdown } from "./markdown.ts";
+import { moment, resultElements, time } from "./result.ts";
 import { tree } from "./tree.ts";
 import { prose } from "./visible.ts";
 
@@ -63,11 +64,13 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
   let isCancelled = false;
   let following: AbortController | null = null;
   let lost = "";
+  /** The shown tool calls by their ids. */
+  const calls = new Map<string, HTMLDetailsElement>();
 
   const word = el("span", { class: "word" });
   const about = el("span", { class: "clock" });
-  const cancelButton = button("Cancel", cancel, { class: "quiet" });
-  const followButton = button("Show", follow, { class: "quiet" });
+  const cancelButton = button("Cancel", cancel);
+  const followButton = button("Show", follow);
   const events = el("ol", { class: "events", "aria-label": "Events" });
   const bar = el(
     "header",
@@ -82,10 +85,10 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
     "section",
     { class: "run session", "aria-label": `Session: ${firstLine(prompt)}` },
     bar,
-    el("div", { class: "given" }, el("pre", { class: "text prompt", text: prompt, tabindex: "0" })),
+    el("div", { class: "prompt" }, el("pre", { class: "text", text: prompt, tabindex: "0" })),
     events,
   );
-  about.textContent = new Date(session.startedAt).toLocaleTimeString();
+  about.textContent = moment(Date.parse(session.startedAt));
   draw();
 
   async function follow(): Promise<void> {
@@ -94,6 +97,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
     following = own;
     hooks.followed(id);
     lost = "";
+    calls.clear();
     fill(events);
     draw();
     try {
@@ -119,9 +123,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
     const shown = SHOWN[event]?.(data);
     if (shown) {
       const isAtEnd = events.scrollHeight - events.scrollTop - events.clientHeight < 40;
-      events.append(
-        el("li", { class: `event ${event}`, "data-under": data.parentToolUseId && "" }, ...shown),
-      );
+      addEvent(event, data, shown);
       while (events.childElementCount > MOST_SHOWN) events.firstElementChild?.remove();
       if (isAtEnd) events.scrollTop = events.scrollHeight;
     }
@@ -129,6 +131,26 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
     about.textContent = prose(ending(data));
     is(data.state);
     announce(`Session ${WORDS[state]}`);
+  }
+  /** Adds the elements of an event. The answer to a tool call is folded with that call. */
+  function addEvent(event: string, data: any, shown: (Node | string)[]): void {
+    const call = event === "tool_result" ? calls.get(data.toolUseId) : undefined;
+    if (call) {
+      call.append(...shown);
+      const outcome = call.querySelector(".outcome");
+      if (outcome) outcome.textContent = data.isError ? " failed" : " done";
+      if (data.isError) call.open = true;
+      return;
+    }
+    const isInner = data.parentToolUseId && "";
+    const item = el(
+      "li",
+      { class: `event ${event} ${data.role ?? ""}`.trim(), "data-under": isInner },
+      ...shown,
+    );
+    const details = item.querySelector("details");
+    if (event === "tool_use" && details) calls.set(data.id, details);
+    events.append(item);
   }
   function is(now: State): void {
     state = now;
@@ -157,7 +179,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
   return { id, element, follow, leave, is, cancel, isRunning: () => state === "running" };
 }
 
-/** Rendering of each event; null for an event without content for the user. */
+/** Elements of an event; null for an event without content for the user. */
 const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
   message(data) {
     if (data.role === "system") {
@@ -168,14 +190,19 @@ const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
       const text = facts.filter(Boolean).join(", ");
       return text === "" ? null : [el("p", { class: "calm", text })];
     }
-    if (!data.text) return null;
-    return [who(data.role), el("pre", { class: "text", text: data.text, tabindex: "0" })];
+    return data.text ? [text(data.text)] : null;
   },
   tool_use: (data) => [
     el(
       "details",
-      { class: "more" },
-      el("summary", {}, "calls ", el("code", { named: data.tool ?? data.name })),
+      { class: "more tool-call" },
+      el(
+        "summary",
+        {},
+        "calls ",
+        el("code", { named: data.tool ?? data.name }),
+        el("span", { class: "outcome" }),
+      ),
       tree(data.input),
     ),
   ],
@@ -184,18 +211,18 @@ const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
       "details",
       { class: data.isError ? "more trouble" : "more", open: Boolean(data.isError) },
       el("summary", { text: data.isError ? "the tool reports an error" : "the tool answers" }),
-      el("div", { class: "said" }, ...said(data)),
+      el("div", { class: "result" }, ...resultElements(data)),
     ),
   ],
   error: (data) => [el("pre", { class: "text trouble", text: data.message, tabindex: "0" })],
-  completed: (data) =>
-    data.result
-      ? [who("result"), el("pre", { class: "text", text: data.result, tabindex: "0" })]
-      : null,
+  completed: (data) => (data.result ? [text(data.result)] : null),
 };
 
-function who(role: string): HTMLElement {
-  return el("span", { class: "badge", text: role });
+/** Shows what an agent writes: Markdown, or text. */
+function text(value: string): HTMLElement {
+  return isMarkdown(value)
+    ? markdown(value)
+    : el("pre", { class: "text", text: value, tabindex: "0" });
 }
 
 function ending(data: any): string {

@@ -58,7 +58,7 @@ export function sessionsView(): SessionsView {
       "div",
       { class: "bar" },
       el("h1", { text: "Sessions", tabindex: "-1" }),
-      button("Look again", () => void look(), { class: "quiet" }),
+      button("Look again", () => void look()),
     ),
     el("p", {
       class: "calm",

@@ -1,7 +1,9 @@
-// Tool list beside the tool: a search field, and a list that arrow keys navigate.
+// Tool list beside the tool: a search field, and a list in groups that arrow keys navigate.
 
 import type { Tool } from "./api.ts";
-import { announce, el, fill } from "./dom.ts";
+import { announce, el, reconcile } from "./dom.ts";
+import { familyName, marks } from "./marks.ts";
+import { type Found, search } from "./search.ts";
 import type { Store } from "./store.ts";
 
 /** Limit of the tools that are shown at once. The search finds the others. */
@@ -14,51 +16,72 @@ export interface Side {
 }
 
 export function side(parent: HTMLElement, store: Store): Side {
-  const search = el("input", {
+  const field = el("input", {
     type: "search",
-    placeholder: "Search tools",
+    placeholder: "Search tools and parameters",
     "aria-label": "Search tools",
     "aria-keyshortcuts": "/",
     autocomplete: "off",
     spellcheck: "false",
-    on: { input: draw, keydown: fromSearch },
+    on: { input: drawFound, keydown: fromSearch },
   });
-  const list = el("ul", { class: "tools", on: { keydown: along } });
+  const groups = el("div", { class: "tools", on: { keydown: along } });
   const note = el("p", { class: "calm" });
-  parent.append(el("div", { class: "search" }, search, el("kbd", { text: "/" })), note, list);
+  parent.append(el("div", { class: "search" }, field, el("kbd", { text: "/" })), note, groups);
   let chosen: string | null = null;
 
-  function draw(): void {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = ranked(store.state.tools, words);
-    fill(list, ...found.slice(0, MOST_SHOWN).map(item));
-    note.textContent = noteFor(found.length, words.length > 0);
+  function drawFound(): void {
+    const count = draw();
+    if (field.value.trim() !== "") announce(`${count} tools found`);
+  }
+  function draw(): number {
+    const found = search(store.state.tools, field.value);
+    const isSearch = field.value.trim() !== "";
+    const shown = found.slice(0, MOST_SHOWN);
+    reconcile(groups, isSearch ? [list(shown)] : byFamily(shown));
+    note.textContent = noteFor(found.length, isSearch);
     note.hidden = note.textContent === "";
-    if (words.length > 0) announce(`${found.length} tools found`);
+    return found.length;
+  }
+  function byFamily(found: Found[]): HTMLElement[] {
+    const families = Map.groupBy(found, ({ tool }) => tool.family);
+    return [...families].map(([family, tools]) => {
+      const title = familyName(family);
+      return el(
+        "section",
+        { "aria-label": title },
+        el("h2", {}, title, el("span", { class: "count", text: String(tools.length) })),
+        list(tools),
+      );
+    });
+  }
+  function list(found: Found[]): HTMLElement {
+    return el("ul", {}, ...found.map(item));
   }
   function noteFor(found: number, isSearch: boolean): string {
     if (found > MOST_SHOWN) return `The first ${MOST_SHOWN} of ${found}`;
     if (found > 0) return "";
-    if (isSearch) return "No tool is like that.";
+    if (isSearch) return "No tool matches.";
     return store.state.loaded ? "There are no tools. The problems may say why." : "Loading …";
   }
-  function item(tool: Tool): HTMLElement {
+  function item({ tool, parameter }: Found): HTMLElement {
     const link = el(
       "a",
       { href: address(tool.name), "aria-current": tool.name === chosen && "true" },
       el("span", { class: "name", named: tool.name }),
-      el("span", { class: "line", text: firstLine(tool.description) }),
+      el("span", { class: "marks" }, ...marks(tool)),
+      el("span", { class: "line", text: summary(tool) }),
+      parameter !== undefined && el("span", { class: "line", text: `parameter: ${parameter}` }),
     );
-    if (tool.trusted === false) link.append(el("span", { class: "badge", text: "not trusted" }));
     return el("li", {}, link);
   }
   function links(): HTMLAnchorElement[] {
-    return [...list.querySelectorAll("a")];
+    return [...groups.querySelectorAll("a")];
   }
   function fromSearch(event: KeyboardEvent): void {
     const first = links()[0];
     if (event.key === "Escape") {
-      search.value = "";
+      field.value = "";
       draw();
     } else if (event.key === "ArrowDown" && first) {
       event.preventDefault();
@@ -80,7 +103,7 @@ export function side(parent: HTMLElement, store: Store): Side {
     const to = steps[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    if (to < 0) search.focus();
+    if (to < 0) field.focus();
     else all[Math.min(to, all.length - 1)]?.focus();
   }
 
@@ -94,12 +117,12 @@ export function side(parent: HTMLElement, store: Store): Side {
         if (name !== null && link.hash === address(name)) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
-      const now = list.querySelector('[aria-current="true"]');
+      const now = groups.querySelector('[aria-current="true"]');
       now?.scrollIntoView({ block: "nearest" });
     },
     focusSearch() {
-      search.focus();
-      search.select();
+      field.focus();
+      field.select();
     },
   };
 }
@@ -109,27 +132,13 @@ export function address(name: string): string {
   return `#/tools/${encodeURIComponent(name)}`;
 }
 
-/** Returns the tools that contain every word, sorted by the match of their names. */
-function ranked(tools: Tool[], words: string[]): Tool[] {
-  if (words.length === 0) return tools;
-  const scored = tools.map((tool) => ({ tool, score: score(tool, words) }));
-  const found = scored.filter(({ score }) => score > 0);
-  return found.sort((one, other) => other.score - one.score).map(({ tool }) => tool);
-}
-
-function score(tool: Tool, words: string[]): number {
-  const name = `${tool.name} ${tool.label ?? ""}`.toLowerCase();
-  const rest = `${tool.description} ${tool.family ?? ""} ${tool.path ?? ""}`.toLowerCase();
-  let sum = 0;
-  for (const word of words) {
-    if (name.startsWith(word)) sum += 4;
-    else if (name.includes(word)) sum += 3;
-    else if (rest.includes(word)) sum += 1;
-    else return 0;
-  }
-  return sum;
-}
-
-function firstLine(text: string): string {
-  return text.trim().split("\n", 1)[0] ?? "";
+/** Returns the beginning of the description, as one paragraph. */
+export function summary(tool: Tool): string {
+  return (
+    tool.description
+      .trim()
+      .split(/\n\s*\n/, 1)[0]
+      ?.replaceAll(/[`*]/g, "")
+      .replaceAll(/\s+/g, " ") ?? ""
+  );
 }

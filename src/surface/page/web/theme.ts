@@ -22,10 +22,19 @@ function current(): Theme {
   return THEMES.find((theme) => theme === stored) ?? "system";
 }
 
+/** Returns true if the page has a light background. */
+export function isLight(): boolean {
+  const theme = current();
+  return theme === "system"
+    ? !matchMedia("(prefers-color-scheme: dark)").matches
+    : theme === "light";
+}
+
 function apply(toggle: HTMLButtonElement): void {
   const theme = current();
   if (theme === "system") document.documentElement.removeAttribute("data-theme");
   else document.documentElement.dataset["theme"] = theme;
-  toggle.textContent = theme === "system" ? "Auto" : theme === "light" ? "Light" : "Dark";
-  toggle.setAttribute("aria-label", `Colours: ${theme}. Change`);
+  const word = theme === "system" ? "Auto" : theme === "light" ? "Light" : "Dark";
+  toggle.textContent = word;
+  toggle.setAttribute("aria-label", `Colours: ${word}. Change`);
 }

@@ -1,12 +1,15 @@
 // View of one tool: its description, a form for its arguments, and the calls made from here.
 
 import type { Tool } from "./api.ts";
-import { button, el, freshId } from "./dom.ts";
+import { compare } from "./compare.ts";
+import { copyAs } from "./copy_as.ts";
+import { parse } from "./digits.ts";
+import { button, el, freshId, icon } from "./dom.ts";
 import { makeForm } from "./form/form.ts";
+import { isMarkdown, markdown } from "./markdown.ts";
+import { badge, isolationBadge, TIERS } from "./marks.ts";
 import { type Run, startRun } from "./run.ts";
-import { copyButton } from "./said.ts";
 import type { Store } from "./store.ts";
-import { tree } from "./tree.ts";
 
 /** Limit of the calls of one tool that stay on the page. */
 const MOST_RUNS = 20;
@@ -18,18 +21,6 @@ const MOST_RUNS = 20;
 const MOST_AT_ONCE = 3;
 
 const running = new Set<Run>();
-
-const TIERS: { [tier: string]: string } = {
-  read: "It only reads.",
-  write: "It changes files or other things.",
-  exec: "It can run programs.",
-};
-
-const ISOLATIONS: { [isolation: string]: string } = {
-  none: "not isolated",
-  process: "own process",
-  sandbox: "sandbox",
-};
 
 export interface ToolView {
   element: HTMLElement;
@@ -56,40 +47,36 @@ export function toolView(tool: Tool, store: Store): ToolView {
     text: "Run",
     "aria-keyshortcuts": "Control+Enter",
     title: "Ctrl+Enter",
-    disabled: tool.trusted === false,
   });
-  const cancelButton = button("Cancel", cancel, { hidden: true, "aria-keyshortcuts": "Escape" });
+  const clearButton = button("Clear", () => form.clear());
+  const copyAsButton = button("Copy as …", () => {
+    const text = form.arguments();
+    if (text !== null) copyAs({ tool, arguments: text });
+  });
+  const note = el("div", { class: "wrong", role: "alert" });
   const heading = freshId("tool");
-  const note = el("p", { class: "wrong", role: "alert" });
+  const isTrusted = tool.trusted !== false;
   const element = el(
     "article",
     { class: "tool", "aria-labelledby": heading },
     el(
-      "div",
+      "header",
       { class: "about-tool" },
-      el("h1", { id: heading, named: tool.label || tool.name, tabindex: "-1" }),
+      el("a", { class: "back", href: "#/tools" }, icon("back"), "Tools"),
+      el("h1", { id: heading, text: tool.label || tool.name, tabindex: "-1" }),
       facts(tool),
-      el("p", { class: "description", text: tool.description }),
-      tool.trusted === false && notTrusted(),
+      description(tool),
+      rights(tool),
     ),
-    el(
-      "form",
-      { class: "card", novalidate: true, on: { submit: submitted } },
-      form.element,
-      el(
-        "div",
-        { class: "bar" },
-        runButton,
-        cancelButton,
-        el("span", { class: "keys", text: "Ctrl+Enter runs, Esc cancels" }),
-        el("span", { class: "space" }),
-        button("Clear", form.clear, { class: "quiet" }),
-        note,
-      ),
-    ),
-    beside,
-    rights(tool),
-    schema(tool),
+    isTrusted
+      ? el(
+          "form",
+          { class: "card", novalidate: true, on: { submit: submitted } },
+          form.element,
+          el("div", { class: "bar run-bar" }, runButton, clearButton, copyAsButton, note),
+        )
+      : notTrusted(),
+    isTrusted && beside,
   );
 
   function submitted(event: SubmitEvent): void {
@@ -97,7 +84,7 @@ export function toolView(tool: Tool, store: Store): ToolView {
     run();
   }
   function run(): void {
-    if (tool.trusted === false) return;
+    if (!isTrusted) return;
     note.textContent = "";
     if (running.size >= MOST_AT_ONCE) {
       note.textContent = `${MOST_AT_ONCE} calls of this page run; wait for one, or cancel one.`;
@@ -105,22 +92,33 @@ export function toolView(tool: Tool, store: Store): ToolView {
     }
     const text = form.arguments();
     if (text === null) return;
-    const started: Run = startRun(tool.name, text, store.answersQuestions, {
+    const started: Run = startRun(tool, text, store, {
       changed() {
         running.delete(started);
-        draw();
+        bringIntoView(started.element);
       },
       refused: (refusal) => form.mark(refusal.message),
+      again() {
+        form.set(parse(text));
+        element.querySelector("form")?.scrollIntoView({ block: "nearest" });
+      },
+      compare(one) {
+        const others = runs.filter((other) => other !== one && !other.isRunning());
+        note.textContent = others.length > 0 ? "" : "There is no other call to compare with.";
+        if (others.length > 0) compare(comparable(one), others.map(comparable));
+      },
     });
     running.add(started);
     runs.unshift(started);
     results.prepend(started.element);
-    started.element.scrollIntoView({ block: "nearest" });
+    bringIntoView(started.element);
     for (const old of runs.splice(MOST_RUNS)) old.element.remove();
-    draw();
   }
-  function draw(): void {
-    cancelButton.hidden = !runs.some((one) => one.isRunning());
+  /** Scrolls to the newest call, also where the results are below the form. */
+  function bringIntoView(call: HTMLElement): void {
+    if (call !== runs[0]?.element) return;
+    beside.scrollTop = 0;
+    if (getComputedStyle(beside).position !== "sticky") call.scrollIntoView({ block: "start" });
   }
   function cancel(): void {
     runs.find((one) => one.isRunning())?.cancel();
@@ -134,20 +132,46 @@ export function toolView(tool: Tool, store: Store): ToolView {
   };
 }
 
+function comparable(run: Run): { name: string; arguments: string; result: string } {
+  return {
+    name: `${run.name} ${run.arguments.slice(0, 60)}`,
+    arguments: run.arguments,
+    result: run.result(),
+  };
+}
+
 function facts(tool: Tool): HTMLElement {
-  const fact = (text: string | undefined, title = "") =>
-    text ? el("span", { class: "badge", text, title: title || null }) : null;
+  const { approval = "" } = tool;
   return el(
     "p",
     { class: "facts" },
     tool.label && tool.label !== tool.name ? el("code", { named: tool.name }) : null,
-    fact(tool.providerName ?? tool.family, tool.family ? `family: ${tool.family}` : ""),
-    fact(tool.level),
-    fact(tool.approval, TIERS[tool.approval ?? ""]),
-    tool.rights ? fact(ISOLATIONS[tool.rights.isolation], tool.rights.source) : null,
-    tool.hidden === true && fact("hidden", "It is not shown to models."),
+    badge(tool.providerName ?? tool.family, tool.family ? `family: ${tool.family}` : ""),
+    badge(tool.level, LEVELS[tool.level ?? ""]),
+    badge(approval, TIERS[approval], `tier ${approval}`),
+    isolationBadge(tool),
+    tool.hidden === true && badge("hidden", "It is not shown to models."),
     tool.path ? el("span", { class: "path", named: tool.path }) : null,
   );
+}
+
+const LEVELS: { [level: string]: string } = {
+  user: "from your own directories",
+  project: "from the project in the working directory",
+  host: "from haft itself",
+};
+
+/** Shows the description; the rest of a long one is folded. */
+function description(tool: Tool): HTMLElement {
+  const text = tool.description.trim();
+  const body = isMarkdown(text) ? markdown(text) : el("p", { class: "description", text });
+  if (text.length < 600 && text.split("\n").length < 8) return body;
+  const more = button("Show all", () => {
+    body.classList.remove("folded");
+    more.remove();
+  });
+  body.classList.add("folded");
+  return el("div", {}, body, more);
 }
 
 function notTrusted(): HTMLElement {
@@ -178,15 +202,5 @@ function rights(tool: Tool): HTMLElement | null {
       ...kinds.flatMap((kind) => row(kind, permissions[kind] ?? "")),
       ...notEnforced.flatMap((text) => row("not enforced", text)),
     ),
-  );
-}
-
-function schema(tool: Tool): HTMLElement {
-  return el(
-    "details",
-    { class: "more" },
-    el("summary", { text: "Schema" }),
-    tree(tool.inputSchema),
-    copyButton(JSON.stringify(tool.inputSchema, null, 2)),
   );
 }

@@ -1,5 +1,6 @@
-// JSON as a tree with expandable nodes, which keeps all digits of numbers.
+// JSON as a tree with expandable nodes or as a table, which keep all digits of numbers.
 
+import { Digits } from "./digits.ts";
 import { el } from "./dom.ts";
 import { prose } from "./visible.ts";
 
@@ -10,20 +11,42 @@ const OPEN = 2;
 /** Length above which a text in the tree is cut until the user expands it. */
 const LONG = 2000;
 
-/** A number as it was written: `Number` would lose digits of long ones. */
-export class Digits {
-  constructor(readonly source: string) {}
+/** Limits of a table: more columns are read better as a tree, and more rows are cut. */
+const MOST_COLUMNS = 20;
+const MOST_ROWS = 500;
+
+/** Returns a function that creates a table of a list of objects; null for other values. */
+export function asTable(value: unknown): (() => HTMLElement) | null {
+  const isRow = (one: unknown) => isGroup(one) && !Array.isArray(one);
+  if (!Array.isArray(value) || value.length < 2 || !value.every(isRow)) return null;
+  const rows = value as { [key: string]: unknown }[];
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  if (columns.length === 0 || columns.length > MOST_COLUMNS) return null;
+  return () => {
+    const cells = (row: { [key: string]: unknown }) =>
+      columns.map((key) => el("td", {}, Object.hasOwn(row, key) ? cell(row[key]) : null));
+    const rest = rows.length - MOST_ROWS;
+    return el(
+      "div",
+      { class: "table-scroll", tabindex: "0" },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el("tr", {}, ...columns.map((key) => el("th", { scope: "col", named: key }))),
+        ),
+        el("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => el("tr", {}, ...cells(row)))),
+      ),
+      rest > 0 && el("p", { class: "calm", text: `${rest} more rows; the tree has all` }),
+    );
+  };
 }
 
-/** Parses JSON and keeps the digits of long numbers, if the browser supports that. */
-export function parse(text: string): unknown {
-  const revive = (_key: string, value: unknown, context?: { source?: string }) => {
-    const source = context?.source;
-    return typeof value === "number" && source !== undefined && String(value) !== source
-      ? new Digits(source)
-      : value;
-  };
-  return JSON.parse(text, revive as any);
+function cell(value: unknown): Node {
+  if (typeof value === "string") return el("span", { text: value });
+  return isGroup(value) ? node(null, value, OPEN) : leaf(value);
 }
 
 /** Creates the tree of a value. */

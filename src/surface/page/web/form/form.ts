@@ -1,11 +1,15 @@
 // Arguments of a tool, edited in a form or as JSON. Both views have the same content.
 
+import { parse, stringify } from "../digits.ts";
 import { el, fill } from "../dom.ts";
+import { viewer } from "../result.ts";
+import { tree } from "../tree.ts";
 import { type Field, fieldFor, type Wrong } from "./field.ts";
 import { faultOf, jsonField } from "./json.ts";
+import { acceptsMore } from "./object.ts";
 import { isRecord, kindOf, type Schema, Schemas } from "./schema.ts";
 
-export type Mode = "form" | "json";
+export type Mode = "form" | "json" | "schema";
 
 export interface Form {
   element: HTMLElement;
@@ -22,6 +26,8 @@ export interface Form {
   focus(): void;
 }
 
+const MODES: Mode[] = ["form", "json", "schema"];
+
 /** Creates a form for a schema. `changed` is called after each change by the user. */
 export function makeForm(schema: unknown, changed: () => void): Form {
   const root: Schema = isRecord(schema) ? schema : {};
@@ -31,6 +37,8 @@ export function makeForm(schema: unknown, changed: () => void): Form {
   let field = fieldFor(root, place);
   const raw = jsonField({}, place);
   let mode: Mode = canForm ? "form" : "json";
+  /** The view in which the arguments were edited last. */
+  let edit: "form" | "json" = canForm ? "form" : "json";
   const body = el("div", { class: "form-body" });
   const tabs = new Map<Mode, HTMLButtonElement>();
   const element = el("div", { class: "form" }, tabList(), body);
@@ -44,11 +52,12 @@ export function makeForm(schema: unknown, changed: () => void): Form {
     const list = el("div", {
       class: "tabs",
       role: "tablist",
-      "aria-label": "How to write arguments",
+      "aria-label": "Arguments",
     });
     for (const [name, text] of [
       ["form", "Form"],
       ["json", "JSON"],
+      ["schema", "Schema"],
     ] as [Mode, string][]) {
       const tab = el("button", {
         type: "button",
@@ -65,20 +74,25 @@ export function makeForm(schema: unknown, changed: () => void): Form {
   function turn(event: KeyboardEvent, from: Mode): void {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
-    show(from === "form" ? "json" : "form");
+    const order = MODES.filter((one) => one !== "form" || canForm);
+    const step = event.key === "ArrowRight" ? 1 : order.length - 1;
+    show(order[(order.indexOf(from) + step) % order.length] ?? from);
     tabs.get(mode)?.focus();
   }
   function show(wanted: Mode): void {
     if (wanted === mode || (wanted === "form" && !canForm)) return;
-    if (wanted === "json") {
+    if (wanted === "schema" || wanted === edit) {
+      // The view of the arguments that was edited last is unchanged.
+    } else if (wanted === "json") {
       const text = field.text([]);
-      raw.set(text === undefined ? undefined : JSON.parse(text));
+      raw.set(text === undefined ? undefined : parse(text));
     } else {
       const text = raw.text([]);
       if (text === undefined && faultOf(rawText()) !== null && rawText().trim() !== "") return;
-      field.set(text === undefined ? undefined : JSON.parse(text));
+      field.set(text === undefined ? undefined : parse(text));
     }
     mode = wanted;
+    if (wanted !== "schema") edit = wanted;
     draw();
   }
   function rawText(): string {
@@ -89,12 +103,13 @@ export function makeForm(schema: unknown, changed: () => void): Form {
       tab.setAttribute("aria-selected", String(name === mode));
       tab.tabIndex = name === mode ? 0 : -1;
     }
-    const isEmpty = mode === "form" && Object.keys(root["properties"] ?? {}).length === 0;
-    const nothing = isEmpty && root["additionalProperties"] === false;
+    const node = schemas.resolve(root);
+    const isEmpty = kindOf(node) === "object" && Object.keys(node["properties"] ?? {}).length === 0;
+    const nothing = mode === "form" && isEmpty && !acceptsMore(node);
     fill(
       body,
       nothing && el("p", { class: "calm", text: "This tool takes no arguments." }),
-      mode === "form" ? field.element : raw.element,
+      mode === "schema" ? schemaView(schema) : mode === "form" ? field.element : raw.element,
     );
   }
   function unmark(): void {
@@ -107,7 +122,8 @@ export function makeForm(schema: unknown, changed: () => void): Form {
     arguments() {
       unmark();
       const wrong: Wrong[] = [];
-      const text = (mode === "form" ? field : raw).text(wrong);
+      if (mode === "schema") show(edit);
+      const text = (edit === "form" ? field : raw).text(wrong);
       for (const { field: where, message } of wrong) {
         where.mark(message);
         marked.push(where);
@@ -116,14 +132,15 @@ export function makeForm(schema: unknown, changed: () => void): Form {
       return wrong.length > 0 ? null : (text ?? "{}");
     },
     set(value) {
-      if (mode === "json") raw.set(value);
+      if (mode === "schema") show(edit);
+      if (edit === "json") raw.set(value);
       field = fieldFor(root, place);
       field.set(value);
       draw();
     },
     mark(message) {
       unmark();
-      if (mode !== "form") return;
+      if (edit !== "form") return;
       for (const { path, text } of complaints(message)) {
         const where = field.find(path);
         if (where === null || where === field) continue;
@@ -142,6 +159,15 @@ export function makeForm(schema: unknown, changed: () => void): Form {
       body.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
     },
   };
+}
+
+function schemaView(schema: unknown): HTMLElement {
+  const text = stringify(schema, 2);
+  const views = [
+    { name: "Tree", make: () => tree(schema) },
+    { name: "JSON", make: () => el("pre", { class: "text", text, tabindex: "0" }) },
+  ];
+  return viewer(views, text);
 }
 
 /** Parses the lines `- path.to.argument: error` of a message. */

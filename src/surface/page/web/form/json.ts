@@ -1,5 +1,6 @@
 // Field that edits any value as JSON text, for schemas without a better control.
 
+import { stringify } from "../digits.ts";
 import { el, freshId } from "../dom.ts";
 import type { Field, Place } from "./field.ts";
 import { single } from "./plain.ts";
@@ -26,7 +27,7 @@ export function jsonField(node: Schema, place: Place): Field {
       return undefined;
     },
     set(value) {
-      control.value = value === undefined ? "" : JSON.stringify(value, null, 2);
+      control.value = value === undefined ? "" : stringify(value, 2);
     },
   });
   field.set(initial(node));

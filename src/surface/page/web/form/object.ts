@@ -2,6 +2,7 @@
 
 import { button, el, freshId } from "../dom.ts";
 import { prose } from "../visible.ts";
+import { constraints, valuesOf } from "./constraints.ts";
 import { type Field, fieldFor, inside, type Place, type Wrong } from "./field.ts";
 import { jsonField } from "./json.ts";
 import { initial, isRecord, kindOf, type Schema } from "./schema.ts";
@@ -130,6 +131,7 @@ function row(name: string, node: Schema, field: Field, place: Place): HTMLElemen
     { class: "facts" },
     typeName(node, place),
     place.required && el("span", { class: "required", text: "required" }),
+    ...constraints(node).map((text) => el("span", { class: "constraint", text })),
   );
   const description = node["description"];
   const about =
@@ -151,7 +153,7 @@ export function typeName(node: Schema, place: Place): string {
     case "const":
       return "fixed";
     case "enum":
-      return "one of";
+      return valuesOf(node);
     case "any":
       return "any";
     case "union": {
@@ -170,6 +172,16 @@ export function typeName(node: Schema, place: Place): string {
   }
 }
 
+/**
+ * Returns true if the form offers properties that the schema does not name. A schema without
+ * `additionalProperties` gets such rows only if it says nothing about properties.
+ */
+export function acceptsMore(node: Schema): boolean {
+  const schema = node["additionalProperties"] ?? Object.values(node["patternProperties"] ?? {})[0];
+  if (schema === undefined) return node["properties"] === undefined;
+  return isRecord(schema) || schema === true;
+}
+
 interface FreeRows {
   element: HTMLElement;
   pairs(wrong: Wrong[]): string[];
@@ -180,9 +192,7 @@ interface FreeRows {
 /** Creates rows for properties that the schema does not name, if it allows them. */
 function freeRows(node: Schema, place: Place): FreeRows | null {
   const schema = node["additionalProperties"] ?? Object.values(node["patternProperties"] ?? {})[0];
-  const declared = Object.keys(node["properties"] ?? {}).length;
-  // A schema without `additionalProperties` gets such rows only if it declares no properties.
-  const isOpen = isRecord(schema) || schema === true || (schema === undefined && declared === 0);
+  const isOpen = acceptsMore(node);
   const list = el("div", { class: "free" });
   const all = new Map<HTMLElement, { key: HTMLInputElement; field: Field }>();
   function add(name: string, value: unknown): HTMLInputElement {

@@ -1,6 +1,7 @@
 // Fields for simple values: text, numbers, booleans, enums, constants.
 
-import { el, freshId } from "../dom.ts";
+import { button, el, freshId } from "../dom.ts";
+import { isSecret } from "../secrets.ts";
 import { prose } from "../visible.ts";
 import type { Field, Place } from "./field.ts";
 import { initial, type Schema, same } from "./schema.ts";
@@ -8,7 +9,15 @@ import { initial, type Schema, same } from "./schema.ts";
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 /** Input types of the browser for formats of JSON Schema. */
-const INPUTS: { [format: string]: string } = { date: "date", time: "time", color: "color" };
+const INPUTS: { [format: string]: string } = {
+  date: "date",
+  time: "time",
+  "date-time": "datetime-local",
+  color: "color",
+};
+
+/** Keyboards of phones for formats of JSON Schema. */
+const KEYBOARDS: { [format: string]: string } = { email: "email", uri: "url", url: "url" };
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
@@ -46,32 +55,98 @@ function known(field: Field): Field {
 }
 
 export function textField(node: Schema, place: Place): Field {
-  const input = INPUTS[node["format"]];
+  const format: string = node["format"] ?? "";
+  const input = isSecret(node) ? "password" : INPUTS[format];
   const common = {
     id: freshId("field"),
     "aria-label": place.name,
     placeholder: example(node),
     spellcheck: "false",
-    autocomplete: "off",
+    // Browsers fill in stored passwords unless a field says that its password is new.
+    autocomplete: input === "password" ? "new-password" : "off",
+    inputmode: KEYBOARDS[format],
+    step: input === "time" || input === "datetime-local" ? "1" : null,
     on: { input: place.changed },
   };
   // Text may contain line breaks, so it gets a text area that grows.
   const control = input
     ? el("input", { ...common, type: input })
     : el("textarea", { ...common, rows: "1", class: "grows" });
+  const isMoment = input === "datetime-local";
   const field = known(
-    single(control, control, {
+    single(control, withHelp(control, node, place), {
       text() {
         if (control.value === "" && !place.required) return undefined;
-        return JSON.stringify(control.value);
+        return JSON.stringify(isMoment ? withZone(control.value) : control.value);
       },
       set(value) {
-        control.value = value === undefined ? "" : String(value);
+        const text = value === undefined ? "" : String(value);
+        control.value = isMoment ? local(text) : text;
       },
     }),
   );
   field.set(initial(node));
   return field;
+}
+
+/** Adds a button to a text field: to show a password, or to read a file. */
+function withHelp(control: Control, node: Schema, place: Place): HTMLElement {
+  if (control instanceof HTMLInputElement && control.type === "password") {
+    const show = button("Show", () => {
+      const isHidden = control.type === "password";
+      control.type = isHidden ? "text" : "password";
+      show.textContent = isHidden ? "Hide" : "Show";
+      show.setAttribute("aria-pressed", String(isHidden));
+    });
+    show.setAttribute("aria-pressed", "false");
+    show.setAttribute("aria-label", `Show ${place.name}`);
+    return el("div", { class: "with-help" }, control, show);
+  }
+  const isFile =
+    node["contentEncoding"] === "base64" || ["byte", "binary"].includes(node["format"] ?? "");
+  if (!isFile || !(control instanceof HTMLTextAreaElement)) return control;
+  const name = el("span", { class: "calm" });
+  const file = el("input", {
+    type: "file",
+    "aria-label": `File for ${place.name}`,
+    accept: node["contentMediaType"],
+    on: {
+      async change() {
+        const chosen = file.files?.[0];
+        if (!chosen) return;
+        control.value = base64(new Uint8Array(await chosen.arrayBuffer()));
+        name.textContent = prose(`${chosen.name}, ${chosen.size} bytes, as base64`);
+        place.changed();
+      },
+    },
+  });
+  return el("div", { class: "file" }, file, name, control);
+}
+
+function base64(bytes: Uint8Array): string {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += 0x8000) {
+    parts.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)));
+  }
+  return btoa(parts.join(""));
+}
+
+/** Returns a local time with the offset of the browser's zone (RFC 3339). */
+function withZone(text: string): string {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return text;
+  const minutes = -date.getTimezoneOffset();
+  const two = (of: number) => String(Math.floor(Math.abs(of))).padStart(2, "0");
+  const seconds = text.length === 16 ? `${text}:00` : text;
+  if (minutes === 0) return `${seconds}Z`;
+  return `${seconds}${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
+}
+
+/** Returns a moment in the browser's zone, as its input wants it. */
+function local(text: string): string {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return "";
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 export function numberField(node: Schema, place: Place): Field {
@@ -82,7 +157,7 @@ export function numberField(node: Schema, place: Place): Field {
     inputmode: isWhole ? "numeric" : "decimal",
     class: "number",
     "aria-label": place.name,
-    placeholder: example(node) ?? range(node),
+    placeholder: example(node),
     autocomplete: "off",
     on: { input: place.changed },
   });
@@ -188,11 +263,4 @@ function example(node: Schema): string | undefined {
   const first = Array.isArray(examples) ? examples[0] : node["example"];
   if (first === undefined) return undefined;
   return typeof first === "string" ? first : JSON.stringify(first);
-}
-
-function range(node: Schema): string | undefined {
-  const { minimum, maximum } = node;
-  if (minimum !== undefined && maximum !== undefined) return `${minimum} … ${maximum}`;
-  if (minimum !== undefined) return `at least ${minimum}`;
-  return maximum === undefined ? undefined : `at most ${maximum}`;
 }

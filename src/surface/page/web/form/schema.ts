@@ -1,6 +1,8 @@
 // Prepares JSON Schema for a form: resolves references, merges `allOf`, and determines the kind of
 // each node.
 
+import { Digits, stringify } from "../digits.ts";
+
 export type Schema = { [keyword: string]: any };
 
 export type Kind =
@@ -122,9 +124,9 @@ export function fits(value: unknown, node: Schema, schemas: Schemas): boolean {
     case "boolean":
       return typeof value === kindOf(node);
     case "number":
-      return typeof value === "number";
+      return typeof value === "number" || value instanceof Digits;
     case "integer":
-      return Number.isInteger(value);
+      return Number.isInteger(value instanceof Digits ? Number(value.source) : value);
     case "null":
       return value === null;
     case "array":
@@ -153,11 +155,12 @@ export function initial(node: Schema): unknown {
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && !(value instanceof Digits);
 }
 
 export function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return stringify(one) === stringify(other);
 }
 
 function asSchema(schema: unknown): Schema {

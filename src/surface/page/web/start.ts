@@ -1,0 +1,129 @@
+// Start page: what is there, what is wrong, what was called last, what changed, how to connect an agent.
+
+import type { Tool } from "./api.ts";
+import { changesElement } from "./changed.ts";
+import { connectElement } from "./connect.ts";
+import { el, fill } from "./dom.ts";
+import { type CallEntry, STATES } from "./log.ts";
+import { familyName, marks } from "./marks.ts";
+import { notifyButton } from "./notify.ts";
+import { problemCard } from "./problems.ts";
+import { moment, time } from "./result.ts";
+import { address, summary } from "./side.ts";
+import type { Store } from "./store.ts";
+
+/** Limits of the lists. */
+const MOST_CALLS = 5;
+const MOST_PROBLEMS = 3;
+const MOST_TOOLS = 3;
+
+export function startView(store: Store): HTMLElement {
+  const heading = el("h1", { tabindex: "-1" });
+  const wrong = el("section", { class: "stack" });
+  const families = el("section", { class: "stack" });
+  const calls = el("section", { class: "stack" });
+
+  const draw = () => {
+    const { tools, problems, loaded } = store.state;
+    const usable = tools.filter((tool) => tool.trusted !== false);
+    heading.textContent = loaded ? countOf(usable.length, "tool") : "Loading …";
+    const serious = problems.filter(({ severity }) => severity !== "info");
+    const rest = serious.length - MOST_PROBLEMS;
+    fill(
+      wrong,
+      el("h2", { text: "What is wrong" }),
+      ...(serious.length === 0
+        ? [el("p", { class: "calm", text: loaded ? "Nothing." : "" })]
+        : serious.slice(0, MOST_PROBLEMS).map(problemCard)),
+      rest > 0 && el("a", { href: "#/problems", text: `${countOf(rest, "more problem")}` }),
+    );
+    const untrusted = tools.length - usable.length;
+    fill(
+      families,
+      el("h2", { text: "What is there" }),
+      untrusted > 0 &&
+        el(
+          "p",
+          { class: "hint" },
+          `${countOf(untrusted, "tool")} of the project may not run: `,
+          el("code", { text: "haft trust" }),
+          " shows them, and asks.",
+        ),
+      el("div", { class: "family-grid" }, ...byFamily(tools)),
+    );
+  };
+  const drawCalls = () => {
+    const last = store.state.calls.slice(0, MOST_CALLS);
+    fill(
+      calls,
+      el("h2", { text: "What was called last" }),
+      last.length === 0
+        ? el("p", { class: "calm", text: "Nothing yet." })
+        : el("ol", { class: "last-calls" }, ...last.map(callLine)),
+      last.length > 0 && el("a", { href: "#/calls", text: "All calls" }),
+    );
+  };
+  store.on("tools", draw);
+  store.on("problems", draw);
+  store.on("loaded", draw);
+  store.on("calls", drawCalls);
+  draw();
+  drawCalls();
+  return el(
+    "article",
+    { class: "wide start" },
+    heading,
+    families,
+    wrong,
+    calls,
+    changesElement(store),
+    connectElement(),
+    el("div", { class: "bar" }, notifyButton()),
+  );
+}
+
+function byFamily(tools: Tool[]): HTMLElement[] {
+  const families = Map.groupBy(tools, ({ family }) => family);
+  return [...families].map(([family, own]) =>
+    el(
+      "section",
+      { class: "card family" },
+      el("h3", {}, familyName(family), el("span", { class: "count", text: String(own.length) })),
+      el(
+        "ul",
+        {},
+        ...own
+          .slice(0, MOST_TOOLS)
+          .map((tool) =>
+            el(
+              "li",
+              {},
+              el("a", { class: "tool-name", href: address(tool.name), named: tool.name }),
+              el("span", { class: "marks" }, ...marks(tool)),
+              el("span", { class: "line", text: summary(tool) }),
+            ),
+          ),
+      ),
+      own.length > MOST_TOOLS &&
+        el("a", { href: "#/tools", text: countOf(own.length - MOST_TOOLS, "more tool") }),
+    ),
+  );
+}
+
+function callLine(entry: CallEntry): HTMLElement {
+  return el(
+    "li",
+    { "data-state": entry.state },
+    el("span", { class: "state" }, el("span", { class: "dot" }), STATES[entry.state]),
+    el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool }),
+    el("span", { class: "calm", text: moment(entry.started) }),
+    el("span", {
+      class: "calm",
+      text: entry.durationMs === undefined ? "" : time(entry.durationMs),
+    }),
+  );
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
