@@ -144,6 +144,7 @@ export default (pi: any) => {
         console.warn("careful");
         ctx.ui.notify("a notice", "info");
         ctx.ui.setStatus("place", "in the middle");
+        onUpdate({ ...says("none of four"), details: { progress: 0, total: 4 } });
         onUpdate({ ...says("one of four"), details: { progress: 1, total: 4 } });
         while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
         return says("all of it");

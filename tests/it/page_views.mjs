@@ -228,8 +228,8 @@ export const views = {
     await open(page, "constrained");
     const row = (name) =>
       page.locator(".row", { has: page.getByLabel(name, { exact: true }) }).locator(".facts");
-    assert.equal(await row("code").innerText(), "textrequired2 to 4 charactersmatches ^[A-Z]+$");
-    assert.equal(await row("count").innerText(), "integer1 to 9a multiple of 2default 4");
+    assert.equal(await row("code").innerText(), "text\nrequired\n2 to 4 characters\nmatches ^[A-Z]+$");
+    assert.equal(await row("count").innerText(), "integer\n1 to 9\na multiple of 2\ndefault 4");
     assert.equal(await row("size").innerText(), "small | large");
     await page.getByLabel("code", { exact: true }).fill("AB");
     const secret = page.getByLabel("secret", { exact: true });
@@ -275,7 +275,7 @@ export const views = {
     await page.getByLabel("file", { exact: true }).fill(file);
     await page.keyboard.press("Control+Enter");
     const run = page.locator(".run").first();
-    await run.getByText("one of four").first().waitFor();
+    await run.getByText("one of four", { exact: true }).waitFor();
     const bar = run.getByRole("progressbar");
     assert.equal(await bar.getAttribute("value"), "1");
     assert.equal(await bar.getAttribute("max"), "4");
@@ -283,8 +283,8 @@ export const views = {
     await run.getByText(/^Log/).click();
     await run.locator(".lines .warn").getByText("careful").waitFor();
     await run.locator(".lines .info").getByText("a notice").waitFor();
-    await run.getByText(/^Steps/).click();
-    await run.locator(".lines").getByText("one of four").waitFor();
+    await run.getByText(/^Earlier updates/).click();
+    await run.locator(".lines").getByText("none of four").waitFor();
     assert.equal(await run.getByRole("button", { name: "Cancel" }).count(), 1);
     await writeFile(file, "");
     await ended(page, "done");
@@ -441,7 +441,7 @@ export const views = {
     await writeFile(file, tool("two"));
     await page.getByRole("button", { name: "Look again" }).click();
     await changes.getByText("Changed: mended (description)").click();
-    assert.equal(await changes.locator(".diff").first().innerText(), "- one\n+ two\n");
+    assert.equal(await changes.locator(".diff").first().innerText(), "- one\n+ two");
   },
 
   /** Questions of calls that name no other person come to the page; without it nobody is asked. */

@@ -59,7 +59,7 @@ export function difference(before: string, after: string): HTMLElement {
   for (const part of diffLines(`${one}\n`, `${other}\n`)) {
     const [sign, kind] = part.added ? ["+", "added"] : part.removed ? ["-", "removed"] : [" ", ""];
     for (const line of part.value.replace(/\n$/, "").split("\n")) {
-      block.append(el("span", { class: `line ${kind}`.trim() }, `${sign} ${prose(line)}\n`));
+      block.append(el("span", { class: `line ${kind}`.trim() }, `${sign} ${prose(line)}`));
     }
   }
   return block;

@@ -25,6 +25,8 @@ export interface Question {
   reason?: string;
   details?: string;
   arguments?: unknown;
+  /** True if the approval may count for later calls of the tool. */
+  canBeRemembered?: boolean;
   /** The drawing of a component. */
   lines?: string[];
 }
@@ -255,7 +257,8 @@ function approval(question: Question, send: (answer: Answer) => void): HTMLEleme
       { class: "bar" },
       button("Deny", () => send({ decision: "deny" }), { "data-first": true }),
       button("Allow once", () => send({ decision: "approve" })),
-      button(`Always allow ${question.tool}`, () => send({ decision: "always" })),
+      question.canBeRemembered === true &&
+        button(`Always allow ${question.tool}`, () => send({ decision: "always" })),
     ),
   ];
   return parts.filter((part) => part !== false);

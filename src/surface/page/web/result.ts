@@ -136,18 +136,31 @@ function image(data: string, mimeType: string): HTMLElement {
 
 export function copyButton(value: string, label = "Copy"): HTMLButtonElement {
   const copy = button(label, async () => {
-    try {
-      await navigator.clipboard.writeText(value);
-      copy.textContent = "Copied";
-    } catch {
-      copy.textContent = "Cannot copy";
-    }
+    copy.textContent = (await copyText(value)) ? "Copied" : "Cannot copy";
     setTimeout(() => {
       copy.textContent = label;
     }, 1500);
   });
   copy.className = "quiet copy";
   return copy;
+}
+
+/** Copies a text. Returns false if the browser refuses. */
+async function copyText(value: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(value);
+    return true;
+  } catch {
+    // Browsers have the clipboard on secure addresses only; the old way works elsewhere, too.
+    const field = el("textarea", { class: "unseen" });
+    field.value = value;
+    const parent = document.querySelector("dialog[open]") ?? document.body;
+    parent.append(field);
+    field.select();
+    const isCopied = document.execCommand("copy");
+    field.remove();
+    return isCopied;
+  }
 }
 
 /** Formats milliseconds for the user. */

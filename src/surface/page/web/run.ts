@@ -55,6 +55,8 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   let state: State = "running";
   const id = freshCallId();
   let updates = 0;
+  /** The beginning of the newest update, which is a step as soon as there is another one. */
+  let newest: string | undefined;
   let isCancelled = false;
   let outcome: CallResult | undefined;
   /** The time that was spent on questions, and since when one is open. */
@@ -66,7 +68,7 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   const body = el("div", { class: "result" });
   const bar = el("progress", { "aria-label": `Progress of ${tool.name}` });
   const status = el("p", { class: "calm status", hidden: true });
-  const steps = foldedList("Steps");
+  const steps = foldedList("Earlier updates");
   const log = foldedList("Log");
   const actions = el("div", { class: "actions", hidden: true });
   const cancelButton = button("Cancel", cancel);
@@ -140,7 +142,8 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
         bar.value = details.progress;
       }
     }
-    steps.add(resultText(partial).split("\n", 1)[0] ?? "");
+    if (newest !== undefined) steps.add(newest);
+    newest = resultText(partial).split("\n", 1)[0] ?? "";
     draw();
   }
   function noticed(notice: Notice): void {

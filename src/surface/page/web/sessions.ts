@@ -86,7 +86,9 @@ export function sessionsView(): SessionsView {
     try {
       const session = await json<Session>("POST", "/api/sessions", JSON.stringify(wish));
       prompt.field.value = "";
-      add(session).follow();
+      const card = add(session);
+      card.follow();
+      card.element.scrollIntoView({ block: "nearest" });
     } catch (error) {
       complain(error);
     } finally {

@@ -66,16 +66,20 @@ export function toolView(tool: Tool, store: Store): ToolView {
       el("h1", { id: heading, text: tool.label || tool.name, tabindex: "-1" }),
       facts(tool),
       description(tool),
+    ),
+    el(
+      "div",
+      { class: "stack" },
+      isTrusted
+        ? el(
+            "form",
+            { class: "card", novalidate: true, on: { submit: submitted } },
+            form.element,
+            el("div", { class: "bar run-bar" }, runButton, clearButton, copyAsButton, note),
+          )
+        : notTrusted(),
       rights(tool),
     ),
-    isTrusted
-      ? el(
-          "form",
-          { class: "card", novalidate: true, on: { submit: submitted } },
-          form.element,
-          el("div", { class: "bar run-bar" }, runButton, clearButton, copyAsButton, note),
-        )
-      : notTrusted(),
     isTrusted && beside,
   );
 
