@@ -84,7 +84,7 @@ const VIEWS = [
 
 const SIZES = [
   ["phone", 390, 844],
-  ["tablet", 768, 1024],
+  ["tablet", 768, 1024, ["light"]],
   ["laptop", 1280, 860],
 ];
 
@@ -115,7 +115,7 @@ function browserPath() {
 
 async function serve(home) {
   const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: join(home, "run") };
-  const args = ["--approval-mode", "write", "serve", "--listen", "127.0.0.1:0", "--no-token"];
+  const args = ["serve", "--approval-mode", "write", "--listen", "127.0.0.1:0", "--no-token"];
   const server = spawn(haft, args, { cwd: home, env, stdio: ["ignore", "ignore", "pipe"] });
   for await (const line of createInterface({ input: server.stderr })) {
     const address = line.match(/^listening on (http\S+)/)?.[1];
@@ -141,8 +141,8 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu"],
 });
 try {
-  for (const [size, width, height] of SIZES) {
-    for (const colorScheme of ["light", "dark"]) {
+  for (const [size, width, height, schemes = ["light", "dark"]] of SIZES) {
+    for (const colorScheme of schemes) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       for (const [view, hash, prepare] of VIEWS) {
         const page = await context.newPage();

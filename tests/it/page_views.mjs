@@ -265,7 +265,7 @@ export const views = {
     const item = page.locator(".call").first();
     await item.getByRole("button", { name: /^Show/ }).click();
     await item.getByText("Fill in the form again").waitFor();
-    assert.doesNotMatch(await item.locator(".what, details").allInnerTexts().then(String), /hunter2/);
+    assert.doesNotMatch(await item.locator(".what, .more > pre").allInnerTexts().then(String), /hunter2/);
   },
 
   /** Progress, steps, log, status and messages of a running call; its clock. */

@@ -532,13 +532,19 @@ fn a_component_of_a_tool_is_shown_and_gets_its_keys() {
         let call = scope.spawn(|| served.post("/api/tools/shows/call", r#"{"callId": "c"}"#));
         let asked = events.wait_for("question.asked").data;
         assert_eq!(asked["kind"], "custom");
-        assert_eq!((&asked["columns"], &asked["rows"]), (&json!(80), &json!(24)));
+        assert_eq!(
+            (&asked["columns"], &asked["rows"]),
+            (&json!(80), &json!(24))
+        );
         let id = asked["id"].as_str().expect("an id");
         let painted = events.wait_for("question.painted").data;
         assert_eq!(painted["id"], id);
         assert_eq!(painted["lines"], json!(["80 columns"]));
         let input = format!("/api/questions/{id}/input");
-        assert_eq!(served.post(&input, r#"{"columns": 40, "rows": 9}"#).status, 200);
+        assert_eq!(
+            served.post(&input, r#"{"columns": 40, "rows": 9}"#).status,
+            200
+        );
         let painted = events.wait_for("question.painted").data;
         assert_eq!(painted["lines"], json!(["40 columns"]));
         let listed = served.get("/api/questions").json();
@@ -558,7 +564,9 @@ fn a_component_of_a_tool_is_shown_and_gets_its_keys() {
     let drawn = served.get("/api/calls/c/drawing?width=60").json();
     assert_eq!(drawn["isOwn"], true);
     assert!(
-        drawn["result"].to_string().contains(r#"drawn: \"\\u001b[A\""#),
+        drawn["result"]
+            .to_string()
+            .contains(r#"drawn: \"\\u001b[A\""#),
         "{drawn}"
     );
     assert_eq!(served.get("/api/calls/c/drawing?width=x").status, 400);
@@ -590,11 +598,17 @@ fn a_call_names_its_caller_and_its_arguments() {
     }
     let started = events.wait_for("call.started").data;
     assert_eq!(started["caller"]["surface"], "rest");
-    assert_eq!(started["arguments"], json!({"n": "12345678901234567890.10"}));
+    assert_eq!(
+        started["arguments"],
+        json!({"n": "12345678901234567890.10"})
+    );
     let calls = served.get("/api/calls").json();
     assert_eq!(calls["calls"][0]["callId"], "long");
     assert_eq!(calls["calls"][0].get("arguments"), None);
-    assert_eq!(served.get("/api/calls/long").json()["arguments"], json!({"n": long}));
+    assert_eq!(
+        served.get("/api/calls/long").json()["arguments"],
+        json!({"n": long})
+    );
 }
 
 #[test]

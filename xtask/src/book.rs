@@ -16,6 +16,9 @@ use crate::{command, workspace};
 /// Files of the repository, for readers of the book.
 const REPOSITORY: &str = "https://github.com/haft-tools/haft/blob/main";
 
+/// Folder of the pictures, which `cargo xtask screenshots` takes.
+const PICTURES: &str = "docs/page";
+
 /// Name of the README in the book.
 const FIRST_PAGE: &str = "index.md";
 
@@ -51,6 +54,7 @@ impl Book {
             };
             write(&source.join(name), &in_the_book(&root, &page, &text))?;
         }
+        copy_pictures(&root.join(PICTURES), &source.join("page"))?;
         let into = match self.into {
             Some(into) => std::path::absolute(&into).during(|| "find the folder".to_owned())?,
             None => folder.join("html"),
@@ -79,6 +83,16 @@ fn pages(root: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(pages)
+}
+
+fn copy_pictures(from: &Path, to: &Path) -> Result<()> {
+    let doing = || format!("copy `{}`", from.display());
+    fs::create_dir_all(to).during(doing)?;
+    for entry in fs::read_dir(from).during(doing)? {
+        let entry = entry.during(doing)?;
+        fs::copy(entry.path(), to.join(entry.file_name())).during(doing)?;
+    }
+    Ok(())
 }
 
 /// Returns a page with links as the book needs them, where all pages are in one folder.
@@ -111,6 +125,8 @@ fn target_in_the_book(root: &Path, page: &Path, link: &Link) -> String {
     } else if is_page && name == links::SUMMARY {
         // The table of contents is beside every page.
         FIRST_PAGE.to_owned()
+    } else if path.starts_with(PICTURES) {
+        format!("page/{name}")
     } else if is_page {
         format!("{name}{heading}")
     } else {
@@ -136,10 +152,12 @@ mod tests {
                 "[a](cli.md#x) [b]({REPOSITORY}/CHANGELOG.md) [c](#here) [d](https://x.org) [e](index.md)"
             )
         );
-        let page = "[a](../README.md#x) [b](trust.md) [c](../types/README.md)";
+        let page = "[a](../README.md#x) [b](trust.md) [c](../types/README.md) ![d](page/x.png)";
         assert_eq!(
             in_the_book(root, &root.join("docs/cli.md"), page),
-            format!("[a](index.md#x) [b](trust.md) [c]({REPOSITORY}/types/README.md)")
+            format!(
+                "[a](index.md#x) [b](trust.md) [c]({REPOSITORY}/types/README.md) ![d](page/x.png)"
+            )
         );
     }
 }

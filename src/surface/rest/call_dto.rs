@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::event_ring::Feeds;
-use crate::audit::{Caller, CallOutcome, RecordedCall};
+use crate::audit::{CallOutcome, Caller, RecordedCall};
 use crate::host::{CallEnd, CallListener, CallRecord};
 use crate::surface::http::ProblemDetails;
 use crate::surface::wire::{OutcomeView, millis};

@@ -103,7 +103,9 @@ pub(super) async fn drawing(
     let problem = problem.or(of_call.problem.as_ref());
     Ok(fresh(bytes(&DrawingView {
         call: &of_call.lines,
-        result: of_result.map(|drawing| drawing.lines.as_slice()).unwrap_or_default(),
+        result: of_result
+            .map(|drawing| drawing.lines.as_slice())
+            .unwrap_or_default(),
         is_own: is_own(&of_call) || of_result.is_some_and(is_own),
         problem: problem.map(ProblemView::from),
     })?))

@@ -29,7 +29,8 @@ use crate::surface::question_view::{AnswerView, ApprovalView, DecisionView, From
 use haft_render::sanitize::safe_lines;
 use haft_tool::{
     Answer, ApprovalRequest, Approver, Colors, Decision, InputEvent, InputSender, NoticeLevel,
-    Notification, NotificationFrom, Prompt, PromptOrigin, Question, Screen, UserInterface, Widget, WidgetSurface,
+    Notification, NotificationFrom, Prompt, PromptOrigin, Question, Screen, UserInterface, Widget,
+    WidgetSurface,
 };
 
 /// Time in which a page that was closed or reloaded can return before its questions are withdrawn.

@@ -8,7 +8,12 @@ import { prose } from "./visible.ts";
 /** Length above which a text is not parsed. */
 const MOST = 200_000;
 
-const STRONG_SIGNS = [/^#{1,6} \S/m, /^(```|~~~)/m, /^\|.*\|\s*\n\|[\s:|-]+\|\s*$/m];
+const STRONG_SIGNS = [
+  /^#{1,6} \S/m,
+  /^(```|~~~)/m,
+  /^[-*+] \S.*\n[-*+] \S/m,
+  /^\|.*\|\s*\n\|[\s:|-]+\|\s*$/m,
+];
 const WEAK_SIGNS = [
   /^\s*([-*+]|\d+\.) \S/m,
   /\*\*\S/,

@@ -80,7 +80,7 @@ export function questionDialog(store: Store): void {
         count > 1 && `${count - 1} more wait. `,
         question.timeoutMs !== undefined &&
           `The tool waits ${Math.round(question.timeoutMs / 1000)} s. `,
-        "The first answer counts, on whichever page.",
+        "The first answer counts, on whichever page. ",
         notifyButton(),
       ),
     );

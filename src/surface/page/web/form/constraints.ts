@@ -21,7 +21,8 @@ export function valuesOf(node: Schema): string {
 
 function ofText(node: Schema): string[] {
   const length = range(node["minLength"], node["maxLength"], "character");
-  const pattern = node["pattern"];
+  // The pattern of a format says less than its name.
+  const pattern = node["format"] === undefined ? node["pattern"] : undefined;
   const encoding = node["contentEncoding"];
   return [
     ...length,
