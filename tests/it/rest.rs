@@ -937,7 +937,7 @@ fn the_description_names_every_route() {
             "{path}: {routes:?}"
         );
     }
-    assert_eq!(routes.len(), 19, "{routes:?}");
+    assert_eq!(routes.len(), 21, "{routes:?}");
     let problem = &description["components"]["schemas"]["Problem"]["properties"];
     assert!(problem["detail"].is_object(), "{problem}");
 }
