@@ -10,6 +10,7 @@ mod check;
 mod crates;
 mod deb;
 mod formula;
+mod glibc;
 mod npm;
 mod oci;
 mod program;

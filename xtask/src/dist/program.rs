@@ -8,7 +8,7 @@ use std::process::Command;
 use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
-use super::{read, write};
+use super::{glibc, read, write};
 use crate::cargo_tools::AUDITABLE;
 use crate::error::{During, Error, Result};
 use crate::machine::Machine;
@@ -44,12 +44,21 @@ const AUDIT_SECTION: &str = ".dep-v0";
 /// `-static-libgcc` has no effect on it.
 const STATIC_LIBGCC: &str = "INPUT(-lgcc_eh -lgcc)\n";
 
-/// Makes the release build with audit data, and with zlib and libgcc linked statically.
+/// Makes the release build with audit data, with zlib and libgcc linked statically, for an older glibc.
 pub fn build(root: &Path, out: &Path) -> Result<Facts> {
     prerequisites::for_a_build()?;
     let auditable = AUDITABLE.folder()?;
-    let libraries = out.join("work/static-libgcc");
-    write(&libraries.join("libgcc_s.so"), STATIC_LIBGCC)?;
+    let mut linking = Vec::new();
+    if cfg!(target_os = "linux") {
+        let libraries = out.join("work/libraries");
+        write(&libraries.join("libgcc_s.so"), STATIC_LIBGCC)?;
+        let arguments = glibc::link_arguments(&libraries)?;
+        linking.extend(
+            arguments
+                .into_iter()
+                .map(|argument| format!("-Clink-arg={argument}")),
+        );
+    }
     let path = std::env::var("PATH").unwrap_or_default();
     for program in ["haft", system_tools::PROGRAM] {
         let mut cargo = command::cargo(root);
@@ -58,19 +67,18 @@ pub fn build(root: &Path, out: &Path) -> Result<Facts> {
         cargo.env("LIBZ_SYS_STATIC", "1");
         cargo.args(["auditable", "rustc", "--locked", "--release"]);
         cargo.args(["--package", "haft", "--bin", program]);
-        if cfg!(target_os = "linux") {
-            cargo.args(["--", "-L"]);
-            cargo.arg(format!("native={}", libraries.display()));
-        }
+        cargo.arg("--").args(&linking);
         command::run(&mut cargo)?;
     }
     let built = workspace::target_dir(root)?.join("release");
-    keep(
+    let facts = keep(
         root,
         out,
         &built.join("haft"),
         &built.join(system_tools::PROGRAM),
-    )
+    )?;
+    glibc::check(facts.glibc)?;
+    Ok(facts)
 }
 
 /// Takes a program that is built already.
@@ -241,7 +249,7 @@ fn host_target() -> Result<String> {
         .ok_or_else(|| Error::unexpected("`rustc -vV` names no host"))
 }
 
-fn readelf(program: &Path, what: &str) -> Result<String> {
+pub fn readelf(program: &Path, what: &str) -> Result<String> {
     if command::on_path("readelf").is_none() {
         packages::ensure(
             "to see which libraries the program needs",
@@ -253,13 +261,13 @@ fn readelf(program: &Path, what: &str) -> Result<String> {
 }
 
 /// Returns the library of a line `(NEEDED)  Shared library: [libc.so.6]`.
-fn needed(line: &str) -> Option<String> {
+pub fn needed(line: &str) -> Option<String> {
     let (_, name) = line.split_once("(NEEDED)")?.1.split_once('[')?;
     Some(name.split(']').next()?.to_owned())
 }
 
 /// Returns the newest version of glibc that a symbol of the program asks for.
-fn newest_glibc(versions: &str) -> Option<Glibc> {
+pub fn newest_glibc(versions: &str) -> Option<Glibc> {
     let words = versions.split_whitespace();
     let versions = words.filter_map(|word| glibc_version(word.strip_prefix("GLIBC_")?));
     versions.max()

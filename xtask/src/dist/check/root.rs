@@ -4,14 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::super::{Context, archive, tree};
+use super::super::program::Glibc;
+use super::super::{Context, archive, glibc, tree};
 use super::{deb_file, exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Error, Result};
 use crate::machine::Machine;
 use crate::prerequisites::packages;
 
-/// Name of the release that the packages are tried on: that of the machine.
+/// The Debian release with the oldest glibc that the program is linked for (`dist/glibc`): 2.31.
+const OLDEST: &str = "bullseye";
+
+/// Line of `/etc/os-release` with the machine's own release.
 const SUITE: &str = "VERSION_CODENAME=";
 
 /// Home directory inside.
@@ -20,6 +24,8 @@ const HOME: &str = "/home/ada";
 /// A system in a folder, in which programs run as root and see nothing else.
 struct Root {
     folder: PathBuf,
+    /// Code name of the release.
+    suite: String,
 }
 
 impl Root {
@@ -28,7 +34,9 @@ impl Root {
         let folder = context.out.join("work/root");
         // Written last, so that an incomplete system is not used.
         let done = folder.join("haft-done");
-        if !done.is_file() {
+        let suite = if let Ok(suite) = fs::read_to_string(&done) {
+            suite
+        } else {
             if command::on_path("mmdebstrap").is_none() {
                 packages::ensure(
                     "to make a small Debian system",
@@ -36,13 +44,11 @@ impl Root {
                     &Machine::look(),
                 )?;
             }
-            super::super::empty(&folder)?;
-            let mut mmdebstrap = Command::new("mmdebstrap");
-            mmdebstrap.args(["--quiet", "--variant=essential", &suite()?]);
-            command::run(mmdebstrap.arg(&folder))?;
-            fs::write(&done, "").during(|| format!("write `{}`", done.display()))?;
-        }
-        let root = Root { folder };
+            let suite = bootstrap(&folder, context.facts.glibc)?;
+            fs::write(&done, &suite).during(|| format!("write `{}`", done.display()))?;
+            suite
+        };
+        let root = Root { folder, suite };
         put_tool(&root.folder.join(HOME.trim_start_matches('/')))?;
         Ok(root)
     }
@@ -95,8 +101,32 @@ impl Root {
     }
 }
 
+/// Makes the system, of the oldest release that the program is for if its packages can be had, and
+/// returns its code name.
+fn bootstrap(folder: &Path, needed: Option<Glibc>) -> Result<String> {
+    let make = |suite: &str| {
+        super::super::empty(folder)?;
+        let mut mmdebstrap = Command::new("mmdebstrap");
+        mmdebstrap.args(["--quiet", "--variant=essential", suite]);
+        command::run(mmdebstrap.arg(folder))
+    };
+    let own = machine_suite()?;
+    // A program that was not linked by `cargo xtask dist` may need the machine's own release.
+    if needed.is_some_and(|version| version <= glibc::OLDEST) {
+        match make(OLDEST) {
+            Ok(()) => return Ok(OLDEST.to_owned()),
+            Err(error) => {
+                error.report();
+                println!("Debian {OLDEST} cannot be made here; the packages are tried on {own}");
+            }
+        }
+    }
+    make(&own)?;
+    Ok(own)
+}
+
 /// Returns the code name of the machine's Debian.
-fn suite() -> Result<String> {
+fn machine_suite() -> Result<String> {
     let text = fs::read_to_string("/etc/os-release").during(|| "read `/etc/os-release`".into())?;
     let name = text.lines().find_map(|line| line.strip_prefix(SUITE));
     name.map(|name| name.trim_matches('"').to_owned())
@@ -134,7 +164,7 @@ pub fn archive(context: &Context) -> Result<String> {
     root.is_as(&before)?;
     Ok(format!(
         "unpacked in Debian {} {}: version, list, two calls; removed",
-        suite()?,
+        root.suite,
         without(&root)
     ))
 }
@@ -155,7 +185,7 @@ pub fn deb(context: &Context) -> Result<String> {
     root.is_as(&before)?;
     Ok(format!(
         "dpkg --install in Debian {} {}: version, list, two calls; purged; {}",
-        suite()?,
+        root.suite,
         without(&root),
         lint(&file)?
     ))
