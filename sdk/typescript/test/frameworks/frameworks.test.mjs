@@ -85,14 +85,7 @@ test("openai: updates and cancellation", (t) =>
 test("openai: runOpenai answers calls of both APIs", async (t) => {
   const tools = await started(t, haft);
   const model = await responsesModel(t, CALLS);
-  const client = openai(model);
-  const input = [{ role: "user", content: "go" }];
-  const request = () =>
-    client.responses.create({ model: "fake", tools: tools.openaiResponses(), input });
-  const first = await request();
-  const calls = first.output.filter((item) => item.type === "function_call");
-  input.push(...calls, ...(await Promise.all(calls.map((call) => tools.runOpenai(call)))));
-  assert.equal((await request()).output_text, "finished");
+  assert.equal(await converse(openai(model), tools), "finished");
   const outputs = model.requests[1].input.filter(({ type }) => type === "function_call_output");
   const image = { type: "input_image", image_url: `data:image/png;base64,${PNG}`, detail: "auto" };
   assert.deepEqual(
@@ -106,6 +99,24 @@ test("openai: runOpenai answers calls of both APIs", async (t) => {
     "Error: there is no tool `x`",
   );
 });
+
+/** Runs a conversation of the Responses API to its end, as a program does. */
+async function converse(client, tools, options = {}, signal = undefined) {
+  const input = [{ role: "user", content: "go" }];
+  for (;;) {
+    const body = { model: "fake", tools: tools.openaiResponses(), input };
+    const response = await client.responses.create(body, { signal });
+    const calls = response.output.filter((item) => item.type === "function_call");
+    if (calls.length === 0) return response.output_text;
+    const outputs = calls.map((call) => tools.runOpenai(call, { ...options, signal }));
+    input.push(...calls, ...(await Promise.all(outputs)));
+  }
+}
+
+test("openai responses: updates and cancellation", (t) =>
+  assertCancels(t, async (tools, calls, signal, options) =>
+    converse(openai(await responsesModel(t, calls)), tools, options, signal),
+  ));
 
 // ---- OpenAI Agents SDK ----
 
@@ -198,6 +209,13 @@ test("openai: the run rejects after a crash", async (t) => {
     const body = { model: "fake", tools: tools.openai(options), messages };
     return openai(model).chat.completions.runTools(body).finalContent();
   });
+  assert.equal(ended, CRASH);
+});
+
+test("openai responses: the run rejects after a crash", async (t) => {
+  const { ended } = await crashed(t, responsesModel, (tools, model, options) =>
+    converse(openai(model), tools, options),
+  );
   assert.equal(ended, CRASH);
 });
 
