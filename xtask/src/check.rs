@@ -25,16 +25,12 @@ impl Check {
         let mut types = Command::new("npm");
         types.current_dir(&root).args(["run", "--silent", "check"]);
         command::run(&mut types)?;
-        let mut lints = command::cargo(&root);
-        lints.args([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]);
-        command::run(&mut lints)?;
+        for packages in workspace::SELECTIONS {
+            let mut lints = command::cargo(&root);
+            lints.arg("clippy").args(packages);
+            lints.args(["--all-targets", "--", "-D", "warnings"]);
+            command::run(&mut lints)?;
+        }
         let mut documentation = command::cargo(&root);
         documentation.args(["doc", "--no-deps", "--package", "haft"]);
         documentation.env("RUSTDOCFLAGS", "-D warnings");

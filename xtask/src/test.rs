@@ -104,12 +104,17 @@ impl Test {
         }
         let mut npm = Command::new("npm");
         npm.current_dir(&root).arg("test");
-        let mut cargo = command::cargo(&root);
-        cargo.args(["test", "--workspace", "--no-fail-fast"]);
-        if self.fast {
-            cargo.args(["--", "--skip", "slow_"]);
+        let mut commands = vec![npm];
+        // The product last, so that its summary is.
+        for packages in workspace::SELECTIONS.iter().rev() {
+            let mut cargo = command::cargo(&root);
+            cargo.arg("test").args(*packages).arg("--no-fail-fast");
+            if self.fast {
+                cargo.args(["--", "--skip", "slow_"]);
+            }
+            commands.push(cargo);
         }
-        let failed: Vec<Error> = [npm, cargo]
+        let failed: Vec<Error> = commands
             .iter_mut()
             .filter_map(|command| command::run(command).err())
             .collect();

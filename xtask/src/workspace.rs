@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::command;
 use crate::error::{During, Error, Result};
 
+/// Arguments that select all packages in two runs of cargo. In one run, the features that `xtask` asks
+/// for would be added to those of the product, and Deno's crates would be compiled once more with them.
+pub const SELECTIONS: [&[&str]; 2] = [
+    &["--workspace", "--exclude", "xtask"],
+    &["--package", "xtask"],
+];
+
 /// Returns the root of the checkout.
 pub fn root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR")
