@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
+pub(crate) use file_rights::approvals_of;
 use file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;

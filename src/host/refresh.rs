@@ -76,6 +76,7 @@ impl Host {
         let (given, known) = (loaded.given.clone(), loaded.known.clone());
         drop(loaded);
         let search = Search::start(&self.inner.scan);
+        self.read_rights_again().await;
         let found = self.load_all(given, known, why).await;
         search.end(&found);
         let mut loaded = self.inner.loaded.lock().await;

@@ -298,6 +298,7 @@ impl Watch {
                 return;
             };
             let before = Before::of(&host).await;
+            host.read_rights_again().await;
             self.note_problems(&host, watcher);
             host.look_again(why).await;
             why = Why::Files;
@@ -328,8 +329,9 @@ impl Watch {
     fn note_problems(&self, host: &Host, watcher: &Watcher) {
         let mut problems: Vec<_> = watcher.problem().cloned().into_iter().collect();
         for (file, was) in &self.configuration {
-            if std::fs::read(file).ok() != *was {
-                let text = "the configuration changed, which counts from the next start on";
+            if host.needs_restart() && std::fs::read(file).ok() != *was {
+                let text = "the configuration changed, and not only in the rights of tools: the rest \
+                            counts from the next start on";
                 problems.push(Problem::warning(text).at(file).hint("start haft again"));
             }
         }

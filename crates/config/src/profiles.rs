@@ -30,7 +30,7 @@ use super::{Config, SettingSource, mcp, paths};
 
 settings! {
     /// Choice of the profile of each tool. A value is the name of a profile.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SandboxSettings {
         /// Do not run a tool if a layer of its sandbox is missing. Otherwise it runs with the other
         /// layers, and `haft doctor` and the log of calls name the missing one.
@@ -59,7 +59,7 @@ settings! {
 
 settings! {
     /// Profiles by family of tools.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct FamilyProfiles {
         /// Profile of JavaScript modules.
         pub js: Option<String> = "";

@@ -171,7 +171,7 @@ impl Expressions {
 
 /// Main loop of the thread: starts an isolate and replaces it when it may be unsound.
 fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
-    boot::start_v8(heap_mb);
+    boot::start_v8(heap_mb, boot::Threads::Several);
     let mut waiting = jobs.recv().ok();
     while waiting.is_some() {
         let mut room = Room::new();
@@ -208,7 +208,8 @@ impl Room {
         drop(alone);
         let (handle, is_full) = (isolate.thread_safe_handle(), Arc::<AtomicBool>::default());
         let has_exceeded = is_full.clone();
-        let limit = HeapLimit::new(HEAP, move |_| {
+        let limit = HeapLimit::new(HEAP);
+        limit.call(move |_| {
             has_exceeded.store(true, Ordering::Relaxed);
             handle.terminate_execution();
         });

@@ -111,6 +111,9 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
+    /// True if [`Decision::AlwaysApproved`] is a possible answer: the question follows from the mode
+    /// of approval, and the tool has a file to which the answer can be bound.
+    pub can_be_remembered: bool,
 }
 
 /// Result of an [`ApprovalRequest`].
@@ -118,10 +121,25 @@ pub struct ApprovalRequest {
 pub enum Decision {
     /// The user approved the call.
     Approved,
+    /// The user approved the call, and later calls of the tool up to its tier, as long as the tool's
+    /// file does not change. Counts as [`Decision::Approved`] if the request cannot be remembered.
+    AlwaysApproved,
     /// The user refused the call.
     Denied,
     /// No user can be asked.
     NobodyToAsk,
+}
+
+/// What the user has answered for good about the calls of one tool.
+pub trait ApprovalMemory: Send + Sync {
+    /// Returns the highest tier of calls that run without a question.
+    fn approved(&self) -> Option<Tier>;
+
+    /// Lets calls up to `tier` run without a question from now on.
+    ///
+    /// # Errors
+    /// When that cannot be stored; a sentence.
+    fn approve(&self, tier: Tier) -> Result<(), String>;
 }
 
 /// Interface that asks the user for approval. Each surface with a user implements it.

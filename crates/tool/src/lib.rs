@@ -44,8 +44,8 @@ pub mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-    Decision, Rule,
+    Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
+    Approver, Decision, Rule,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};

@@ -80,7 +80,7 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(sandboxes, cache.clone()),
+        workers: workers::workers(config, sandboxes, cache.clone()),
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),

@@ -18,21 +18,24 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     let room = size.map_or(Room::of(0, 0), |size| Room::of(size.columns, size.rows));
     let (lines, is_cut) = question(request, room, ink);
     say(&lines);
-    let choice = if is_cut {
-        "Approve or Deny? [a/d, v: view all] "
-    } else {
-        "Approve or Deny? [a/d] "
-    };
+    let can_be_remembered = request.can_be_remembered;
+    let mut choices = vec!["Approve or Deny? [a/d"];
+    choices.extend(can_be_remembered.then_some(", always: for this tool"));
+    choices.extend(is_cut.then_some(", v: view all"));
+    choices.push("] ");
+    let choice = choices.concat();
     loop {
         // Standard error is not locked while the user thinks, since the message about Ctrl-C goes
         // there too.
-        say(choice);
+        say(&choice);
         let Heard::This(answer) = terminal.line(wake)? else {
             say("\n");
             return Ok(Decision::Denied);
         };
         match answer.trim().to_lowercase().as_str() {
             "a" | "approve" | "y" | "yes" => return Ok(Decision::Approved),
+            // The whole word, since it counts for more than this call.
+            "always" if can_be_remembered => return Ok(Decision::AlwaysApproved),
             "d" | "deny" | "n" | "no" => return Ok(Decision::Denied),
             "v" | "view" if is_cut => {
                 say(&question(request, room.without_end(), ink).0);
