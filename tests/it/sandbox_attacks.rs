@@ -164,8 +164,8 @@ fn no_attempt_leaves_the_sandbox_and_each_works_without_it() {
 fn no_attempt_passes_the_checks_of_haft_without_a_sandbox() {
     for isolation in ["none", "process"] {
         let configuration = format!(
-            "profiles:\n  checked: {{extends: workspace, isolation: {isolation}, run: none}}\n\
-             sandbox: {{user: checked}}\n"
+            "profiles:\n  checked: {{isolation: {isolation}, read: [.], write: [.], net: none, env: [PATH], \
+             run: none, sys: none, ffi: none, import: none}}\nsandbox: {{user: checked}}\n"
         );
         let checked = attempts(&configuration);
         assert!(checked.len() >= 60, "{} attempts", checked.len());

@@ -110,8 +110,10 @@ const ATTEMPTS: Attempt[] = [
   ["Deno.Command reads", ({ file }) => { const ran = new Deno.Command("cat", { args: [file] }).outputSync(); if (!ran.success) throw new Error("refused"); }],
   ["a program that is left behind", ({ folder }) => sh('(setsid sh -c "echo x > \\"$1/late\\"") && test -e "$1/late"', folder)],
   ["process.dlopen", () => {
+    const folders = ["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib"];
+    const library = folders.map((folder) => `${folder}/libc.so.6`).find((path) => fs.existsSync(path));
     try {
-      process.dlopen({ exports: {} } as any, "libc.so.6");
+      process.dlopen({ exports: {} } as any, library ?? "");
     } catch (error) {
       // The library was loaded, and is not an add-on.
       if (!/register|napi|symbol/i.test(String(error))) throw error;
@@ -119,8 +121,6 @@ const ATTEMPTS: Attempt[] = [
   }],
   ["an SSH agent", ({ socket }) => sh('SSH_AUTH_SOCK="$1" perl -e \'use IO::Socket::UNIX; IO::Socket::UNIX->new(Peer => $ENV{SSH_AUTH_SOCK}) or die "no: $!"\'', socket)],
   ["a program lists the memory of the tests", ({ pid }) => sh('head -c 1 "/proc/$1/maps" | grep -q .', String(pid))],
-  ["a program traces a process", ({ pid }) => perl('syscall(101, 16, $ARGV[0] + 0, 0, 0) == 0 or die "no: $!"; syscall(101, 17, $ARGV[0] + 0, 0, 0)', String(pid))],
-  ["a program gets a descriptor of a process", ({ pid }) => perl('my $fd = syscall(434, $ARGV[0] + 0, 0); die "no: $!" if $fd < 0; syscall(438, $fd, 0, 0) >= 0 or die "no: $!"', String(pid))],
   ["a program mounts in a namespace of its own", () => sh("unshare --user --map-root-user --mount mount -t tmpfs none /mnt")],
   ["the private folder of others", ({ dir }) => fs.writeFileSync(`${dir}/../beside`, "x")],
 ];

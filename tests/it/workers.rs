@@ -57,6 +57,8 @@ fn host_with(sandbox: &Sandbox, files: &[&str], isolation: Isolation) -> Host {
     let mut config = crate::sandbox::resolve(flags, &env).expect("a configuration");
     config.isolation = isolation;
     config.permissions = haft::config::PermissionProfile::everything();
+    config.limits.worker_mb = 700;
+    config.limits.worker_processes = 60;
     Host::new(config)
 }
 
@@ -318,7 +320,7 @@ export default (pi) => ({
       others: how ? [
         attempt(() => fs.readFileSync(`/proc/${how}/environ`)),
         attempt(() => fs.readFileSync(`/proc/${how}/maps`)),
-        attempt(() => fs.readdirSync(`/proc/${how}/fd`)),
+        attempt(() => fs.readlinkSync(`/proc/${how}/fd/0`)),
         attempt(() => execSync(`kill -URG ${how}`, { stdio: "ignore" })),
         attempt(() => execSync(`head -c 1 /proc/${how}/environ`, { stdio: "ignore" })),
         attempt(() => execSync(`renice -n 1 -p ${how}`, { stdio: "ignore" })),
@@ -377,6 +379,51 @@ fn workers_that_are_forked_share_no_random_numbers_and_no_rights() {
                 }
                 first.shutdown().await;
                 second.shutdown().await;
+            }
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+/// A module whose programs use too much.
+const GREEDY: &str = r#"
+const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+const tool = (pi, name, execute) =>
+  ({ name, label: name, description: name, parameters: pi.zod.object({ how: pi.zod.string().optional() }), execute });
+export default (pi) => [
+  tool(pi, "memory", async () => { await pi.exec("perl", ["-e", "my $kept = 'x' x 1_500_000_000; sleep 600"]); return text("done"); }),
+  tool(pi, "forks", async () => { await pi.exec("sh", ["-c", "i=0; while [ $i -lt 200 ]; do sleep 600 & i=$((i+1)); done; wait"]); return text("done"); }),
+  tool(pi, "modest", async () => text((await pi.exec("echo", ["fine"])).stdout.trim())),
+];
+"#;
+
+#[test]
+fn a_worker_ends_with_programs_that_use_too_much() {
+    arena::alone(
+        "workers::a_worker_ends_with_programs_that_use_too_much",
+        async |arena| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            for isolation in [Isolation::Process, Isolation::Sandbox] {
+                let sandbox = Sandbox::with_home();
+                sandbox.write("tools.ts", GREEDY);
+                let host = host_with(&sandbox, &["tools.ts"], isolation);
+                for (tool, reason) in [
+                    (
+                        "memory",
+                        "it and its programs ran out of memory (`limits.worker_mb` is 700)",
+                    ),
+                    (
+                        "forks",
+                        "its programs were too many processes (`limits.worker_processes` is 60)",
+                    ),
+                ] {
+                    let outcome = call(&host, tool, "").await.expect("it is ended");
+                    let message = outcome.text();
+                    assert!(message.contains(reason), "{isolation:?}: {message}");
+                    let outcome = call(&host, "modest", "").await.expect("it runs");
+                    assert_eq!(outcome.text(), "fine");
+                }
+                host.shutdown().await;
             }
             arena.assert_no_process_is_left();
         },

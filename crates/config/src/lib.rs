@@ -340,7 +340,7 @@ impl Config {
     /// # Errors
     /// As [`Config::resolve`].
     pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
-        let given = (flags.clone(), env.clone());
+        let (flags_of_start, env_of_start) = (flags.clone(), env.clone());
         let home = env.home.clone().unwrap_or_else(|| NO_HOME.into());
         let cwd = working_directory(&flags, env)?;
         let config_home = base_directory(&env.xdg_config_home, &home, ".config");
@@ -456,7 +456,7 @@ impl Config {
         Ok(Config {
             cwd,
             home,
-            resolved_from: Some(Arc::new((given.0, given.1, rights))),
+            resolved_from: Some(Arc::new((flags_of_start, env_of_start, rights))),
             ..config
         })
     }

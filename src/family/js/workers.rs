@@ -320,7 +320,7 @@ impl WorkerProcess for RunningWorker {
                     ),
                     Excess::Processes => format!(
                         "its programs were too many processes (`limits.worker_processes` is {})",
-                        limits.processes
+                        limits.processes - 1
                     ),
                 },
             }

@@ -19,15 +19,18 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     let (lines, is_cut) = question(request, room, ink);
     say(&lines);
     let can_be_remembered = request.can_be_remembered;
-    let mut choices = vec!["Approve or Deny? [a/d"];
-    choices.extend(can_be_remembered.then_some(", always: for this tool"));
-    choices.extend(is_cut.then_some(", v: view all"));
-    choices.push("] ");
-    let choice = choices.concat();
+    if can_be_remembered {
+        say("`always` approves later calls of this tool too.\n");
+    }
+    let choice = if is_cut {
+        "Approve or Deny? [a/d, v: view all] "
+    } else {
+        "Approve or Deny? [a/d] "
+    };
     loop {
         // Standard error is not locked while the user thinks, since the message about Ctrl-C goes
         // there too.
-        say(&choice);
+        say(choice);
         let Heard::This(answer) = terminal.line(wake)? else {
             say("\n");
             return Ok(Decision::Denied);
