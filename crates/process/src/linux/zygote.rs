@@ -371,15 +371,8 @@ fn fork(thread: libc::c_long) -> Result<i32, Errno> {
     // SAFETY: this is the only thread, so the copy is complete. The kernel writes the number of the
     // new process to the place where the C library expects it.
     let result = unsafe {
-        let (call, flags) = (libc::SYS_clone, libc::c_long::from(flags));
-        libc::syscall(
-            call,
-            flags,
-            0 as libc::c_long,
-            0 as libc::c_long,
-            fourth,
-            fifth,
-        )
+        let (flags, none): (libc::c_long, libc::c_long) = (flags.into(), 0);
+        libc::syscall(libc::SYS_clone, flags, none, none, fourth, fifth)
     };
     let pid = Errno::result(result)?;
     Ok(i32::try_from(pid).unwrap_or_default())
