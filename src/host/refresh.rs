@@ -63,6 +63,7 @@ impl Host {
     /// again. Calls go on meanwhile, and running ones end with the tool that they began with.
     /// Unchanged modules stay as they are, unless something ties them to a changed one.
     pub async fn refresh(&self) -> Arc<Catalog> {
+        self.read_rights_again().await;
         self.look_again(Why::Requested).await
     }
 
@@ -76,7 +77,6 @@ impl Host {
         let (given, known) = (loaded.given.clone(), loaded.known.clone());
         drop(loaded);
         let search = Search::start(&self.inner.scan);
-        self.read_rights_again().await;
         let found = self.load_all(given, known, why).await;
         search.end(&found);
         let mut loaded = self.inner.loaded.lock().await;

@@ -297,8 +297,9 @@ impl Watch {
             let Some(host) = self.host() else {
                 return;
             };
-            let before = Before::of(&host).await;
+            // Before the comparison begins, so that it spans as little time as possible.
             host.read_rights_again().await;
+            let before = Before::of(&host).await;
             self.note_problems(&host, watcher);
             host.look_again(why).await;
             why = Why::Files;
