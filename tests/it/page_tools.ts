@@ -122,6 +122,15 @@ export default (pi: any) => {
       },
     },
     {
+      name: "throws",
+      description: "Fails in its own code",
+      approval: "read",
+      parameters: z.object({}),
+      async execute() {
+        throw new TypeError("out of order");
+      },
+    },
+    {
       name: "drawn",
       description: "Draws its own result",
       approval: "read",

@@ -321,6 +321,14 @@ export const views = {
     await run.getByRole("button", { name: "Tree" }).click();
     await run.locator(".tree").getByText("12345678901234567890").waitFor();
 
+    // A failure in the tool's code has its place, without haft's own frames.
+    await open(page, "throws");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const failed = await ended(page, "failed");
+    const stack = await failed.locator(".lines").last().innerText();
+    assert.match(stack, /TypeError: out of order\n\s+at .*tools\.ts:\d+:\d+/);
+    assert.doesNotMatch(stack, /ext:/);
+
     await open(page, "drawn");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     const drawn = await ended(page, "done");

@@ -125,7 +125,9 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
       update(data.partialResult);
     } else if (event === "log") {
       const context = data.context === undefined ? "" : ` ${JSON.stringify(data.context)}`;
-      log.add(`${data.message}${context}`, data.level);
+      // A stack without haft's own frames ends in the tool's code.
+      const message = String(data.message).replaceAll(/\n\s+at [^\n]*\bext:[^\n]*/g, "");
+      log.add(`${message}${context}`, data.level);
     } else if (event === "result") {
       finish(data);
     } else if (event === "error") {
@@ -197,6 +199,8 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
     draw();
     word.textContent = why === "" ? WORDS[how] : prose(`${WORDS[how]}: ${why}`);
     clock.textContent = time(duration ?? elapsed());
+    // The log of a failure has its stack.
+    if (how === "failed") log.element.open = true;
     fill(
       actions,
       button("Fill in again", hooks.again),
@@ -249,7 +253,7 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
 
 /** Creates a folded list that appears with its first line. */
 function foldedList(title: string): {
-  element: HTMLElement;
+  element: HTMLDetailsElement;
   add(text: string, level?: string): void;
 } {
   const count = el("span", { class: "count" });
