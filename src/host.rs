@@ -42,6 +42,7 @@ use haft_discover::{Candidate, Places};
 use haft_engine::{CallSpin, Engine};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
+pub(crate) use handle::HandleTools;
 pub use load_paths::Loaded;
 use load_state::LoadState;
 use program_tools::OwnTools;

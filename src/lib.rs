@@ -36,6 +36,7 @@ mod watch;
 
 mod host;
 
+pub mod code;
 mod custom_tools;
 mod tool_registry;
 
@@ -73,7 +74,7 @@ pub use registry::{Catalog, Entry};
 pub mod approval {
     pub use haft_tool::{
         Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-        Decision, Rule, ToolPattern,
+        Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
     };
 }
 
@@ -113,10 +114,10 @@ pub mod compat {
 /// Configuration of a host: what flags, variables and files say, resolved once.
 pub mod config {
     pub use haft_config::{
-        Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
-        LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings, Narrowing, Permission,
-        PermissionKind, PermissionProfile, PermissionSource, Roots, Serve, ServeFlags, Sessions,
-        Structured, Token, parse_duration,
+        Agents, Aynd, CodeListing, CodeSettings, Config, CustomTools, Env, FileUse, Flags, Ikigai,
+        Limits, ListenAddress, LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings,
+        Narrowing, Permission, PermissionKind, PermissionProfile, PermissionSource, Roots, Serve,
+        ServeFlags, Sessions, Structured, Token, parse_duration,
     };
     pub use haft_tool::Isolation;
 }

@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use haft_tool::{
     Answer, Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
     Call, CallTrace, Decision, Error, ErrorKind, Gate, Progress, Prompt, PromptOrigin, Question,
-    Rule, Runner, Tier, Tool, Updates, UserInterface,
+    Rule, RunApprovalRequest, RunDecision, Runner, Tier, Tool, Updates, UserInterface,
+    ask_user_for_run,
 };
 
 /// Gate of one call.
@@ -87,7 +88,7 @@ impl Gatekeeper {
         }))
     }
 
-    async fn ask(&self, stance: ApprovalRequirement) -> Decision {
+    async fn ask(&self, stance: ApprovalRequirement, each_time: bool) -> Decision {
         let Some(approver) = &self.approver else {
             return Decision::NobodyToAsk;
         };
@@ -101,6 +102,7 @@ impl Gatekeeper {
                 .arguments
                 .and_then(|text| RawValue::from_string(text).ok())
                 .unwrap_or_else(|| self.call.arguments.clone()),
+            each_time,
         };
         let asked = Instant::now();
         self.updates.send(Progress::Asking);
@@ -108,6 +110,16 @@ impl Gatekeeper {
         self.updates.send(Progress::Answered);
         *self.waited.lock() += asked.elapsed();
         decision
+    }
+}
+
+impl Gatekeeper {
+    /// Returns true if the tool or a rule of the user wants a question for every call.
+    fn asks_each_time(&self, stance: &ApprovalRequirement) -> bool {
+        let user = user_rule(&self.policy, &self.tool.name, stance);
+        stance.always_prompt
+            || stance.policy == Some(Rule::Prompt)
+            || matches!(user, Some((_, Rule::Prompt)))
     }
 }
 
@@ -120,7 +132,7 @@ impl Gate for Gatekeeper {
         let (decision, outcome) = match verdict {
             Verdict::Allow(tier) => ("allowed", Ok(tier)),
             Verdict::Deny(text) => ("denied", Err(text)),
-            Verdict::Ask => match self.ask(stance.clone()).await {
+            Verdict::Ask => match self.ask(stance.clone(), self.asks_each_time(&stance)).await {
                 Decision::Approved => ("asked: allowed", Ok(Tier::Exec)),
                 Decision::Denied => {
                     let text = format!("Tool call denied by user: {}", tool.name);
@@ -343,5 +355,9 @@ impl Approver for AskUser {
             // A dismissed question refuses the call.
             _ => Decision::Denied,
         }
+    }
+
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        ask_user_for_run(&*self.0, &request).await
     }
 }

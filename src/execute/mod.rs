@@ -76,6 +76,10 @@ pub(crate) async fn execute(
     });
 
     let call_id = call.id.clone();
+    let text_limit = match (runner.text_limit(&call), terms.text_limit) {
+        (Some(own), Some(limit)) if limit > 0 => Some(own.min(limit)),
+        (own, limit) => own.or(limit),
+    };
     let mut result = match deadline {
         None => runner.run(call, ctx).await,
         Some(deadline) => {
@@ -84,8 +88,9 @@ pub(crate) async fn execute(
         }
     };
     if let Ok(outcome) = &mut result {
-        let limit = terms.text_limit;
-        let shortened = terms.spill.shorten(outcome, limit, &call_id, &tool.name);
+        let shortened = terms
+            .spill
+            .shorten(outcome, text_limit, &call_id, &tool.name);
         shortened.await;
     }
     result.map_err(|error| {

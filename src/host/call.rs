@@ -168,17 +168,9 @@ impl Host {
                     trace,
                     timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                     cancellation: cancellation.clone(),
-                    policy: self
-                        .options
-                        .approval
-                        .as_deref()
-                        .unwrap_or(&self.inner.config.approval),
+                    policy: self.approval_policy(),
                     approver: self.options.approver.clone(),
-                    ui: self
-                        .options
-                        .ui
-                        .clone()
-                        .or_else(|| self.inner.default_user.get()),
+                    ui: self.user_interface(),
                     log: self.options.log.clone(),
                     spill: &self.inner.spill,
                     text_limit: self.options.text_limit,
@@ -218,6 +210,9 @@ impl Host {
 
     /// Returns the tool of that name, if it is known without waiting.
     fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+        if let Some(own) = self.handle_tool(name) {
+            return Some(own);
+        }
         self.known_catalog()?.find(name).cloned()
     }
 
@@ -246,6 +241,9 @@ impl Host {
     pub(super) async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
         if self.inner.closing.is_cancelled() {
             return Err(shut_down());
+        }
+        if let Some(own) = self.handle_tool(name) {
+            return Ok(own);
         }
         let catalog = self.catalog_for_calls().await;
         if let Some(entry) = catalog.find(name) {

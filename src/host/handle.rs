@@ -6,6 +6,8 @@ use std::sync::Arc;
 use super::Host;
 use super::call_log::CallOrigin;
 use crate::audit::AuditLog;
+use crate::registry::Entry;
+use haft_engine::{Script, ScriptLimits, ScriptSource};
 use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
 
 /// Options of a handle.
@@ -22,11 +24,60 @@ pub(super) struct HandleOptions {
     pub(super) origin: Arc<CallOrigin>,
     /// Audit log of the handle's calls; `None`: they are not recorded.
     pub(super) audit: Option<AuditLog>,
+    /// Tools that only calls of the handle find.
+    pub(super) tools: Option<Arc<dyn HandleTools>>,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
 }
 
+/// Tools that only calls of one handle find, before those of the catalog.
+pub(crate) trait HandleTools: Send + Sync {
+    /// Returns the tool of that name, which runs with `host`.
+    fn find(self: Arc<Self>, host: &Host, name: &str) -> Option<Arc<Entry>>;
+}
+
 impl Host {
+    /// Returns a handle of the same host, whose calls find `tools` before those of the catalog.
+    pub(crate) fn with_tools(&self, tools: Arc<dyn HandleTools>) -> Host {
+        let mut host = self.clone();
+        host.options.tools = Some(tools);
+        host
+    }
+
+    /// Returns the tool of the handle of that name.
+    pub(super) fn handle_tool(&self, name: &str) -> Option<Arc<Entry>> {
+        self.options.tools.clone()?.find(self, name)
+    }
+
+    /// Returns a handle of the same host without tools of its own, for the calls of such a tool.
+    pub(crate) fn without_tools(&self) -> Host {
+        let mut host = self.clone();
+        host.options.tools = None;
+        host
+    }
+
+    /// Returns the approval policy of the handle.
+    pub(crate) fn approval_policy(&self) -> &ApprovalPolicy {
+        let own = self.options.approval.as_deref();
+        own.unwrap_or(&self.inner.config.approval)
+    }
+
+    /// Returns the approver of the handle.
+    pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
+        self.options.approver.clone()
+    }
+
+    /// Returns the user interface of the handle's calls.
+    pub(crate) fn user_interface(&self) -> Option<Arc<dyn UserInterface>> {
+        let own = self.options.ui.clone();
+        own.or_else(|| self.inner.default_user.get())
+    }
+
+    /// Starts a script in an isolate of its own.
+    pub(crate) fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
+        self.inner.engine.run_script(source, limits)
+    }
+
     /// Returns a handle of the same host. Calls that start through it ask `approver` if the policy
     /// requires approval. Without an approver they ask the handle's user interface. Without both,
     /// such calls are refused.

@@ -8,6 +8,7 @@ mod draft;
 mod edit;
 mod files;
 mod module;
+mod script_module;
 mod tool_file;
 
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
@@ -17,4 +18,5 @@ pub(crate) use edit::{Edited, EditorDraft};
 pub(crate) use files::ToolFileStore;
 pub(crate) use haft_process::atomic_file::{Overwrite, write};
 pub(crate) use module::NewModule;
+pub(crate) use script_module::ScriptModule;
 pub(crate) use tool_file::{Merged, Summary, ToolFile};

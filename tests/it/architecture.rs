@@ -46,6 +46,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "render", "trust", "watch",
         ],
     ),
+    // Scripts that call tools of a host.
+    ("code", &["config", "engine", "host", "registry", "render"]),
     // oh-my-pi's loader over a host.
     ("custom_tools", &["config", "host", "registry"]),
     ("tool_registry", &["config", "host", "registry"]),
@@ -81,6 +83,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "agents",
             "audit",
             "bundle",
+            "code",
             "config",
             "credentials",
             "discover",

@@ -3,6 +3,7 @@
 //! The documentation only compiles them (`no_run`), because each would link V8 once more.
 
 mod call;
+mod code;
 mod custom_tool;
 mod loader;
 mod paths;
@@ -32,6 +33,7 @@ async fn the_examples_of_the_documentation_run() {
     let new = || builder(&sandbox);
     custom_tool::run(new()).await.expect("a custom tool");
     call::run(new()).await.expect("a call");
+    code::run(new()).await.expect("a script");
     user_interface::run(new()).await.expect("a user interface");
     session::run(new()).await.expect("a session");
     loader::run(new()).await.expect("the loader");

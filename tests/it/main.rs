@@ -96,6 +96,8 @@ mod rest_events;
 mod callers;
 // Rights of token holders, and the separation of clients.
 mod clients;
+mod code;
+mod code_attacks;
 // haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
@@ -107,6 +109,7 @@ mod types;
 mod rpc_program;
 // A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
+mod mcp_code;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and closed ends on standard input and output: no answer is lost.

@@ -213,6 +213,49 @@ fn a_reload_finds_new_files_and_reports_problems() {
 // ---- Calls.
 
 #[test]
+fn a_script_calls_the_tools_of_its_client() {
+    let sandbox = sandbox();
+    sandbox.write("home/.config/haft/config.yaml", "approval: {mode: yolo}\n");
+    let served = serve(&sandbox, &[]);
+    let body = json!({
+        "code": "(await tools.echo({ text: args.text })).length",
+        "args": {"text": "a b"},
+        "callId": "script",
+    });
+    let reply = served.post("/api/run", &body.to_string());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let answer = reply.json();
+    assert_eq!(answer["tool"], "run_code");
+    assert_eq!(answer["content"], json!([{"type": "text", "text": "3"}]));
+    assert_eq!(answer["details"]["value"], 3);
+    assert_eq!(
+        answer["details"]["calls"],
+        json!([{"tool": "echo", "state": "done"}])
+    );
+    let part = served.get("/api/calls/script.1").json();
+    assert_eq!(
+        (&part["tool"], &part["parentId"]),
+        (&json!("echo"), &json!("script"))
+    );
+    // A script that fails has answered.
+    let failed = served.post("/api/run", r#"{"code": "null.x"}"#);
+    assert_eq!(
+        (failed.status, &failed.json()["isError"]),
+        (200, &json!(true))
+    );
+    for (body, status) in [
+        ("", 422),
+        ("[]", 422),
+        (r#"{"cod": ""}"#, 422),
+        (r#"{"code": ""#, 400),
+        (r#"{"code": "1", "ownTimeMs": 0}"#, 422),
+        (r#"{"code": "1", "callId": "../x"}"#, 422),
+    ] {
+        assert_eq!(served.post("/api/run", body).status, status, "{body}");
+    }
+}
+
+#[test]
 fn a_call_is_answered_with_what_the_tool_said() {
     // aynd 25, 26, 73: every outcome of a handler is a result; this is the endpoint for calls.
     let sandbox = sandbox();
@@ -937,7 +980,7 @@ fn the_description_names_every_route() {
             "{path}: {routes:?}"
         );
     }
-    assert_eq!(routes.len(), 21, "{routes:?}");
+    assert_eq!(routes.len(), 22, "{routes:?}");
     let problem = &description["components"]["schemas"]["Problem"]["properties"];
     assert!(problem["detail"].is_object(), "{problem}");
 }

@@ -727,3 +727,52 @@ fn a_permit_counts_without_a_restart() {
     peer.hang_up();
     assert_eq!(peer.end(), (vec![], Some(0)));
 }
+
+// ---- Code mode.
+
+#[test]
+fn a_script_is_a_call_whose_calls_the_peer_approves() {
+    let mut peer = Peer::start();
+    peer.request(1, "initialize", json!({"capabilities": {"approval": true}}));
+    peer.next();
+    let code = "(await Promise.all([1, 2].map((n) => tools.echo({ text: args.text + n })))).join()";
+    let params = json!({"code": code, "args": {"text": "x"}, "callId": "s"});
+    peer.request(2, "code/run", params);
+    peer.hears("1 call, now: echo");
+    let question = peer.next();
+    assert_eq!(question["method"], "approval/ask", "{question}");
+    let asked = &question["params"];
+    assert_eq!(
+        (&asked["callId"], &asked["tool"]),
+        (&json!("s"), &json!("echo"))
+    );
+    assert_eq!(asked["arguments"], json!([{"text": "x1"}, {"text": "x2"}]));
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"decision": "approve"}});
+    peer.raw(answer.to_string().as_bytes());
+    let result = peer.next();
+    assert_eq!(text(&result), "x1,x2");
+    assert_eq!(result["result"]["details"]["value"], "x1,x2");
+    peer.request(
+        3,
+        "code/search",
+        json!({"query": "echo", "detail": "names"}),
+    );
+    assert_eq!(text(&peer.next()), "1 of 9 tools:\n\necho: echo");
+    // Cancelling the script cancels its calls.
+    peer.request(
+        4,
+        "code/run",
+        json!({"code": "await tools.wait()", "callId": "w"}),
+    );
+    peer.hears("1 call, now: wait");
+    let question = peer.next();
+    assert_eq!(question["params"]["tool"], "wait");
+    peer.notify("tools/cancel", json!({"callId": "w"}));
+    let mut ended = peer.next();
+    while ended["id"] != 4 {
+        ended = peer.next();
+    }
+    assert_eq!(ended["result"]["stopped"], "cancelled", "{ended}");
+    peer.request(5, "code/run", json!({"cod": "1"}));
+    assert_eq!(self::code(&peer.next()), -32602);
+}

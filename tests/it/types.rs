@@ -166,3 +166,80 @@ class GreetInput(GreetInputRequired, total=False):
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
 }
+
+/// Tools of scripts, with names that are no identifiers.
+const SCRIPT_TOOLS: &str = r##"
+const tool = (name, parameters) =>
+  ({ name, description: "*/ hostile \u202e", parameters, approval: "read",
+    execute: async (_id, { n = 1 }) => ({ content: [{ type: "text", text: "x" }], details: { n } }) });
+const n = { type: "object", properties: { n: { type: "number" } } };
+export default (pi) => [
+  tool("plain", n), tool("the-name", n), tool("delete", n), tool("__proto__", n), tool("1st", n), tool('a"b', n),
+  tool("needs", { type: "object", properties: { tree: { $ref: "#/$defs/tree" } }, required: ["tree"],
+    $defs: { tree: { type: "object", properties: { children: { type: "array", items: { $ref: "#/$defs/tree" } } } } } }),
+];
+"##;
+
+/// A script as editors see it, with the types of results that were observed.
+const SCRIPT: &str = r#"
+const first = await tools.plain({ n: 1 });
+const count: number = first.details.n;
+await tools.the_name(); await tools.delete(); await tools.__proto__(); await tools._1st(); await tools.a_b();
+await tools.needs({ tree: { children: [{}] } });
+const whole = await tools.plain.raw();
+text(whole.isError); image({ data: "", mimeType: "image/png" }); text(args.n);
+const found: string = await tools.$search("words", { limit: 2 });
+// @ts-expect-error: an argument is missing
+await tools.needs();
+// @ts-expect-error: a text
+await tools.plain({ n: "1" });
+// @ts-expect-error: no such tool
+await tools.nothing();
+"#;
+
+#[test]
+fn typescript_accepts_the_globals_of_scripts_and_learned_results() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", SCRIPT_TOOLS);
+    let run = |code: &str| {
+        let ran = sandbox
+            .haft()
+            .args(["--tool", "tools.ts", "run", "-e", code])
+            .output()
+            .expect("haft starts");
+        assert!(
+            ran.status.success(),
+            "{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+    };
+    run("await tools.plain({ n: 1 }); await tools.plain({ n: 1.5 })");
+    let learned = sandbox
+        .haft()
+        .args(["--tool", "tools.ts", "types", "--learn"])
+        .output()
+        .expect("haft starts");
+    assert_eq!(
+        String::from_utf8_lossy(&learned.stderr),
+        "plain: 2 results\n"
+    );
+    types(&sandbox, &["--script", "--out", "globals.d.ts"]);
+    let declared =
+        std::fs::read_to_string(sandbox.path().join("globals.d.ts")).expect("it was written");
+    assert!(
+        declared.contains("The type of the result was observed in 2 results; it is not declared."),
+        "{declared}"
+    );
+    sandbox.write("script.ts", SCRIPT);
+    let settings = r#"{ "compilerOptions": { "strict": true, "noEmit": true, "target": "esnext", "module": "esnext",
+      "lib": ["esnext"], "types": [], "moduleDetection": "force" }, "files": ["script.ts", "globals.d.ts"] }"#;
+    sandbox.write("tsconfig.json", settings);
+    let checked = sandbox
+        .command("node")
+        .arg(root("node_modules/typescript/bin/tsc"))
+        .args(["-p", "tsconfig.json"])
+        .output()
+        .expect("node is needed for these tests");
+    let errors = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success(), "{errors}");
+}

@@ -12,6 +12,7 @@ mod bench;
 mod book;
 mod cargo_tools;
 mod check;
+mod code_mode;
 mod command;
 mod demo;
 mod dist;
@@ -53,6 +54,7 @@ enum Chore {
     Demo(demo::Demo),
     Test(test::Test),
     Check(check::Check),
+    CodeMode(code_mode::CodeMode),
     V8(v8::V8),
     Advisories(supply::advisories::Advisories),
     Notices(supply::notices::Notices),
@@ -85,6 +87,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Demo(demo) => demo.run(),
         Chore::Test(test) => test.run(),
         Chore::Check(check) => check.run(),
+        Chore::CodeMode(code_mode) => code_mode.run(),
         Chore::V8(v8) => v8.run(),
         Chore::Advisories(advisories) => advisories.run(),
         Chore::Notices(notices) => notices.run(),

@@ -7,6 +7,7 @@
 
 mod agents;
 mod aynd;
+mod code;
 mod declare;
 mod duration;
 mod env;
@@ -37,6 +38,7 @@ use std::{cell::RefCell, mem};
 
 pub use agents::Agents;
 pub use aynd::Aynd;
+pub use code::CodeSettings;
 pub use duration::format_duration;
 pub use duration::parse_duration;
 pub use env::Env;
@@ -49,7 +51,7 @@ pub use kodelet::CustomTools;
 pub use limits::{Limits, Narrowing};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::parse_task_mode;
-pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
+pub use mcp::{CodeListing, Mcp, McpFlags, McpToolSettings, Structured};
 pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
 pub use roots::Roots;
@@ -143,6 +145,9 @@ declare::settings! {
         pub serve: Serve = "" => block, user "the flags of `haft serve`";
         /// Settings for MCP clients. See mcp.md.
         pub mcp: Mcp = "" => block;
+        /// Limits of scripts in code mode. See code-mode.md.
+        // A project must not raise what its scripts may take.
+        pub code: CodeSettings = "" => block, user "--config";
         /// Settings of agent sessions. See sessions.md.
         // They decide which program is started with the user's rights.
         pub sessions: Sessions = "" => block, user "--config";

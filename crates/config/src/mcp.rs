@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobMatcher};
 
-use super::declare::{self, Form, Slot, blocks, default_settings, settings, values, whole};
+use super::declare::{self, Form, Slot, blocks, default_settings, joined, settings, values, whole};
 use super::parse_duration;
 use haft_tool::TaskMode;
 
@@ -20,6 +20,18 @@ pub enum Structured {
     Always,
     /// Never. Output schemas are not listed either.
     Never,
+}
+
+/// Tools that are listed in code mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodeListing {
+    /// No code mode.
+    #[default]
+    Never,
+    /// `run_code` and `search_tools`, and all tools if there are few of them.
+    Auto,
+    /// `run_code` and `search_tools` only.
+    Only,
 }
 
 settings! {
@@ -46,6 +58,11 @@ settings! {
         // with escapes.
         pub codex_spill_kb: u32 = "10" => whole(0..=u64::from(u32::MAX), " of KiB"),
             env "HAFT_MCP_CODEX_SPILL_KB";
+        /// Code mode: `auto` lists `run_code`, `search_tools` and, if there are at most 30, all
+        /// tools; `only` lists the two alone; `never`. See code-mode.md.
+        pub code: CodeListing = "never", env "HAFT_MCP_CODE";
+        /// Patterns of the names of tools that `code: auto` lists in any case.
+        pub direct: Vec<String> = "" => joined, env "HAFT_MCP_DIRECT";
         /// Settings for the tools whose names match a pattern: `*`, `?`, `[abc]`, `{one,two}`. A
         /// more specific pattern overrides a less specific one.
         pub tools: BTreeMap<String, McpToolSettings> = "" => blocks("PATTERN", check_pattern);
@@ -80,6 +97,28 @@ pub struct McpFlags {
     pub structured: Option<Structured>,
     /// Condition under which a call becomes a task.
     pub task_after: Option<TaskMode>,
+    /// Tools that are listed in code mode.
+    pub code: Option<CodeListing>,
+}
+
+impl CodeListing {
+    const NAMES: [(&'static str, CodeListing); 3] = [
+        ("never", CodeListing::Never),
+        ("auto", CodeListing::Auto),
+        ("only", CodeListing::Only),
+    ];
+}
+
+impl std::str::FromStr for CodeListing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+        known
+            .map(|(_, own)| *own)
+            .ok_or_else(|| format!("`{text}` is not one of never, auto, only"))
+    }
 }
 
 impl Structured {
@@ -124,6 +163,7 @@ impl Mcp {
     pub(super) fn apply(&mut self, flags: McpFlags) {
         self.structured = flags.structured.unwrap_or(self.structured);
         self.task_after = flags.task_after.unwrap_or(self.task_after);
+        self.code = flags.code.unwrap_or(self.code);
         let mut tools: Vec<_> = self.tools.iter().collect();
         // The sort is stable: of two equally strong patterns the later one in the alphabet wins.
         tools.sort_by_key(|(pattern, _)| strength(pattern));
@@ -131,6 +171,15 @@ impl Mcp {
             .into_iter()
             .filter_map(|(pattern, settings)| Some((matcher(pattern).ok()?, settings.clone())))
             .collect();
+    }
+
+    /// Returns true if code mode lists the tool in any case. A pattern that cannot be parsed matches
+    /// only the name that it is.
+    pub fn is_direct(&self, name: &str) -> bool {
+        self.direct.iter().any(|pattern| match matcher(pattern) {
+            Ok(matcher) => matcher.is_match(name),
+            Err(_) => pattern == name,
+        })
     }
 
     /// Returns the settings for the tool of this name. A more specific pattern overrides a less
@@ -183,6 +232,7 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
 
 values! {
     Structured: Form::Word(&["declared", "always", "never"]), str::parse;
+    CodeListing: Form::Word(&["never", "auto", "only"]), str::parse;
     TaskMode: Form::Text, parse_task_mode;
 }
 

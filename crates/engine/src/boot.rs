@@ -1,7 +1,8 @@
 //! Creates one isolate: Deno's worker from our snapshot, with the host's services in it.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, mpsc};
+use std::thread;
 
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
@@ -52,6 +53,9 @@ const WASM_PAGES_PER_MB: u32 = 16;
 
 /// Limit of the WebAssembly standard for the pages of one memory.
 const MAX_WASM_PAGES: u32 = 1 << 16;
+
+/// Stack of the thread of an isolate that runs only Deno's start.
+const UNUSED_STACK_SIZE: usize = 8 << 20;
 
 /// V8 must be set up once, before the first isolate.
 static PLATFORM: Once = Once::new();
@@ -114,6 +118,61 @@ pub(super) fn start_v8(heap_mb: u32) {
         ));
         deno_core::JsRuntime::init_platform(Some(platform::new()));
     });
+}
+
+/// Makes sure that an isolate without our snapshot is not the first one of the process. The caller
+/// must not hold the lock of [`one_at_a_time`].
+///
+/// All isolates of a process share one read-only heap, which comes from the snapshot of the first.
+/// Ours extends V8's own. So an isolate of either kind can use the heap of ours, but the heap of V8's
+/// own lacks objects of ours, and V8 would abort the process. The heap is freed with the last
+/// isolate, so one isolate with our snapshot stays for the life of the process.
+///
+/// # Errors
+/// If the isolate cannot be made.
+pub(super) fn keep_read_only_heap(options: &EngineOptions) -> Result<(), String> {
+    static KEPT: OnceLock<Result<(), String>> = OnceLock::new();
+    KEPT.get_or_init(|| keep_isolate(options.clone())).clone()
+}
+
+/// Makes an isolate that runs nothing, on a thread that never ends.
+fn keep_isolate(options: EngineOptions) -> Result<(), String> {
+    let (made, is_made) = mpsc::channel();
+    let keep = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            // The caller waits for the answer.
+            Err(error) => return drop(made.send(Err(error.to_string()))),
+        };
+        runtime.block_on(async {
+            let alarm = HeapLimit::new((options.heap_mb as usize) << 20, |_| {});
+            let worker = unused_worker(&options, &alarm);
+            let _ = made.send(worker.as_ref().map(drop).map_err(Clone::clone));
+            while worker.is_ok() {
+                thread::park();
+            }
+        });
+    };
+    let started = thread::Builder::new()
+        .name("haft-heap".into())
+        .stack_size(UNUSED_STACK_SIZE)
+        .spawn(keep);
+    started.map_err(|error| error.to_string())?;
+    let answer = is_made.recv();
+    answer.unwrap_or_else(|_| Err("the thread of its heap ended".to_owned()))
+}
+
+fn unused_worker(options: &EngineOptions, alarm: &HeapLimit) -> Result<MainWorker, String> {
+    let _alone = one_at_a_time();
+    start_v8(options.heap_mb);
+    let profile = Arc::new(PermissionProfile::default());
+    let guard = ReadGuard::new(profile.clone());
+    let node = Rc::new(NodeServices::guarded(None, None, guard));
+    let main = main_url(options)?;
+    make_worker(options, &profile, &main, alarm, (None, node))
 }
 
 /// Returns the lock that is held while an isolate is created.

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::boot;
 use super::memory::HeapLimit;
+use super::options::EngineOptions;
 
 /// Time limit of one evaluation.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -50,7 +51,7 @@ const WITHHELD: &[&str] = &[
 
 /// Evaluates expressions, one at a time. Starts nothing before the first one.
 pub struct Expressions {
-    heap_mb: u32,
+    options: EngineOptions,
     inbox: Mutex<Option<mpsc::Sender<Job>>>,
 }
 
@@ -91,11 +92,11 @@ enum Wanted {
 }
 
 impl Expressions {
-    /// Returns an evaluator that has not started yet. `heap_mb` is used to set V8 up, unless that
+    /// Returns an evaluator that has not started yet. `options` are used to set V8 up, unless that
     /// was done before.
-    pub fn new(heap_mb: u32) -> Expressions {
+    pub(super) fn new(options: EngineOptions) -> Expressions {
         Expressions {
-            heap_mb,
+            options,
             inbox: Mutex::default(),
         }
     }
@@ -155,12 +156,12 @@ impl Expressions {
             },
             None => job,
         };
-        let heap_mb = self.heap_mb;
+        let options = self.options.clone();
         let (sender, jobs) = mpsc::channel();
         thread::Builder::new()
             .name("haft-expressions".into())
             .stack_size(STACK_SIZE)
-            .spawn(move || serve(heap_mb, &jobs))
+            .spawn(move || serve(&options, &jobs))
             .map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
         // The thread that was started a moment ago holds the other end.
         let _ = sender.send(job);
@@ -170,9 +171,15 @@ impl Expressions {
 }
 
 /// Main loop of the thread: starts an isolate and replaces it when it may be unsound.
-fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
-    boot::start_v8(heap_mb);
+fn serve(options: &EngineOptions, jobs: &mpsc::Receiver<Job>) {
     let mut waiting = jobs.recv().ok();
+    if let Err(why) = boot::keep_read_only_heap(options) {
+        if let Some(job) = waiting {
+            // The caller may have been cancelled.
+            let _ = job.answer.send(Err(ExpressionError::Unavailable(why)));
+        }
+        return;
+    }
     while waiting.is_some() {
         let mut room = Room::new();
         while let Some(job) = waiting.take() {

@@ -40,6 +40,7 @@ mod render;
 mod requests;
 mod schema_check;
 mod screen;
+mod script;
 mod session;
 mod snapshot;
 mod spin_wait;
@@ -81,6 +82,10 @@ use pending::PendingActions;
 pub use render::Drawn;
 use requests::Termination;
 pub use screen::ScreenView;
+pub use script::{
+    Place, Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest,
+    ScriptSource,
+};
 pub use session::new_session_id;
 pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
 pub use verify::Verifier;
@@ -115,7 +120,7 @@ impl Engine {
         let inner = Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
-            expressions: Expressions::new(options.heap_mb),
+            expressions: Expressions::new(options.clone()),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),

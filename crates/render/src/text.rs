@@ -29,6 +29,41 @@ pub fn for_models(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.chars().filter(|&c| !is_control(c)).collect())
 }
 
+/// Returns the part of a name before its first separator, or the whole name.
+pub fn name_prefix(name: &str) -> &str {
+    name.split(['_', '-', '.', '/']).next().unwrap_or(name)
+}
+
+/// Returns the first sentence of a description, on one line.
+pub fn first_sentence(description: &str) -> String {
+    let clean = for_models(description);
+    let mut paragraphs = clean.split("\n\n").map(str::trim);
+    let first = paragraphs.find(|text| !text.is_empty()).unwrap_or_default();
+    let line = one_line(first);
+    let end = line
+        .match_indices(['.', '!', '?', '。'])
+        .find(|(index, mark)| {
+            let rest = &line[index + mark.len()..];
+            let before = &line[..*index];
+            // "e.g. this" does not end a sentence.
+            let is_word = before.rsplit(' ').next().is_some_and(|word| {
+                !word.contains('.') && word.chars().filter(|c| c.is_alphanumeric()).count() > 1
+            });
+            *mark == "。" || is_word && (rest.is_empty() || rest.starts_with(' '))
+        });
+    match end {
+        Some((index, _)) => line[..index].to_owned(),
+        None => line,
+    }
+}
+
+/// Converts an author's text to one line without control characters.
+pub fn one_line(written: &str) -> String {
+    let clean = for_models(written);
+    let words: Vec<&str> = clean.split_whitespace().collect();
+    words.join(" ")
+}
+
 /// Escapes invisible characters in a message that may contain names. Nothing is removed, not even
 /// escape sequences.
 pub fn message(text: &str) -> Cow<'_, str> {

@@ -111,6 +111,31 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
+    /// True if the user or the tool wants a question for every call, so that no answer may hold for
+    /// a later one.
+    pub each_time: bool,
+}
+
+/// A question to the user for the approval of all calls that a script waits for.
+#[derive(Clone, Debug)]
+pub struct RunApprovalRequest {
+    /// The id of the script's own call.
+    pub call_id: String,
+    /// The calls, at least one.
+    pub calls: Vec<ApprovalRequest>,
+}
+
+/// Result of a [`RunApprovalRequest`], for the tools of its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunDecision {
+    /// The user approved the calls, and all calls of the same tools in the same run.
+    ApprovedForRun,
+    /// The user wants to be asked for each call.
+    EachCall,
+    /// The user refused the calls, and all calls of the same tools in the same run.
+    Denied,
+    /// No user can be asked.
+    NobodyToAsk,
 }
 
 /// Result of an [`ApprovalRequest`].
@@ -130,6 +155,16 @@ pub trait Approver: Send + Sync {
     /// Asks and waits for the answer, without a time limit. The future is dropped when the call is
     /// cancelled.
     async fn ask(&self, request: ApprovalRequest) -> Decision;
+
+    /// Asks for the approval of the calls of a script. By default asks one question by
+    /// [`Approver::ask`], whose text contains all calls.
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        match self.ask(request.as_one()).await {
+            Decision::Approved => RunDecision::ApprovedForRun,
+            Decision::Denied => RunDecision::Denied,
+            Decision::NobodyToAsk => RunDecision::NobodyToAsk,
+        }
+    }
 }
 
 impl ApprovalMode {

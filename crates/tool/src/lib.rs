@@ -29,6 +29,7 @@ pub mod quotes;
 mod render;
 mod replay;
 mod request;
+mod run_approval;
 mod runner;
 mod scan;
 pub mod schema;
@@ -45,7 +46,7 @@ mod widget;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-    Decision, Rule,
+    Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
@@ -67,6 +68,7 @@ pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
 pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
+pub use run_approval::ask_user_for_run;
 pub use runner::{CallCtx, Gate, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};

@@ -86,6 +86,11 @@ pub trait Runner: Send + Sync {
         None
     }
 
+    /// Returns the limit of the text of this call's result in bytes, if the tool has one of its own.
+    fn text_limit(&self, _call: &Call) -> Option<usize> {
+        None
+    }
+
     /// Returns the source of the tool's own stance on approval.
     fn approval(&self) -> Approval<'_> {
         Approval::ByTier

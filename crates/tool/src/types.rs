@@ -4,14 +4,20 @@
 //! A declared type accepts every value that its schema accepts. Keywords that no type can express
 //! (bounds, patterns, `not`, `if`) are left out. The output depends only on the tools.
 
+mod observed;
 mod python;
+mod script;
 mod shape;
 mod typescript;
 
 use std::collections::BTreeSet;
 
 use crate::{Tool, visible};
+pub use observed::{Observations, Observed};
 pub use python::declarations as python;
+pub use script::{
+    ScriptTool, declarations as script, file as script_file, identifier as script_identifier,
+};
 pub use typescript::declarations as typescript;
 
 /// Returns the tools sorted by name, each with the first part of the names of its types.

@@ -53,6 +53,25 @@ def test_lists_and_calls(project: Path) -> None:
     run(main())
 
 
+def test_a_script_calls_tools(project: Path) -> None:
+    script = "(await tools.greet.raw({ name: args.name })).content[0].text"
+
+    async def main() -> None:
+        async with Haft(cwd=project, trust=True, approval_mode="yolo") as tools:
+            result = await tools.run(script, {"name": "Ada"}, own_time=5)
+            assert not result.is_error
+            assert result.text == "Hello, Ada!"
+            assert result.details["value"] == "Hello, Ada!"
+            assert result.details["calls"] == [{"tool": "greet", "state": "done"}]
+            failed = await tools.run("null.x")
+            assert failed.is_error
+            assert failed.text.startswith("TypeError: Cannot read properties of null")
+
+    run(main())
+    with HaftSync(cwd=project, trust=True, approval_mode="yolo") as tools:
+        assert tools.run(script, {"name": "Bob"}).text == "Hello, Bob!"
+
+
 def test_failures_for_a_model_are_results(project: Path) -> None:
     async def main() -> None:
         async with Haft(cwd=project, trust=True) as tools:

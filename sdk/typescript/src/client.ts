@@ -14,6 +14,8 @@ import type {
   CallOptions,
   Problem,
   Question,
+  RunDetails,
+  RunOptions,
   ToolInfo,
   ToolInput,
   ToolOutput,
@@ -104,6 +106,17 @@ export class Client {
     args: ToolInput<Name> | undefined,
     options: CallOptions = {},
   ): Promise<ToolResult<ToolOutput<Name>>> {
+    return await this.#run("tools/call", { name, arguments: args ?? {} }, options);
+  }
+
+  /** Runs a script that calls tools. */
+  async runCode(code: string, options: RunOptions = {}): Promise<ToolResult<RunDetails>> {
+    const { args, ownTimeMs, maxOutputTokens, ...rest } = options;
+    return await this.#run("code/run", { code, args, ownTimeMs, maxOutputTokens }, rest);
+  }
+
+  /** Makes a request that is a call, and follows it to its end. */
+  async #run(method: string, rest: object, options: CallOptions): Promise<any> {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
     const callId = `c${++this.#lastCall}`;
@@ -122,8 +135,8 @@ export class Client {
       const stopListening = signal && onAbort(signal, () => fail(signal.reason));
       this.#running.set(callId, { options, fail });
       const ui = (options.onAsk ?? this.#options.onAsk) !== undefined;
-      const params = { name, arguments: args ?? {}, callId, timeoutMs, ui };
-      this.#connection.request("tools/call", params).then(
+      const params = { ...rest, callId, timeoutMs, ui };
+      this.#connection.request(method, params).then(
         (result) => {
           finish();
           resolve({ ...result, text: textIn(result.content) });

@@ -15,6 +15,8 @@ import type {
   AskHandler,
   CallOptions,
   Problem,
+  RunDetails,
+  RunOptions,
   ToolInfo,
   ToolInput,
   ToolName,
@@ -159,6 +161,23 @@ export class Haft implements AsyncDisposable {
     options?: CallOptions,
   ): Promise<ToolResult<ToolOutput<Name>>> {
     return await this.#client.call<Name>(name, args, options);
+  }
+
+  /**
+   * Runs a script that calls tools: the body of an async function in TypeScript, with the global `tools`. Its value
+   * is in `details.value`, its text is for a model. A script that fails is a result with `isError`.
+   */
+  async run(code: string, options?: RunOptions): Promise<ToolResult<RunDetails>> {
+    return await this.#client.runCode(code, options);
+  }
+
+  /** Finds the tools that scripts can call: their declarations, as text for a model. Without words: the groups. */
+  async search(
+    query = "",
+    options: { limit?: number; detail?: "names" | "types" } = {},
+  ): Promise<string> {
+    const { content } = await this.#client.request("code/search", { query, ...options });
+    return content[0]?.text ?? "";
   }
 
   /** Returns what is wrong with the arguments of a tool, or `undefined`. The tool is not started. */

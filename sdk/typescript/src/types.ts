@@ -140,6 +140,26 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
+/** Options of `run`: those of a call, and those of the script. */
+export interface RunOptions extends CallOptions {
+  /** The global `args` of the script. */
+  args?: Record<string, unknown>;
+  /** Time that the script itself may take; waits for tools do not count. */
+  ownTimeMs?: number;
+  /** Length of the text of the result; a file gets the whole of a longer one. */
+  maxOutputTokens?: number;
+}
+
+/** Details of the result of a script. */
+export interface RunDetails {
+  /** Id of the recorded run, for `haft new NAME --from-run ID`. */
+  run: string | null;
+  /** The value of the script, if it has one. */
+  value?: unknown;
+  /** The calls that it made, in order. */
+  calls: { tool: string; state: "done" | "failed" | "refused" }[];
+}
+
 /** Event of the list of tools or of haft. */
 export type HaftEvent =
   | {

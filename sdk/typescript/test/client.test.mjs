@@ -49,6 +49,25 @@ test("failures that a model reads are results", async (t) => {
   await assert.rejects(tools.validate("ad"), { kind: "no-such-tool" });
 });
 
+test("a script calls tools, and its user is asked once for each tool", async (t) => {
+  const asked = [];
+  const onApproval = ({ tool }) => asked.push(tool) > 0;
+  const tools = await started(t, haft, { onApproval });
+  const script = `
+    const sums = await Promise.all([1, 2].map((n) => tools.add({ a: n, b: args.b })));
+    await tools.deploy({ to: "here" });
+    await tools.deploy({ to: "there" });
+    sums.map(({ sum }) => sum)`;
+  const result = await tools.run(script, { args: { b: 10 } });
+  assert.deepEqual([result.isError, result.text], [false, "[11,12]"]);
+  assert.deepEqual(result.details.value, [11, 12]);
+  assert.deepEqual(result.details.calls[3], { tool: "deploy", state: "done" });
+  assert.deepEqual(asked, ["deploy"]);
+  const failed = await tools.run("await tools.fail()");
+  assert.deepEqual([failed.isError, failed.text.split("\n")[0]], [true, "ToolError: not today"]);
+  assert.match(await tools.search("deploy"), /tools\.deploy\(args: \{/);
+});
+
 test("updates come in order, before the result", async (t) => {
   const tools = await started(t, haft);
   const seen = [];

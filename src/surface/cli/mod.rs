@@ -16,6 +16,7 @@ mod config;
 mod doctor;
 mod install;
 mod learn;
+mod learn_types;
 mod list;
 mod log;
 mod manual;
@@ -25,6 +26,7 @@ mod permit;
 mod refresh;
 mod repl;
 mod rpc;
+mod run;
 mod run_call;
 mod schema;
 mod serve;
@@ -95,6 +97,7 @@ enum Command {
     Schema(With<schema::Args>),
     Types(With<types::Args>),
     Call(With<call::Args>),
+    Run(With<run::Args>),
     Repl(With<repl::Args>),
     Doctor(With<doctor::Args>),
     Config(With<config::Args>),
@@ -214,6 +217,11 @@ impl Command {
                 let flags = c.args.over(globals.flags());
                 CommandContext::with(flags, out, async |s| c.args.run(input, s).await).await
             }
+            Command::Run(c) => {
+                let script = c.args.script()?;
+                let flags = c.args.over(globals.flags());
+                CommandContext::with(flags, out, async |s| c.args.run(script, s).await).await
+            }
             Command::Repl(c) => {
                 let flags = c.args.over(globals.flags());
                 CommandContext::with_input(flags, "repl", out, async |s, input| {
@@ -248,6 +256,7 @@ impl Command {
             Command::Schema(c) => &c.globals,
             Command::Types(c) => &c.globals,
             Command::Call(c) => &c.globals,
+            Command::Run(c) => &c.globals,
             Command::Repl(c) => &c.globals,
             Command::Doctor(c) => &c.globals,
             Command::Config(c) => &c.globals,
@@ -284,6 +293,7 @@ impl Command {
             Command::Log(args) => Answer::json_if(args.json),
             Command::Install(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
+            Command::Run(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
             Command::Token(args) => args.answer(),

@@ -7,8 +7,9 @@ use clap::Subcommand;
 
 use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
+use crate::code::Recorder;
 use crate::surface::stdout::Out;
-use crate::tool_files::{NewModule, Overwrite, Scope, ToolFileStore, open, template};
+use crate::tool_files::{NewModule, Overwrite, Scope, ScriptModule, ToolFileStore, open, template};
 use haft_config::Config;
 use haft_render::text;
 use haft_tool::{Error, ErrorKind};
@@ -20,10 +21,24 @@ Examples:
   haft new js greet             .omp/tools/greet/, with a test, types and settings for editors
   haft new js greet --user      ~/.omp/agent/tools/greet/
   haft new shell greet          .cycod/tools/greet.yaml
-  haft new shell greet --user   ~/.cycod/tools/greet.yaml")]
+  haft new shell greet --user   ~/.cycod/tools/greet.yaml
+  haft new report --from-run last   a tool of the script that `haft run` or a model ran last")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Args {
     #[command(subcommand)]
-    kind: Kind,
+    kind: Option<Kind>,
+
+    /// The name of the tool for --from-run
+    #[arg(required = true, requires = "from_run")]
+    name: Option<String>,
+
+    /// Make a tool of the script of this run: its id, the beginning of it, or `last`
+    #[arg(long, value_name = "ID", requires = "name")]
+    from_run: Option<String>,
+
+    /// With --from-run: below your home directory instead of in this project
+    #[arg(long, short, requires = "from_run")]
+    user: bool,
 }
 
 #[derive(Subcommand)]
@@ -52,9 +67,42 @@ impl Args {
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = Config::resolve(globals.flags())?;
         match &self.kind {
-            Kind::Js { name, user } => new_module(&config, name, *user, out),
-            Kind::Shell { name, user } => new_shell_tool(&config, name, *user, out),
+            Some(Kind::Js { name, user }) => new_module(&config, name, *user, out),
+            Some(Kind::Shell { name, user }) => new_shell_tool(&config, name, *user, out),
+            None => self.from_run(&config, out),
         }
+    }
+
+    fn from_run(&self, config: &Config, out: &mut Out) -> Result<u8, Failure> {
+        let (Some(name), Some(id)) = (&self.name, &self.from_run) else {
+            let text = "`haft new` wants `js`, `shell`, or a name and `--from-run`";
+            return Err(Error::new(ErrorKind::Usage, text).into());
+        };
+        let run = Recorder::new(config).read(id)?;
+        let module = ScriptModule {
+            name,
+            code: &run.code,
+            args: &run.args,
+            tools: &run.tools,
+            only_reads: run.only_reads,
+        };
+        let tools = if self.user {
+            config.roots.omp_agent.join("tools")
+        } else {
+            config.cwd.join(".omp/tools")
+        };
+        let files = module.write(&tools)?;
+        let shown = |path: &Path| {
+            let short = path.strip_prefix(&config.cwd).unwrap_or(path);
+            text::path(short, &config.home)
+        };
+        for file in &files {
+            writeln!(out, "{}", shown(file))?;
+        }
+        let trust = if self.user { "" } else { "haft trust\n" };
+        let module = shown(&files[0]);
+        writeln!(out, "\nhaft test {module}\n{trust}haft call {name}")?;
+        Ok(SUCCESS)
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) async fn run(
         }
         None => server.host().clone(),
     };
-    let host = traits.host_for(host, tool);
+    let host = tool_list.host_for(traits.host_for(host, tool), &tool.name);
     let host = client::named(host, context.client_info().as_ref());
     let form = server.result_form(is_new);
     let of = (tool_list.clone(), tool.name.clone());

@@ -5,7 +5,7 @@
 use rmcp::model::MetaObject;
 
 use haft_config::{Config, McpToolSettings};
-use haft_render::text;
+use haft_render::text::one_line;
 use haft_tool::Tool;
 
 /// Puts the whole definition into the model's context from the start.
@@ -81,11 +81,4 @@ pub(super) fn keywords(tool: &Tool) -> Vec<String> {
         }
     }
     words
-}
-
-/// Converts an author's text to one line without control characters.
-pub(super) fn one_line(written: &str) -> String {
-    let clean = text::for_models(written);
-    let words: Vec<&str> = clean.split_whitespace().collect();
-    words.join(" ")
 }

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::hints::one_line;
 use haft_config::Config;
-use haft_render::text;
+use haft_render::text::{self, first_sentence, name_prefix, one_line};
 use haft_tool::{Level, Tool};
 
 /// Limit in characters. Claude Code truncated instructions at 2,048 characters for a long time.
@@ -69,6 +68,19 @@ pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
         }
         None => made(tools),
     }
+}
+
+/// Returns the instructions for a server whose `count` tools are mostly called by scripts.
+pub(super) fn of_code(tools: &[Summary], count: usize, config: &Config) -> Option<String> {
+    if config.mcp.instructions.is_some() {
+        return of(tools, config);
+    }
+    let head = format!(
+        "{count} tools are called by code: `run_code` runs TypeScript with them, `search_tools` finds \
+         them. Those that are not listed exist only inside `run_code`, as `tools.NAME({{…}})`."
+    );
+    let made = made(tools).unwrap_or_default();
+    Some(shortened(&format!("{head}\n\n{made}"), MAX_CHARS))
 }
 
 /// Returns the length of the configured instructions if it exceeds the limit of clients.
@@ -178,11 +190,11 @@ fn names_only(head: &str, tools: &[Summary]) -> String {
 fn groups(tools: &[Summary]) -> Vec<Group<'_>> {
     let mut prefixes: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in tools.iter().filter(|tool| tool.plugin.is_none()) {
-        *prefixes.entry(prefix(&tool.name)).or_default() += 1;
+        *prefixes.entry(name_prefix(&tool.name)).or_default() += 1;
     }
     let mut groups: Vec<Group<'_>> = Vec::new();
     for tool in tools {
-        let shared = Some(prefix(&tool.name)).filter(|own| {
+        let shared = Some(name_prefix(&tool.name)).filter(|own| {
             let count = prefixes.get(own).copied().unwrap_or_default();
             count > 1
         });
@@ -205,34 +217,6 @@ fn groups(tools: &[Summary]) -> Vec<Group<'_>> {
         group.tools.sort_by_key(|tool| !is_project(tool));
     }
     groups
-}
-
-/// Returns the part of a name before its first separator, or the whole name.
-fn prefix(name: &str) -> &str {
-    name.split(['_', '-', '.', '/']).next().unwrap_or(name)
-}
-
-/// Returns the first sentence of a description, on one line.
-fn first_sentence(description: &str) -> String {
-    let clean = text::for_models(description);
-    let mut paragraphs = clean.split("\n\n").map(str::trim);
-    let first = paragraphs.find(|text| !text.is_empty()).unwrap_or_default();
-    let line = one_line(first);
-    let end = line
-        .match_indices(['.', '!', '?', '。'])
-        .find(|(index, mark)| {
-            let rest = &line[index + mark.len()..];
-            let before = &line[..*index];
-            // "e.g. this" does not end a sentence.
-            let is_word = before.rsplit(' ').next().is_some_and(|word| {
-                !word.contains('.') && word.chars().filter(|c| c.is_alphanumeric()).count() > 1
-            });
-            *mark == "。" || is_word && (rest.is_empty() || rest.starts_with(' '))
-        });
-    match end {
-        Some((index, _)) => line[..index].to_owned(),
-        None => line,
-    }
 }
 
 /// Shortens `text` to at most `most` characters. Cuts between words if possible.

@@ -15,7 +15,7 @@ use super::log::Log;
 use super::result::ResultForm;
 use super::suspended::SuspendedCalls;
 use super::tasks::Tasks;
-use super::tool_list::ToolList;
+use super::tool_list::{self, ToolList};
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
 use crate::surface::http::Client;
@@ -178,6 +178,7 @@ impl Server {
         let catalog = self.shared.host.catalog_for_calls().await;
         match catalog.find(name) {
             Some(_) => self.offer_of_to(catalog, client),
+            None if tool_list::is_code_tool(name) => self.offer_of_to(catalog, client),
             // Some tools appear and disappear.
             None => Box::pin(self.offer_to(client)).await,
         }
@@ -205,8 +206,8 @@ impl Server {
         match &*offered {
             Some((known, tool_list)) if Arc::ptr_eq(known, &catalog) => tool_list.clone(),
             _ => {
-                let (selection, config) = (&self.shared.selection, self.host().config());
-                let mut tool_list = ToolList::of(&catalog, selection, None, config);
+                let mut tool_list =
+                    ToolList::of(&catalog, &self.shared.selection, None, self.host());
                 if let Some((_, earlier)) = &*offered {
                     tool_list.remember(earlier);
                 }
@@ -236,8 +237,8 @@ impl Server {
         if all.len() >= MAX_OFFERS {
             all.clear();
         }
-        let (selection, config) = (&self.shared.selection, self.host().config());
-        let mut tool_list = ToolList::of(&catalog, selection, Some(client), config);
+        let selection = &self.shared.selection;
+        let mut tool_list = ToolList::of(&catalog, selection, Some(client), self.host());
         if let Some((_, earlier)) = all.get(client.id()) {
             tool_list.remember(earlier);
         }

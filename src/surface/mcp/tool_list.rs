@@ -12,12 +12,15 @@ use serde_json::value::RawValue;
 
 use super::instructions::{self, Summary};
 use super::{hints, schema};
+use crate::code::{CodeMode, RUN_CODE, SEARCH_TOOLS};
+use crate::host::Host;
 use crate::registry::Catalog;
 use crate::surface::http::Client;
 use crate::surface::selection::Selection;
-use haft_config::{Config, Structured};
+use haft_config::{CodeListing, Config, Structured};
 use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
 use haft_tool::schema::{Mismatch, Schema};
+use haft_tool::types::script_identifier;
 use haft_tool::{Block, Outcome, Problem, TaskMode, Tier, Tool, suggest};
 use haft_tool::{Error, ErrorKind};
 
@@ -35,7 +38,14 @@ pub(super) struct ToolList {
     pub(super) left_out: Vec<String>,
     /// The instructions of the server for models.
     pub(super) instructions: Option<String>,
+    /// Code mode with all tools of the client, if it is on.
+    code: Option<Arc<CodeMode>>,
+    /// Names of tools that only scripts call.
+    in_code: HashSet<String>,
 }
+
+/// Number of tools up to which `code: auto` lists them all.
+const MAX_LISTED_BESIDE_CODE: usize = 30;
 
 /// A listed tool.
 pub(super) struct OfferedTool {
@@ -63,17 +73,21 @@ impl ToolList {
     /// Lists all tools that `selection` includes, that models may call, and that the client may
     /// use. Tools that cannot be listed are logged.
     pub(super) fn of(
-        catalog: &Catalog,
+        catalog: &Arc<Catalog>,
         selection: &Selection,
         client: Option<&Client>,
-        config: &Config,
+        host: &Host,
     ) -> ToolList {
+        let config = host.config();
         let mut seen = HashSet::new();
         let taken = catalog.tools().filter(|tool| {
             let is_open = tool.trusted && !tool.hidden;
             let is_allowed = client.is_none_or(|client| client.allows(tool));
             is_open && is_allowed && selection.takes(&tool.name) && seen.insert(&tool.name)
         });
+        let mut taken: Vec<&Tool> = taken.collect();
+        let count_of_all = taken.len();
+        let code = CodeTools::of(&mut taken, catalog, host);
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         for tool in taken {
@@ -85,24 +99,63 @@ impl ToolList {
                 }
             }
         }
+        if let Some(code) = &code {
+            for tool in &code.tools {
+                match offered(tool, &names, config) {
+                    Ok(mut offered) => {
+                        if tool.name == RUN_CODE {
+                            // The calls inside may do anything.
+                            offered.listed.annotations = Some(annotations(Tier::Exec));
+                        }
+                        tools.push((offered, tool));
+                    }
+                    Err(why) => tracing::warn!(tool = tool.name, "left out: {why}"),
+                }
+            }
+        }
         tools.sort_by(|(a, _), (b, _)| a.listed.name.cmp(&b.listed.name));
         let count = tools.len();
         for (offered, tool) in &mut tools {
             let settings = config.mcp.for_tool(&tool.name);
             offered.tell_hints(hints::meta(tool, &settings, config, count));
         }
-        let summaries: Vec<Summary> = tools
+        let is_code = |tool: &Tool| code.as_ref().is_some_and(|code| code.has(tool));
+        let mut summaries: Vec<Summary> = tools
             .iter()
+            .filter(|(_, tool)| !is_code(tool))
             .map(|(offered, tool)| Summary::of(tool, &offered.listed.name))
             .collect();
+        let instructions = match &code {
+            Some(code) if !code.in_code.is_empty() => {
+                let inside = catalog.tools();
+                let inside = inside.filter(|tool| code.in_code.contains(&tool.name));
+                summaries
+                    .extend(inside.map(|tool| Summary::of(tool, &script_identifier(&tool.name))));
+                instructions::of_code(&summaries, count_of_all, config)
+            }
+            _ => instructions::of(&summaries, config),
+        };
         let tools: Vec<OfferedTool> = tools.into_iter().map(|(offered, _)| offered).collect();
         let by_name = tools.iter().enumerate();
         let by_name = by_name.map(|(index, tool)| (tool.listed.name.to_string(), index));
         ToolList {
             by_name: by_name.collect(),
-            instructions: instructions::of(&summaries, config),
+            instructions,
             tools,
             left_out,
+            in_code: code
+                .as_ref()
+                .map(|code| code.in_code.clone())
+                .unwrap_or_default(),
+            code: code.map(|code| code.mode),
+        }
+    }
+
+    /// Returns the host for a call of the tool: with code mode for its two tools.
+    pub(super) fn host_for(&self, host: Host, tool: &str) -> Host {
+        match &self.code {
+            Some(code) if is_code_tool(tool) => code.on(&host),
+            _ => host,
         }
     }
 
@@ -120,6 +173,13 @@ impl ToolList {
     /// If there is none; with the most similar known name.
     pub(super) fn require(&self, name: &str) -> Result<&OfferedTool, ErrorData> {
         self.find(name).ok_or_else(|| {
+            if self.in_code.contains(name) {
+                let text = format!(
+                    "Unknown tool: {name}. It is called inside {RUN_CODE}: `await tools.{}({{…}})`",
+                    script_identifier(name)
+                );
+                return ErrorData::invalid_params(text, None);
+            }
             let known = self.tools.iter().map(|tool| &*tool.listed.name);
             let text = match suggest(name, known) {
                 Some(known) => format!("Unknown tool: {name}. Did you mean {known}?"),
@@ -164,6 +224,52 @@ impl ToolList {
             None
         };
         (page, next)
+    }
+}
+
+/// The tools of code mode in a list.
+struct CodeTools {
+    mode: Arc<CodeMode>,
+    tools: [Tool; 2],
+    /// Names of tools that are not listed, because only scripts call them.
+    in_code: HashSet<String>,
+}
+
+/// Returns true for the two tools of code mode.
+pub(super) fn is_code_tool(name: &str) -> bool {
+    name == RUN_CODE || name == SEARCH_TOOLS
+}
+
+impl CodeTools {
+    /// Removes from `taken` what only scripts call. `None`: code mode is off.
+    fn of(taken: &mut Vec<&Tool>, catalog: &Arc<Catalog>, host: &Host) -> Option<CodeTools> {
+        let config = host.config();
+        let lists_all = match config.mcp.code {
+            CodeListing::Never => return None,
+            CodeListing::Auto => taken.len() <= MAX_LISTED_BESIDE_CODE,
+            CodeListing::Only => false,
+        };
+        let all: HashSet<String> = taken.iter().map(|tool| tool.name.clone()).collect();
+        let lists_direct = config.mcp.code == CodeListing::Auto;
+        // Another tool of such a name is called inside.
+        taken.retain(|tool| {
+            let is_direct = lists_direct && config.mcp.is_direct(&tool.name);
+            !is_code_tool(&tool.name) && (lists_all || is_direct)
+        });
+        let mut in_code = all.clone();
+        for tool in &*taken {
+            in_code.remove(&tool.name);
+        }
+        let mode = CodeMode::new(move |tool| all.contains(&tool.name));
+        Some(CodeTools {
+            tools: mode.tools(catalog, host),
+            mode,
+            in_code,
+        })
+    }
+
+    fn has(&self, tool: &Tool) -> bool {
+        self.tools.iter().any(|own| std::ptr::eq(own, tool))
     }
 }
 

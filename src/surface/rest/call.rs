@@ -13,7 +13,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::DropGuard;
@@ -23,6 +24,7 @@ use super::call_dto::CallAnswer;
 use super::questions;
 use super::state::Shared;
 use super::tools::fresh;
+use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
 use crate::host::{CallRecord, RunningCall};
 use crate::registry::Catalog;
@@ -125,31 +127,69 @@ pub(super) async fn call(
     }
     let request = CallRequest::read(&text)?;
     let arguments = request.arguments.map(RawValue::to_owned);
-    let arguments = arguments.unwrap_or_else(Call::no_arguments);
+    let asked = AskedCall {
+        tool: name,
+        arguments: arguments.unwrap_or_else(Call::no_arguments),
+        call_id: request.call_id,
+        timeout_ms: request.timeout_ms,
+        answers_questions: request.answers_questions,
+    };
+    start(
+        &shared,
+        &client,
+        &peer,
+        &headers,
+        (asked, permit, memory),
+        None,
+    )
+    .await
+}
+
+/// A call as a client wants it.
+struct AskedCall {
+    tool: String,
+    arguments: Box<RawValue>,
+    call_id: Option<String>,
+    timeout_ms: Option<f64>,
+    answers_questions: bool,
+}
+
+/// Starts a call and returns its response. With `code` its handle has code mode.
+async fn start(
+    shared: &Arc<Shared>,
+    client: &Arc<Client>,
+    peer: &Peer,
+    headers: &HeaderMap,
+    (asked, permit, memory): (AskedCall, Permit, BodyMemory),
+    code: Option<Arc<CodeMode>>,
+) -> Result<Response, ProblemResponse> {
     // The value was checked to be a whole number of milliseconds.
-    let timeout = request
+    let timeout = asked
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
     let host = client.host(&shared.host);
     let mut host = host.called_by(|caller| peer.describe(caller));
-    if request.answers_questions {
-        questions::check_user(&client)?;
+    if asked.answers_questions {
+        questions::check_user(client)?;
         host = host
             .asking(shared.questions.clone())
             .with_ui(shared.questions.clone());
     }
-    let wants_events = sse::is_preferred(&headers);
+    let wants_events = sse::is_preferred(headers);
     let (log, lines) = mpsc::channel(LOG_QUEUE_CAPACITY);
     if wants_events {
         host = host.with_log(Arc::new(LogSink(log)));
     }
+    if let Some(code) = code {
+        host = code.on(&host);
+    }
     let call = Call {
-        id: match request.call_id {
+        id: match asked.call_id {
             Some(id) => id,
             None => format!("call-{}", random_id()),
         },
-        tool: name,
-        arguments,
+        tool: asked.tool,
+        arguments: asked.arguments,
     };
     let call = host.call_with_free_id(call, timeout).map_err(|taken| {
         ProblemResponse::new(StatusCode::CONFLICT, taken.message())
@@ -174,6 +214,87 @@ pub(super) async fn call(
         let driven = tokio::spawn(drive(call, Some(frames), held));
         stream_of(waiting, driven, is_gone).await
     }
+}
+
+/// A script. Its result is that of a call of the tool `run_code`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RunRequest {
+    /// The body of an async function, in TypeScript.
+    code: String,
+    /// The global `args` of the script.
+    #[schema(value_type = Option<Object>)]
+    args: Option<Box<RawValue>>,
+    /// Time that the script itself may take in milliseconds; waits for tools do not count.
+    own_time_ms: Option<u64>,
+    /// Length of the result in tokens; a file gets the whole of a longer one.
+    max_output_tokens: Option<u64>,
+    /// An id for `/api/calls`, not that of a call that runs.
+    call_id: Option<String>,
+    /// The longest that the run may take, in milliseconds.
+    #[schema(value_type = Option<u64>)]
+    timeout_ms: Option<f64>,
+    /// The client answers the questions of the run at `/api/questions`.
+    #[serde(default)]
+    answers_questions: bool,
+}
+
+/// Runs a script that calls the tools of the client. Answers like a call of a tool: `isError` is true
+/// if the script failed, and `details.value` is its value.
+#[utoipa::path(
+    post, path = "/api/run", operation_id = "runCode", tag = "calls",
+    request_body(content = RunRequest, content_type = "application/json", description = "The script"),
+    responses(
+        (status = 200, description = "The result of the script", content(
+            (CallAnswer = "application/json"), (String = "text/event-stream"))),
+    ),
+)]
+pub(super) async fn run(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+    JsonText(text, memory): JsonText,
+) -> Result<Response, ProblemResponse> {
+    let permit = client.begin_call()?;
+    let request = RunRequest::read(&text)?;
+    let mut arguments = json!({"code": request.code});
+    let fields = [
+        ("args", request.args.map(|args| json!(args))),
+        ("timeout_ms", request.own_time_ms.map(Into::into)),
+        (
+            "max_output_tokens",
+            request.max_output_tokens.map(Into::into),
+        ),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            arguments[name] = value;
+        }
+    }
+    let asked = AskedCall {
+        tool: RUN_CODE.to_owned(),
+        arguments: to_raw_value(&arguments)
+            .map_err(|error| ProblemResponse::internal(error.to_string()))?,
+        call_id: request.call_id,
+        timeout_ms: request.timeout_ms,
+        answers_questions: request.answers_questions,
+    };
+    let of_client = client.clone();
+    let code = if client.is_user() {
+        shared.code.clone()
+    } else {
+        CodeMode::new(move |tool| of_client.allows(tool))
+    };
+    start(
+        &shared,
+        &client,
+        &peer,
+        &headers,
+        (asked, permit, memory),
+        Some(code),
+    )
+    .await
 }
 
 /// Returns true if the client may call the tool of this name.
@@ -323,23 +444,53 @@ impl<'a> CallRequest<'a> {
                 ProblemResponse::bad_request(text)
             }
         })?;
-        if request.call_id.as_deref().is_some_and(|id| !is_id(id)) {
-            return Err(unprocessable(
-                "`callId` is of at most 128 letters, digits and `._~:-`, the first no dot",
-            ));
-        }
+        check_id(request.call_id.as_deref())?;
         // Checked here, because a call that times out before the tool starts is not validated.
         if request.arguments.is_some_and(|given| !is_object(given)) {
             let error = Error::new(ErrorKind::BadArguments, "`arguments` must be an object");
             return Err(error.into());
         }
-        let is_time = |time: f64| time.fract() == 0.0 && (1.0..=MAX_TIMEOUT_MS).contains(&time);
-        match request.timeout_ms {
-            Some(time) if !is_time(time) => Err(unprocessable(
-                "`timeoutMs` is a whole number, more than nothing and no more than a year",
-            )),
-            _ => Ok(request),
+        check_time(request.timeout_ms)?;
+        Ok(request)
+    }
+}
+
+impl RunRequest {
+    fn read(text: &str) -> Result<RunRequest, ProblemResponse> {
+        let hint = "like {\"code\": \"await tools.NAME({…})\"}";
+        if !text.trim_start().starts_with('{') {
+            return Err(unprocessable("the body is an object").hint(hint));
         }
+        let request: RunRequest = serde_json::from_str(text).map_err(|error| {
+            let text = format!("the body is not a script: {error}");
+            if error.is_data() {
+                unprocessable(&text).hint(hint)
+            } else {
+                ProblemResponse::bad_request(text)
+            }
+        })?;
+        check_id(request.call_id.as_deref())?;
+        check_time(request.timeout_ms)?;
+        Ok(request)
+    }
+}
+
+fn check_id(id: Option<&str>) -> Result<(), ProblemResponse> {
+    if id.is_some_and(|id| !is_id(id)) {
+        return Err(unprocessable(
+            "`callId` is of at most 128 letters, digits and `._~:-`, the first no dot",
+        ));
+    }
+    Ok(())
+}
+
+fn check_time(time: Option<f64>) -> Result<(), ProblemResponse> {
+    let is_time = |time: f64| time.fract() == 0.0 && (1.0..=MAX_TIMEOUT_MS).contains(&time);
+    match time {
+        Some(time) if !is_time(time) => Err(unprocessable(
+            "`timeoutMs` is a whole number, more than nothing and no more than a year",
+        )),
+        _ => Ok(()),
     }
 }
 

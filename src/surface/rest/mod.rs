@@ -71,6 +71,7 @@ fn router(shared: Arc<Shared>) -> Router {
         )
         .route("/api/tools/{name}", get(tools::one))
         .route("/api/tools/{name}/call", post(call::call))
+        .route("/api/run", post(call::run))
         .route("/api/catalog", get(catalog::catalog))
         .route("/api/calls", get(calls::list))
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))

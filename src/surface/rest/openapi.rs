@@ -31,6 +31,7 @@ const BEARER: &str = "bearer";
         tools::reload,
         catalog::catalog,
         call::call,
+        call::run,
         calls::list,
         calls::one,
         calls::cancel,

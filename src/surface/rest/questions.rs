@@ -29,8 +29,8 @@ use crate::surface::question_view::{AnswerView, ApprovalView, DecisionView, From
 use haft_render::sanitize::safe_lines;
 use haft_tool::{
     Answer, ApprovalRequest, Approver, Colors, Decision, InputEvent, InputSender, NoticeLevel,
-    Notification, NotificationFrom, Prompt, PromptOrigin, Question, Screen, UserInterface, Widget,
-    WidgetSurface,
+    Notification, NotificationFrom, Prompt, PromptOrigin, Question, RunApprovalRequest,
+    RunDecision, Screen, UserInterface, Widget, WidgetSurface, ask_user_for_run,
 };
 
 /// Time in which a page that was closed or reloaded can return before its questions are withdrawn.
@@ -456,6 +456,10 @@ impl Approver for Questions {
             Some(Given::Prompt(_)) | None => Decision::NobodyToAsk,
         }
     }
+
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        ask_user_for_run(self, &request).await
+    }
 }
 
 #[async_trait]
@@ -502,6 +506,10 @@ impl Approver for PageUser {
             decision = Approver::ask(&*self.0, request) => decision,
             () = self.0.abandoned() => Decision::NobodyToAsk,
         }
+    }
+
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        ask_user_for_run(self, &request).await
     }
 }
 

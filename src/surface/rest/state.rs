@@ -11,6 +11,7 @@ use super::event_ring::Feeds;
 use super::history::{History, Recorded};
 use super::questions::Questions;
 use super::tools::Listing;
+use crate::code::CodeMode;
 use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     /// The list of tools as it was last sent.
     pub(super) listing: Listing,
+    /// Code mode of the user, with all tools.
+    pub(super) code: Arc<CodeMode>,
     /// The event feeds.
     pub(super) feeds: Arc<Feeds>,
     /// The open questions of calls.
@@ -105,6 +108,7 @@ impl Shared {
             host,
             stop,
             listing: Listing::default(),
+            code: CodeMode::with_all(),
             questions,
             feeds,
             told: Mutex::default(),

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::message::Notification;
 use super::payload::{self, Answer};
 use super::rpc_error::RpcError;
 use super::ui::NoUser;
+use crate::code::{RUN_CODE, SEARCH_TOOLS};
 use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::OutcomeView;
@@ -35,6 +36,78 @@ pub(super) struct CallParams {
 
 fn yes() -> bool {
     true
+}
+
+/// The parameters of `code/run`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RunParams {
+    code: String,
+    args: Option<Box<RawValue>>,
+    /// Time that the script itself may take.
+    own_time_ms: Option<u64>,
+    max_output_tokens: Option<u64>,
+    call_id: Option<String>,
+    /// Time that the run may take, waits for tools included.
+    timeout_ms: Option<u64>,
+    #[serde(default = "yes")]
+    ui: bool,
+}
+
+/// The parameters of `code/search`: those of `search_tools`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SearchParams {
+    query: Option<String>,
+    limit: Option<u64>,
+    detail: Option<String>,
+    call_id: Option<String>,
+}
+
+impl RunParams {
+    /// Returns the call of `run_code`.
+    pub(super) fn into_call(self) -> CallParams {
+        let mut arguments = json!({"code": self.code});
+        if let Some(args) = self.args {
+            arguments["args"] = json!(args);
+        }
+        if let Some(time) = self.own_time_ms {
+            arguments["timeout_ms"] = json!(time);
+        }
+        if let Some(tokens) = self.max_output_tokens {
+            arguments["max_output_tokens"] = json!(tokens);
+        }
+        CallParams {
+            name: RUN_CODE.to_owned(),
+            arguments: to_raw_value(&arguments).ok(),
+            call_id: self.call_id,
+            timeout_ms: self.timeout_ms,
+            ui: self.ui,
+        }
+    }
+}
+
+impl SearchParams {
+    /// Returns the call of `search_tools`.
+    pub(super) fn into_call(self) -> CallParams {
+        let mut arguments = json!({});
+        if let Some(query) = self.query {
+            arguments["query"] = json!(query);
+        }
+        if let Some(limit) = self.limit {
+            arguments["limit"] = json!(limit);
+        }
+        if let Some(detail) = self.detail {
+            arguments["detail"] = json!(detail);
+        }
+        CallParams {
+            name: SEARCH_TOOLS.to_owned(),
+            arguments: to_raw_value(&arguments).ok(),
+            call_id: self.call_id,
+            timeout_ms: None,
+            ui: false,
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::calls::{self, CallParams};
+use super::calls::{self, CallParams, RunParams, SearchParams};
 use super::initialize::{Initialize, Initialized};
 use super::load_response::LoadedView;
 use super::notifications::{Notifications, reloaded};
@@ -26,6 +26,7 @@ use super::render::{self, RenderParams};
 use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
+use crate::code::CodeMode;
 use crate::host::Host;
 use crate::surface::json_rpc::{self, Id, Reply, Request};
 use crate::surface::selection::Selection;
@@ -35,7 +36,7 @@ use haft_config::{Config, Flags};
 use haft_tool::{Call, ScanState, suggest};
 use haft_tool::{Error, ErrorKind};
 
-const METHODS: [&str; 15] = [
+const METHODS: [&str; 17] = [
     "initialize",
     "tools/list",
     "tools/refresh",
@@ -46,6 +47,8 @@ const METHODS: [&str; 15] = [
     "tools/cancel",
     "tools/render",
     "tools/register",
+    "code/run",
+    "code/search",
     "program/update",
     "program/ask",
     "session/event",
@@ -77,6 +80,8 @@ pub(super) struct Service {
     told: Option<Notifications>,
     /// The tools that the peer sees.
     selection: Arc<Selection>,
+    /// Code mode with these tools, made for the first script.
+    code_mode: Option<Arc<CodeMode>>,
     /// True if the host belongs to another surface, which has configured it.
     is_attached: bool,
     has_initialized: bool,
@@ -135,6 +140,7 @@ impl Service {
             watches,
             told: None,
             selection: Arc::new(Selection::all()),
+            code_mode: None,
             is_attached: false,
             has_initialized: false,
             last_event: oneshot::channel().1,
@@ -176,6 +182,8 @@ impl Service {
             }
             "tools/render" => self.render(params),
             "tools/register" => self.register(params),
+            "code/run" => self.run_code(id.as_deref(), params),
+            "code/search" => self.search_tools(id.as_deref(), params),
             "program/update" => {
                 let updated = self.program.update(params);
                 updated.map(|answer| Work::Done(Ok(answer)))
@@ -272,6 +280,7 @@ impl Service {
         }
         self.has_initialized = true;
         self.selection = Arc::new(selection);
+        self.code_mode = None;
         let host = self.host.insert(host);
         json(&Initialized::new(host.config()))
     }
@@ -383,6 +392,36 @@ impl Service {
         }
         let running = calls::start(&host, asked, id, self.writer.clone())?;
         later(running)
+    }
+
+    /// Runs a script: a call of `run_code` by a handle that has this tool.
+    fn run_code(
+        &mut self,
+        id: Option<&RawValue>,
+        params: Option<&RawValue>,
+    ) -> Result<Work, RpcError> {
+        let asked: RunParams = read("code/run", params)?;
+        let host = self.code_mode().on(&self.host()?);
+        let running = calls::start(&host, asked.into_call(), id, self.writer.clone())?;
+        later(running)
+    }
+
+    fn search_tools(
+        &mut self,
+        id: Option<&RawValue>,
+        params: Option<&RawValue>,
+    ) -> Result<Work, RpcError> {
+        let asked: SearchParams = read("code/search", params)?;
+        let host = self.code_mode().on(&self.host()?);
+        let running = calls::start(&host, asked.into_call(), id, self.writer.clone())?;
+        later(running)
+    }
+
+    /// Returns code mode with the tools that the peer sees.
+    fn code_mode(&mut self) -> Arc<CodeMode> {
+        let selection = self.selection.clone();
+        let made = || CodeMode::new(move |tool| selection.takes(&tool.name));
+        self.code_mode.get_or_insert_with(made).clone()
     }
 
     fn render(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {

@@ -44,15 +44,15 @@ pub fn declarations(tools: &[&Tool]) -> String {
     file
 }
 
-struct Writer<'a> {
-    names: &'a mut TypeNames,
+pub(super) struct Writer<'a> {
+    pub(super) names: &'a mut TypeNames,
     /// The file, to which the definitions of schemas are added.
-    aliases: &'a mut String,
+    pub(super) aliases: &'a mut String,
 }
 
 impl Writer<'_> {
     /// Returns the type of `schema`, and adds its definitions to the file.
-    fn schema(&mut self, schema: &Value, base: &str, depth: usize) -> String {
+    pub(super) fn schema(&mut self, schema: &Value, base: &str, depth: usize) -> String {
         let described = describe(schema);
         let aliases: Vec<String> = described
             .definitions
@@ -168,7 +168,7 @@ fn object(fields: &Fields, aliases: &[String], depth: usize) -> String {
 }
 
 /// Returns a documentation comment on lines of its own; empty for an empty description.
-fn comment(description: &str, depth: usize) -> String {
+pub(super) fn comment(description: &str, depth: usize) -> String {
     let margin = "  ".repeat(depth);
     let lines = lines_of(description);
     let mut lines = lines.iter().map(|line| line.replace("*/", "*\\/"));
@@ -184,7 +184,7 @@ fn comment(description: &str, depth: usize) -> String {
 }
 
 /// Returns a string literal.
-fn string(text: &str) -> String {
+pub(super) fn string(text: &str) -> String {
     let mut literal = "\"".to_owned();
     for c in text.chars() {
         match c {

@@ -109,15 +109,18 @@ class Calls:
         name: str,
         arguments: Mapping[str, Any] | None,
         *,
+        method: str,
         post: Callable[[Item], None],
         timeout: float | None,
         wants_updates: bool,
         can_ask: bool,
         can_approve: bool,
     ) -> PendingCall:
-        """Starts a call."""
+        """Starts a call of a tool, or of a script, whose parameters are the arguments."""
         call_id = f"py-{next(self._numbers)}"
-        params: JsonObject = {"name": name, "arguments": dict(arguments or {}), "callId": call_id}
+        given = dict(arguments or {})
+        params: JsonObject = {"name": name, "arguments": given} if method == "tools/call" else given
+        params["callId"] = call_id
         if timeout is not None:
             params["timeoutMs"] = milliseconds(timeout)
         if not can_ask:
@@ -132,7 +135,7 @@ class Calls:
 
         self.running[call_id] = call
         try:
-            connection.request("tools/call", params, done)
+            connection.request(method, params, done)
         except BaseException:
             self.running.pop(call_id, None)
             raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._calls import CANCEL_TIMEOUT, Asked, Failed, Finished, Item, Withdrawn
 from ._core import Core
-from ._front import MAX_EVENTS, Front
+from ._front import MAX_EVENTS, Front, script
 from ._loop import TIMEOUTS, call_soon, drive_async
 from ._sync import HaftSync
 from ._tools import AnyTool
@@ -118,6 +118,48 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
             RequestError: haft could not run the tool.
             ProcessEndedError: haft ended meanwhile.
         """
+        return await self._call(
+            "tools/call", name, arguments, timeout, on_update, on_ask, on_approval
+        )
+
+    async def run(
+        self,
+        code: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        own_time: float | None = None,
+        max_output_tokens: int | None = None,
+        timeout: float | None = None,
+        on_update: OnUpdate | None = None,
+        on_ask: OnAsk | None = None,
+        on_approval: OnApproval | None = None,
+    ) -> Result:
+        """Runs a script that calls tools: the body of an async function in TypeScript.
+
+        Its value is in `details["value"]`, its text is for a model. A script that fails has a
+        result with `is_error`. The other arguments are those of `Haft.call`.
+
+        Args:
+            code: the script.
+            args: the global `args` of the script.
+            own_time: seconds that the script itself may take; waits for tools do not count.
+            max_output_tokens: length of the text; a file gets the whole of a longer one.
+        """
+        given = script(code, args, own_time, max_output_tokens)
+        return await self._call(
+            "code/run", "run_code", given, timeout, on_update, on_ask, on_approval
+        )
+
+    async def _call(
+        self,
+        method: str,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: float | None,
+        on_update: OnUpdate | None,
+        on_ask: OnAsk | None,
+        on_approval: OnApproval | None,
+    ) -> Result:
         loop = asyncio.get_running_loop()
         items: asyncio.Queue[Item] = asyncio.Queue()
 
@@ -125,7 +167,9 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
             call_soon(loop, items.put_nowait, item)
 
         on_ask, on_approval = on_ask or self._on_ask, on_approval or self._on_approval
-        call = self._begin(name, arguments, post, timeout, on_update, on_ask, on_approval)
+        call = self._begin(
+            method, name, arguments, post, timeout, on_update, on_ask, on_approval
+        )
         questions: dict[Any, asyncio.Task[None]] = {}
         try:
             while not isinstance(item := await items.get(), Finished):

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 from ._calls import Item, PendingCall
 from ._core import Core
-from ._options import ApprovalMode, Isolation, Names, Options
+from ._options import ApprovalMode, Isolation, Names, Options, milliseconds
 from ._tools import AnyTool
 from ._types import JsonObject, Limits, OnApproval, OnAsk, Problem, StrPath, ToolInfo
 
@@ -140,6 +140,7 @@ class Front(Generic[U, A, P]):
 
     def _begin(
         self,
+        method: str,
         name: str,
         arguments: Mapping[str, Any] | None,
         post: Callable[[Item], None],
@@ -152,12 +153,30 @@ class Front(Generic[U, A, P]):
             self._core.connection,
             name,
             arguments,
+            method=method,
             post=post,
             timeout=timeout,
             wants_updates=on_update is not None,
             can_ask=on_ask is not None,
             can_approve=on_approval is not None,
         )
+
+
+def script(
+    code: str,
+    args: Mapping[str, Any] | None,
+    own_time: float | None,
+    max_output_tokens: int | None,
+) -> dict[str, Any]:
+    """Returns the parameters of a script."""
+    params: dict[str, Any] = {"code": code}
+    if args is not None:
+        params["args"] = dict(args)
+    if own_time is not None:
+        params["ownTimeMs"] = milliseconds(own_time)
+    if max_output_tokens is not None:
+        params["maxOutputTokens"] = max_output_tokens
+    return params
 
 
 def _abandon(core: Core, name: str) -> None:

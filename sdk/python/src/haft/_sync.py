@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._calls import CANCEL_TIMEOUT, Asked, Failed, Finished, Item
 from ._core import Core
-from ._front import MAX_EVENTS, Front
+from ._front import MAX_EVENTS, Front, script
 from ._loop import call_soon, drive
 from ._tools import AnyTool
 from ._types import (
@@ -110,9 +110,53 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
             RequestError: haft could not run the tool.
             ProcessEndedError: haft ended meanwhile.
         """
+        return self._call(
+            "tools/call", name, arguments, timeout, on_update, on_ask, on_approval
+        )
+
+    def run(
+        self,
+        code: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        own_time: float | None = None,
+        max_output_tokens: int | None = None,
+        timeout: float | None = None,
+        on_update: OnUpdateSync | None = None,
+        on_ask: OnAskSync | None = None,
+        on_approval: OnApprovalSync | None = None,
+    ) -> Result:
+        """Runs a script that calls tools: the body of an async function in TypeScript.
+
+        Its value is in `details["value"]`, its text is for a model. A script that fails has a
+        result with `is_error`. The other arguments are those of `Haft.call`.
+
+        Args:
+            code: the script.
+            args: the global `args` of the script.
+            own_time: seconds that the script itself may take; waits for tools do not count.
+            max_output_tokens: length of the text; a file gets the whole of a longer one.
+        """
+        given = script(code, args, own_time, max_output_tokens)
+        return self._call(
+            "code/run", "run_code", given, timeout, on_update, on_ask, on_approval
+        )
+
+    def _call(
+        self,
+        method: str,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: float | None,
+        on_update: OnUpdateSync | None,
+        on_ask: OnAskSync | None,
+        on_approval: OnApprovalSync | None,
+    ) -> Result:
         items: queue.SimpleQueue[Item] = queue.SimpleQueue()
         on_ask, on_approval = on_ask or self._on_ask, on_approval or self._on_approval
-        call = self._begin(name, arguments, items.put, timeout, on_update, on_ask, on_approval)
+        call = self._begin(
+            method, name, arguments, items.put, timeout, on_update, on_ask, on_approval
+        )
         try:
             while not isinstance(item := items.get(), Finished):
                 if isinstance(item, Update):

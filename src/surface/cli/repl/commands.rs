@@ -36,6 +36,7 @@ pub(super) enum Does {
     Problems,
     Session,
     Approve,
+    Run,
     History,
     Help,
     Quit,
@@ -50,7 +51,7 @@ pub(super) const OF_SESSION: [(&str, &str); 4] = [
 ];
 
 /// All commands, in the order of the help.
-pub(super) const ALL: [Command; 9] = [
+pub(super) const ALL: [Command; 10] = [
     Command {
         name: "tools",
         alias: None,
@@ -98,6 +99,14 @@ pub(super) const ALL: [Command; 9] = [
         about: "which calls run without a question",
         takes: Takes::Approval,
         does: Does::Approve,
+    },
+    Command {
+        name: "run",
+        alias: None,
+        usage: "CODE",
+        about: "run a script that calls tools: /run await tools.NAME({…})",
+        takes: Takes::Nothing,
+        does: Does::Run,
     },
     Command {
         name: "history",

@@ -26,7 +26,7 @@ impl Shell<'_, '_> {
         self.session.signals.forget();
         let done = match Line::read(line) {
             Line::Empty => Ok(Next::Line),
-            Line::Command { name, words } => self.command(name, &words).await,
+            Line::Command { name, words, rest } => self.command(name, &words, rest).await,
             Line::Call { tool, arguments } => {
                 let called = self.call(tool, arguments).await;
                 called.map(|()| Next::Line)
@@ -35,8 +35,9 @@ impl Shell<'_, '_> {
         Ok(self.settle(done)?.unwrap_or(Next::Line))
     }
 
-    async fn command(&mut self, name: &str, words: &[String]) -> Result<Next, Failure> {
+    async fn command(&mut self, name: &str, words: &[String], rest: &str) -> Result<Next, Failure> {
         match commands::get(name)?.does {
+            Does::Run => self.run_code(rest).await?,
             Does::Quit => return Ok(Next::Leave),
             Does::Help => {
                 let page = help::page(words, self.session.out.ink())?;

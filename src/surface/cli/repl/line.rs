@@ -9,7 +9,12 @@ pub(super) enum Line<'a> {
     /// An empty line or a comment.
     Empty,
     /// `/name words…`
-    Command { name: &'a str, words: Vec<String> },
+    Command {
+        name: &'a str,
+        words: Vec<String>,
+        /// The words as typed.
+        rest: &'a str,
+    },
     /// The name of a tool, and its unparsed arguments.
     Call { tool: &'a str, arguments: &'a str },
 }
@@ -27,6 +32,7 @@ impl<'a> Line<'a> {
             Some(name) => Line::Command {
                 name,
                 words: texts(words::cut(rest).words),
+                rest: rest.trim(),
             },
             None => Line::Call {
                 tool: first,

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -13,6 +14,7 @@ use super::arguments;
 use super::completion_data::Known;
 use super::notifications::News;
 use super::session::Conversation;
+use crate::code::{CodeMode, RUN_CODE};
 use crate::host::{Host, Reload};
 use crate::registry::Catalog;
 use crate::surface::cli::call_session::folder;
@@ -183,6 +185,27 @@ impl<'s, 'o> Shell<'s, 'o> {
             .await;
         self.remember();
         self.told(tool, called?);
+        Ok(())
+    }
+
+    /// Runs a script that calls tools.
+    pub(super) async fn run_code(&mut self, code: &str) -> Result<(), Failure> {
+        if code.is_empty() {
+            let error = Error::new(ErrorKind::Usage, "`/run` wants code behind it");
+            return Err(error.with_hint("as in `/run await tools.NAME({…})`").into());
+        }
+        self.ready().await?;
+        let kept = &self.conversation.kept;
+        let call = Call::new(RUN_CODE, json!({"code": code})).with_id(kept.call_id());
+        let own = self.session.host.clone();
+        self.session.host = CodeMode::with_all().on(&own);
+        let called = self
+            .manner
+            .call(call, self.has_terminal, Some(kept), self.session)
+            .await;
+        self.session.host = own;
+        self.remember();
+        self.told(RUN_CODE, called?);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::surface::mcp;
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::stdout::Out;
-use haft_config::{Config, ListenAddress, Structured, parse_task_mode};
+use haft_config::{CodeListing, Config, ListenAddress, Structured, parse_task_mode};
 use haft_tool::TaskMode;
 
 /// Serve the tools to MCP clients, on standard input and output or over HTTP
@@ -20,6 +20,7 @@ Examples:
   haft serve mcp                              what an agent's configuration starts
   haft serve mcp --http 127.0.0.1:8080        many clients at http://127.0.0.1:8080/mcp
   haft serve mcp --include 'git_*' --exclude git_push
+  haft serve mcp --code=only                  models call all tools by code: docs/code-mode.md
   haft serve mcp --toolset review             `toolsets: {review: [\"git_*\"]}` in config.yaml
 
 docs/mcp.md has the configuration of clients, and what they get.")]
@@ -48,6 +49,17 @@ pub(in crate::surface::cli) struct Args {
     /// When a call goes on as a task, where the client knows tasks: a duration, always or never
     #[arg(long, value_name = "TIME", value_parser = parse_task_mode)]
     task_after: Option<TaskMode>,
+
+    /// Code mode: list `run_code` and `search_tools`, and with `auto` up to 30 tools beside them;
+    /// `--code` alone is auto
+    #[arg(
+        long,
+        value_name = "auto|only|never",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto"
+    )]
+    code: Option<CodeListing>,
 
     #[command(flatten)]
     how: How,
@@ -80,6 +92,7 @@ impl Args {
         flags.serve.with_builtin_tools = false;
         flags.mcp.structured = self.structured.or(flags.mcp.structured);
         flags.mcp.task_after = self.task_after.or(flags.mcp.task_after);
+        flags.mcp.code = self.code.or(flags.mcp.code);
         let config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {

@@ -28,8 +28,9 @@ use crate::tool_files::EditorDraft;
 use haft_config::Config;
 use haft_render::style::Ink;
 use haft_tool::{
-    Answer, ApprovalRequest, Approver, Decision, Notification, NotificationFrom, Question, Screen,
-    UserInterface, Widget, WidgetSurface,
+    Answer, ApprovalRequest, Approver, Decision, Notification, NotificationFrom, Question,
+    RunApprovalRequest, RunDecision, Screen, UserInterface, Widget, WidgetSurface,
+    ask_user_for_run,
 };
 use notices::Notices;
 
@@ -100,6 +101,13 @@ impl Approver for Terminal {
         }
         let asked = self.put(move |terminal, wake| approval::ask(&request, terminal.ink, wake));
         asked.await.unwrap_or(Decision::NobodyToAsk)
+    }
+
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        if !self.has_user() {
+            return RunDecision::NobodyToAsk;
+        }
+        ask_user_for_run(self, &request).await
     }
 }
 

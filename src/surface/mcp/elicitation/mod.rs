@@ -16,7 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use haft_tool::{
     Answer, ApprovalRequest, Approver, Decision, LogLevel, LogLine, LogListener, NoticeLevel,
-    Notification, NotificationFrom, Question, UserInterface,
+    Notification, NotificationFrom, Question, RunApprovalRequest, RunDecision, UserInterface,
+    ask_user_for_run,
 };
 
 /// Sending end of one call's questions.
@@ -97,6 +98,10 @@ impl Approver for Questions {
             Some(result) => form::decision(&result),
             None => Decision::NobodyToAsk,
         }
+    }
+
+    async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
+        ask_user_for_run(self, &request).await
     }
 }
 

@@ -146,7 +146,7 @@ async fn run(
         tool: tool.name.clone(),
         arguments: tool.real_arguments(arguments),
     };
-    let host = traits.host_for(host, tool);
+    let host = tool_list.host_for(traits.host_for(host, tool), &tool.name);
     let ended = host.outcome_of(call, entry, cancellation.clone()).await;
     let mut result = result::answer(ended, Some(tool), server.result_form(false), Some(log))?;
     // MCP up to 2025-11 does not have this field.

@@ -1,0 +1,212 @@
+//! Approval of the calls of a script, and the questions of its tools.
+//!
+//! The user is asked once for each tool and run, about all calls that wait at that moment. The
+//! deadline of the script's own call stands still meanwhile.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+
+use haft_tool::{
+    Answer, ApprovalRequest, Approver, Decision, NotificationFrom, Question, RunApprovalRequest,
+    RunDecision, Updates, UserInterface, Widget, WidgetSurface, ask_user_for_run,
+};
+
+/// Calls that want approval within this time are shown together.
+const COALESCE_WINDOW: Duration = Duration::from_millis(50);
+
+/// Approver of the calls of one script.
+pub(super) struct RunApprover {
+    /// Id of the script's call.
+    run: String,
+    waiting: mpsc::UnboundedSender<Waiting>,
+}
+
+/// A call that waits for approval.
+struct Waiting {
+    request: ApprovalRequest,
+    decided: oneshot::Sender<Decision>,
+}
+
+/// The one who decides.
+pub(super) enum Judge {
+    Approver(Arc<dyn Approver>),
+    User(Arc<dyn UserInterface>),
+    Nobody,
+}
+
+impl RunApprover {
+    /// Starts the approver of the script whose call has the id `run`. It ends when it is dropped.
+    pub(super) fn start(run: &str, judge: Judge, updates: Updates) -> RunApprover {
+        let (sender, waiting) = mpsc::unbounded_channel();
+        tokio::spawn(decide_all(run.to_owned(), judge, updates, waiting));
+        RunApprover {
+            run: run.to_owned(),
+            waiting: sender,
+        }
+    }
+}
+
+#[async_trait]
+impl Approver for RunApprover {
+    async fn ask(&self, mut request: ApprovalRequest) -> Decision {
+        // The caller knows the script's own call only.
+        request.call_id.clone_from(&self.run);
+        let (decided, decision) = oneshot::channel();
+        // The other end lives as long as this one.
+        let _ = self.waiting.send(Waiting { request, decided });
+        decision.await.unwrap_or(Decision::NobodyToAsk)
+    }
+}
+
+async fn decide_all(
+    run: String,
+    judge: Judge,
+    updates: Updates,
+    mut waiting: mpsc::UnboundedReceiver<Waiting>,
+) {
+    let mut known: HashMap<String, RunDecision> = HashMap::new();
+    while let Some(first) = waiting.recv().await {
+        let mut together = vec![first];
+        let window = tokio::time::sleep(COALESCE_WINDOW);
+        tokio::pin!(window);
+        loop {
+            tokio::select! {
+                () = &mut window => break,
+                more = waiting.recv() => match more {
+                    Some(more) => together.push(more),
+                    None => break,
+                },
+            }
+        }
+        let _held = updates.hold_clock();
+        let (open, mut each): (Vec<_>, Vec<_>) = together
+            .into_iter()
+            .filter(|one| !one.decided.is_closed())
+            .partition(|one| !one.request.each_time);
+        let mut new = Vec::new();
+        for one in open {
+            match known.get(&one.request.tool) {
+                Some(RunDecision::ApprovedForRun) => settle(one, Decision::Approved),
+                Some(RunDecision::Denied) => settle(one, Decision::Denied),
+                Some(RunDecision::EachCall) => each.push(one),
+                Some(RunDecision::NobodyToAsk) => settle(one, Decision::NobodyToAsk),
+                None => new.push(one),
+            }
+        }
+        if !new.is_empty() {
+            let request = RunApprovalRequest {
+                call_id: run.clone(),
+                calls: new.iter().map(|one| one.request.clone()).collect(),
+            };
+            let decision = judge.ask_for_run(request, &mut new).await;
+            for one in new {
+                known.insert(one.request.tool.clone(), decision);
+                match decision {
+                    RunDecision::ApprovedForRun => settle(one, Decision::Approved),
+                    RunDecision::Denied => settle(one, Decision::Denied),
+                    RunDecision::NobodyToAsk => settle(one, Decision::NobodyToAsk),
+                    RunDecision::EachCall => each.push(one),
+                }
+            }
+        }
+        for mut one in each {
+            let asked = judge.ask(one.request.clone());
+            let decision = tokio::select! {
+                biased;
+                () = one.decided.closed() => continue,
+                decision = asked => decision,
+            };
+            settle(one, decision);
+        }
+    }
+}
+
+fn settle(one: Waiting, decision: Decision) {
+    // The call may have been cancelled.
+    let _ = one.decided.send(decision);
+}
+
+impl Judge {
+    /// Asks about all calls, until none of them waits any more.
+    async fn ask_for_run(&self, request: RunApprovalRequest, calls: &mut [Waiting]) -> RunDecision {
+        let asked = async {
+            match self {
+                Judge::Approver(approver) => approver.ask_for_run(request).await,
+                Judge::User(ui) => ask_user_for_run(&**ui, &request).await,
+                Judge::Nobody => RunDecision::NobodyToAsk,
+            }
+        };
+        let given_up = async {
+            for call in calls {
+                call.decided.closed().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            decision = asked => decision,
+            () = given_up => RunDecision::Denied,
+        }
+    }
+
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        match self {
+            Judge::Approver(approver) => approver.ask(request).await,
+            Judge::User(ui) => {
+                let one = RunApprovalRequest {
+                    call_id: request.call_id.clone(),
+                    calls: vec![request],
+                };
+                match ask_user_for_run(&**ui, &one).await {
+                    RunDecision::ApprovedForRun | RunDecision::EachCall => Decision::Approved,
+                    RunDecision::Denied => Decision::Denied,
+                    RunDecision::NobodyToAsk => Decision::NobodyToAsk,
+                }
+            }
+            Judge::Nobody => Decision::NobodyToAsk,
+        }
+    }
+}
+
+/// User interface of the calls of a script: that of the script's own call, whose deadline stands
+/// still while the user is asked.
+pub(super) struct RunUser {
+    pub(super) user: Arc<dyn UserInterface>,
+    /// Id of the script's call, which the caller knows.
+    pub(super) run: String,
+    pub(super) updates: Updates,
+}
+
+#[async_trait]
+impl UserInterface for RunUser {
+    fn has_user(&self) -> bool {
+        self.user.has_user()
+    }
+
+    async fn ask(&self, mut question: Question) -> Answer {
+        question.from.call_id = Some(self.run.clone());
+        let _held = self.updates.hold_clock();
+        self.user.ask(question).await
+    }
+
+    fn tell(&self, mut notice: NotificationFrom) {
+        notice.from.call_id = Some(self.run.clone());
+        self.user.tell(notice);
+    }
+
+    fn editor_text(&self) -> String {
+        self.user.editor_text()
+    }
+
+    fn canvas(&self) -> Option<WidgetSurface> {
+        self.user.canvas()
+    }
+
+    async fn show(&self, widget: Widget) {
+        let _held = self.updates.hold_clock();
+        self.user.show(widget).await;
+    }
+}
