@@ -87,6 +87,7 @@ impl<'a> RightsReader<'a> {
             }
         } else {
             let mut granted = profile.clone();
+            widen_to_place(&mut granted.permissions, candidate, config);
             if let Some(permit) = &permit {
                 granted.permissions = permit.widened(granted.permissions);
             }
@@ -128,6 +129,29 @@ impl<'a> RightsReader<'a> {
             permit,
             requests,
             problems,
+        }
+    }
+}
+
+/// Adds the folder with a project's `.opencode` to the lists of paths that contain the working directory,
+/// which may be below it: opencode's tools work on the whole repository.
+fn widen_to_place(permissions: &mut PermissionProfile, candidate: &Candidate, config: &Config) {
+    let is_opencode = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".opencode");
+    let folders = candidate.resolved.ancestors();
+    let place = folders.filter(is_opencode).find_map(Path::parent);
+    let Some(place) = place.filter(|place| config.cwd.starts_with(place) && *place != config.cwd)
+    else {
+        return;
+    };
+    let (cwd, place) = (
+        config.cwd.display().to_string(),
+        place.display().to_string(),
+    );
+    for kind in [PermissionKind::Read, PermissionKind::Write] {
+        if let Permission::List(list) = permissions.of_mut(kind)
+            && list.contains(&cwd)
+        {
+            list.push(place.clone());
         }
     }
 }
@@ -186,9 +210,7 @@ fn requests_of(candidate: &Candidate, reader: &RequestReader) -> Vec<PermissionR
     match candidate.source.family {
         Family::Js => reader.of_module(&candidate.resolved),
         // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
-        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
-            Vec::new()
-        }
+        _ => Vec::new(),
     }
 }
 

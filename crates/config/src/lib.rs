@@ -107,7 +107,8 @@ declare::settings! {
         /// Files that are not loaded: `tool:` and the file's name without its extension.
         pub disabled_extensions: Vec<String> = "" => joined, env "HAFT_DISABLED_EXTENSIONS";
         /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
-        /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`.
+        /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`, `pi`, `pi-packages`,
+        /// `opencode`, `opencode-plugins`, `copilot`, `amp`, `gemini`.
         pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
         /// The folder of YAML shell tools for all users of the machine.
         // Its files are trusted as the user's own. Spec cycod 2 has the default.

@@ -63,7 +63,7 @@ settings! {
     pub struct FamilyProfiles {
         /// Profile of JavaScript modules.
         pub js: Option<String> = "";
-        /// Profile of executables that describe themselves (Kodelet, ikigai).
+        /// Profile of executables that describe themselves (Kodelet, ikigai, Amp, Gemini CLI).
         pub exec: Option<String> = "";
         /// Profile of YAML shell tools.
         pub shell: Option<String> = "";
@@ -402,7 +402,9 @@ impl Config {
         let families = &sandbox.families;
         let (key, by_family) = match place.family {
             Family::Js => ("js", &families.js),
-            Family::Kodelet | Family::Ikigai => ("exec", &families.exec),
+            Family::Kodelet | Family::Ikigai | Family::Amp | Family::Gemini => {
+                ("exec", &families.exec)
+            }
             Family::Shell => ("shell", &families.shell),
             Family::Plugin => ("plugin", &families.plugin),
             Family::Native => ("", &None),
