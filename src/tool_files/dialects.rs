@@ -294,7 +294,7 @@ await joinSession({
         },
         required: ["name"],
       },
-      // It only reads, so nobody has to approve its calls.
+      // It only reads, so its calls need no approval.
       skipPermission: true,
       handler: async ({ name, shout }) => {
         const text = `Hello, ${name}!`;
