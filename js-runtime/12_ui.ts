@@ -79,9 +79,31 @@ const LEVELS = { info: "info", warning: "warning", error: "error" } as const;
 
 type Text = Promise<string | undefined>;
 
+const nothing = (): void => {};
+
+/** What `ui` of pi's extensions has besides: parts of a screen that haft does not have. */
+const OF_EXTENSIONS = {
+  setWidget: nothing,
+  setFooter: nothing,
+  setHeader: nothing,
+  setTitle: nothing,
+  setTheme: nothing,
+  setWorkingMessage: nothing,
+  setWorkingIndicator: nothing,
+  setToolsExpanded: nothing,
+  getToolsExpanded: (): boolean => false,
+  setEditorComponent: nothing,
+  getEditorComponent: nothing,
+  pasteToEditor: nothing,
+  addAutocompleteProvider: nothing,
+  onTerminalInput: () => nothing,
+};
+
 /** The `ui` of whichever call `whose` names when it is used. */
 export function uiOf(whose: Whose) {
   return {
+    __proto__: OF_EXTENSIONS,
+
     select(title: string, options: readonly unknown[] = [], dialog?: Dialog): Text {
       const labels = Array.from(options, labelOf);
       return ask(whose(), { kind: "select", title: textOf(title), options: labels }, dialog);

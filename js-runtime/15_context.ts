@@ -261,6 +261,22 @@ Object.assign(Context.prototype, {
   fetch: (...args: Parameters<typeof fetch>): Promise<Response> => globalThis.fetch(...args),
 });
 
+// What the context of pi's extensions has besides. There is no agent that could be told anything.
+const OF_EXTENSIONS: Record<string, unknown> = {
+  mode: "print",
+  thinkingLevel: "off",
+  isProjectTrusted: (): boolean => true,
+  hasPendingMessages: (): boolean => false,
+  getContextUsage: (): undefined => undefined,
+  getSystemPrompt: (): string => "",
+  shutdown: (): void => {},
+  compact: (): void => {},
+  waitForIdle: async (): Promise<void> => {},
+};
+for (const [name, value] of Object.entries(OF_EXTENSIONS)) {
+  defineProperty(Context.prototype, name, { value, configurable: true, writable: true });
+}
+
 /** The context of a call; without one, that of `onSession`. */
 export function contextOf(call?: RunningCall): object {
   return new Context(call);

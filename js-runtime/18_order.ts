@@ -7,7 +7,8 @@
 /** The order of early pi, where a tool takes it. */
 export type ArgumentOrder = "pi";
 
-const sourceOf = Function.prototype.call.bind(Function.prototype.toString) as (
+/** Returns the source of a function. */
+export const sourceOf = Function.prototype.call.bind(Function.prototype.toString) as (
   of: unknown,
 ) => string;
 

@@ -17,10 +17,15 @@ export function joinedTools(): Offered | undefined {
   if (configs === undefined) return undefined;
   joined.delete(call);
   const hooks = configs.reduce((sum, { hooks }) => sum + Object.keys(hooks ?? {}).length, 0);
+  const canvases = configs.reduce((sum, { canvases: own }) => sum + (own?.length ?? 0), 0);
+  const unserved: Record<string, number> = {};
+  if (hooks > 0) unserved["hook"] = hooks;
+  if (canvases > 0) unserved["canvas"] = canvases;
   const tools = configs.flatMap(({ tools }) => (Array.isArray(tools) ? tools : []));
   return {
+    dialect: "copilot",
     tools: tools.map((tool) => ({ tool: toolOf(tool) })),
-    unserved: hooks > 0 ? { hook: hooks } : {},
+    unserved,
   };
 }
 

@@ -3,7 +3,10 @@
 //
 // The form of the object decides. An export may be a tool, a list of tools, or a record of tools.
 
+import { currentCall, type RunningCall, SafeMap } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
+import { parametersOf as namesOf, sourceOf } from "ext:haft/18_order.ts";
+import type { DialectId } from "ext:haft/27_dialect_table.ts";
 import {
   blockOfData,
   exportsOf,
@@ -17,32 +20,98 @@ import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
 /** Form of a tool: returns a tool in the contract of oh-my-pi, or nothing for other objects. */
 type Form = (value: Record<string, any>, key: string) => Promise<any> | undefined;
 
-const FORMS: readonly Form[] = [claude, openaiAgents, langchain, mastra, aiSdk];
+const FORMS: readonly (readonly [DialectId, Form])[] = [
+  ["claudeAgentSdk", claude],
+  ["others", openaiAgents],
+  ["others", langchain],
+  ["others", mastra],
+  ["aiSdk", aiSdk],
+];
+
+/** Tools that were found, and the dialect of the first one. */
+interface Found {
+  readonly tools: Promise<any>[];
+  dialect?: DialectId;
+}
 
 /** Returns the tools among the exports, or nothing if there are none. */
 export async function exportedTools(module: ImportedModule): Promise<Offered | undefined> {
-  const found: Promise<any>[] = [];
+  const servers = createdServers();
+  const exported = exportsOf(module).map(([name, value]): [string, any] => {
+    return [name === "default" ? stemOf(module.path) : name, value];
+  });
+  const offered = await offeredAmong(exported);
+  if (offered !== undefined) return offered;
+  // Many programs export a function that makes the tools or their server.
+  const results = await made(exported);
+  // The server of an example is often a constant of the module.
+  const own: [string, unknown] = ["server", [...servers, ...createdServers()]];
+  return (await offeredAmong(results)) ?? offeredAmong([own]);
+}
+
+/**
+ * Returns what a module offers whose exports, or the results of its functions, are these values by
+ * name; nothing if there is no tool among them.
+ */
+export async function offeredAmong(values: readonly [string, any][]): Promise<Offered | undefined> {
+  const found: Found = { tools: [] };
   const seen = new Set<unknown>();
   const take = (value: any, key: string, depth: number): void => {
     if (typeof value !== "object" || value === null || seen.has(value)) return;
     seen.add(value);
     if (!Array.isArray(value)) {
-      for (const form of FORMS) {
+      for (const [dialect, form] of FORMS) {
         const tool = form(value, key);
-        if (tool !== undefined) return void found.push(tool);
+        if (tool === undefined) continue;
+        found.dialect ??= dialect;
+        return void found.tools.push(tool);
       }
     }
-    const inside = toolsOfServer(value) ?? value;
+    const server = toolsOfServer(value);
     // Records of records are settings, not tools.
-    if (depth > 0)
-      for (const [name, member] of Object.entries(inside)) take(member, name, depth - 1);
+    if (server === undefined && depth === 0) return;
+    for (const [name, member] of Object.entries(server ?? value)) take(member, name, depth - 1);
   };
-  for (const [name, value] of exportsOf(module)) {
-    take(value, name === "default" ? stemOf(module.path) : name, 1);
-  }
-  if (found.length === 0) return undefined;
-  return { tools: (await Promise.all(found)).map((tool) => ({ tool })) };
+  for (const [name, value] of values) take(value, name, 1);
+  const { dialect } = found;
+  if (dialect === undefined) return undefined;
+  return { dialect, tools: (await Promise.all(found.tools)).map((tool) => ({ tool })) };
 }
+
+const MAKER = /^(?:create|make|build|get|define)\w*(?:tools?|server)$/i;
+
+/** Calls the exported functions without parameters whose names say that they make tools. */
+async function made(exported: readonly [string, any][]): Promise<[string, any][]> {
+  const results: [string, any][] = [];
+  for (const [name, value] of exported) {
+    const isMaker = typeof value === "function" && value.length === 0 && MAKER.test(name);
+    if (isMaker && !sourceOf(value).startsWith("class")) results.push([name, await value()]);
+  }
+  return results;
+}
+
+/** Servers of `createSdkMcpServer` by the request that loads the module. */
+const created = new SafeMap<RunningCall, unknown[]>();
+
+/** Returns the servers that the module has created since the last question. */
+function createdServers(): unknown[] {
+  const load = currentCall.get() as RunningCall;
+  const servers = created.get(load) ?? [];
+  created.delete(load);
+  return servers;
+}
+
+// haft's `@anthropic-ai/claude-agent-sdk` is a script that cannot import this file.
+Object.defineProperty(globalThis, Symbol.for("haft.createdServer"), {
+  value: (server: unknown) => {
+    const call = currentCall.get();
+    // A call has an abort signal; only loads are asked for their servers.
+    if (call?.abort === null) created.set(call, [...(created.get(call) ?? []), server]);
+  },
+  enumerable: false,
+  configurable: false,
+  writable: false,
+});
 
 /** Returns the tools of `createSdkMcpServer`: haft's keeps them, an installed one registers them. */
 function toolsOfServer(value: any): Record<string, any> | undefined {
@@ -96,8 +165,14 @@ function parametersOf(schema: Record<string, any>): unknown {
 
 function aiSdk(tool: Record<string, any>, key: string): Promise<any> | undefined {
   const schema = tool["inputSchema"] ?? tool["parameters"];
-  const isTool = typeof tool["execute"] === "function" && schema != null && tool["name"] == null;
-  return isTool ? aiSdkTool(tool, schema, key) : undefined;
+  const { name, execute } = tool;
+  if (typeof execute !== "function" || schema == null) return undefined;
+  if (name == null) return aiSdkTool(tool, schema, key);
+  // A tool with a name of its own may be one of oh-my-pi's, whose call has an id first. Without
+  // parameters it cannot be told apart, and oh-my-pi refuses a tool that no factory makes.
+  const [first = ""] = namesOf(sourceOf(execute)) ?? [];
+  const isOfAiSdk = typeof name === "string" && first !== "" && !/id$/i.test(first);
+  return isOfAiSdk ? aiSdkTool(tool, schema, name) : undefined;
 }
 
 /** Mark of the schemas that `jsonSchema()` of the AI SDK returns. */

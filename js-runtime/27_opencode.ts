@@ -5,6 +5,7 @@
 
 import { packageByName } from "ext:haft/05_packages.ts";
 import { logger } from "ext:haft/13_logger.ts";
+import { parametersOf, sourceOf } from "ext:haft/18_order.ts";
 import {
   blockOfUrl,
   exportsOf,
@@ -13,10 +14,12 @@ import {
   stemOf,
   textBlock,
 } from "ext:haft/27_values.ts";
-import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
+import type { ImportedModule, Offered, OfferedTool } from "ext:haft/28_dialects.ts";
 
 const TOOL_FOLDER = /[/.]opencode\/tools?\/[^/]*$/;
-const PLUGIN_FOLDER = /[/.]opencode\/plugins?\/[^/]*$/;
+const PLUGIN_FOLDER = /[/.]opencode\/(?:plugins?\/[^/]*$|node_modules\/)/;
+/** What discovery adds to the address of a module that opencode's configuration names as a plugin. */
+const PLUGIN_QUERY = "?opencode-plugin";
 
 /** Returns the tools among the exports. A file of opencode's tool folder may have none. */
 export function opencodeTools(module: ImportedModule): Offered | undefined {
@@ -25,24 +28,66 @@ export function opencodeTools(module: ImportedModule): Offered | undefined {
     .filter(([, value]) => isDefinition(value))
     .map(([name, value]) => toolOf(name === "default" ? stem : `${stem}_${name}`, value));
   if (tools.length === 0 && !TOOL_FOLDER.test(module.path)) return undefined;
-  return { tools: tools.map((tool) => ({ tool })) };
+  return { dialect: "opencode", tools: tools.map((tool) => ({ tool })) };
 }
 
-/** Calls the plugins of a file in opencode's plugin folder, and returns their tools. */
+/**
+ * Calls the plugins of a module, and returns their tools: those of a file that opencode takes for a
+ * plugin, or a default export that takes the input of plugins.
+ */
 export async function opencodePlugins(module: ImportedModule): Promise<Offered | undefined> {
-  if (!PLUGIN_FOLDER.test(module.path)) return undefined;
-  const plugins = new Set(exportsOf(module).map(([, value]) => value));
-  const tools: Record<string, unknown>[] = [];
-  let hooks = 0;
-  for (const plugin of plugins) {
-    if (typeof plugin !== "function") continue;
-    const { tool = {}, ...others } = (await plugin(pluginInput())) ?? {};
-    hooks += Object.keys(others).length;
-    for (const [name, definition] of Object.entries(tool)) {
-      if (isDefinition(definition)) tools.push(toolOf(name, definition));
+  const { path, query, factory } = module;
+  const isPlugin = PLUGIN_FOLDER.test(path) || query === PLUGIN_QUERY;
+  if (!isPlugin && !(factory && takesPluginInput(factory))) return undefined;
+  // Other exports of a module elsewhere may be functions of any kind.
+  const exported = isPlugin ? exportsOf(module).map(([, value]) => value) : [factory];
+  const tools: OfferedTool[] = [];
+  const unserved: Record<string, number> = {};
+  for (const plugin of new Set(exported.flatMap(pluginsIn))) {
+    const made = await plugin(pluginInput(), {});
+    if (!isRecord(made)) continue;
+    const offered = offeredByPlugin(made) ?? { tools: [], unserved: hooks(made) };
+    tools.push(...offered.tools);
+    for (const [kind, number] of Object.entries(offered.unserved ?? {})) {
+      unserved[kind] = (unserved[kind] ?? 0) + number;
     }
   }
-  return { tools: tools.map((tool) => ({ tool })), unserved: hooks > 0 ? { hook: hooks } : {} };
+  return { dialect: "opencodePlugin", tools, unserved };
+}
+
+const hooks = (made: object): Record<string, number> => {
+  const hook = Object.keys(made).length;
+  return hook > 0 ? { hook } : {};
+};
+
+type Plugin = (input: unknown, options: unknown) => unknown;
+
+/** Returns the plugin in an export: a function, or newer a record with `server`. */
+function pluginsIn(value: any): Plugin[] {
+  if (typeof value === "function") return sourceOf(value).startsWith("class") ? [] : [value];
+  return isRecord(value) && typeof value["server"] === "function" ? [value["server"]] : [];
+}
+
+/** Members of the input of a plugin that no other interface has. */
+const INPUT_MEMBERS = /^\{[^}]*(?<![\w$.])(?:client|worktree|directory|project|\$)\s*(?:[,:=}]|$)/;
+
+/** Returns true for a function whose first parameter takes the input of plugins apart. */
+function takesPluginInput(value: (input: any) => unknown): boolean {
+  const [first = ""] = parametersOf(sourceOf(value)) ?? [];
+  return INPUT_MEMBERS.test(first);
+}
+
+/** Returns what a plugin offers that has returned this, or nothing if it has no tools. */
+export function offeredByPlugin(made: Record<string, any>): Offered | undefined {
+  const { tool, ...others } = made;
+  if (!isRecord(tool)) return undefined;
+  const definitions = Object.entries(tool).filter(([, definition]) => isDefinition(definition));
+  if (definitions.length === 0 && Object.keys(tool).length > 0) return undefined;
+  return {
+    dialect: "opencodePlugin",
+    tools: definitions.map(([name, definition]) => ({ tool: toolOf(name, definition) })),
+    unserved: hooks(others),
+  };
 }
 
 function isDefinition(value: any): boolean {
@@ -58,7 +103,7 @@ function toolOf(name: string, definition: any): Record<string, unknown> {
   return {
     name,
     description: definition.description,
-    parameters: parametersOf(definition.args),
+    parameters: schemaOf(definition.args),
     async execute(callId: string, args: unknown, onUpdate: any, ctx: any, signal: AbortSignal) {
       const context = contextOf(callId, onUpdate, ctx, signal);
       return resultOf(await definition.execute(args, context));
@@ -67,7 +112,9 @@ function toolOf(name: string, definition: any): Record<string, unknown> {
 }
 
 /** `args` maps names to schemas of zod, or to JSON Schemas that are all required. */
-function parametersOf(args: Record<string, any>): unknown {
+function schemaOf(args: Record<string, any>): unknown {
+  // Not by the book, and yet some authors pass `z.object(…)`.
+  if (args["_zod"] !== undefined) return args;
   const names = Object.keys(args);
   if (names.length > 0 && names.every((name) => args[name]?._zod !== undefined)) return args;
   if (names.length > 0 && names.every((name) => args[name]?._def !== undefined)) {

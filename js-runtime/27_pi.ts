@@ -8,6 +8,11 @@ import { captured, currentCall, type RunningCall, SafeMap } from "ext:haft/00_st
 import { contentsOf, noticeChange } from "ext:haft/09_load_trace.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { logger } from "ext:haft/13_logger.ts";
+import { contextOf } from "ext:haft/15_context.ts";
+import { sourceOf } from "ext:haft/18_order.ts";
+import { offeredAmong } from "ext:haft/27_exports.ts";
+import { offeredByPlugin } from "ext:haft/27_opencode.ts";
+import { isRecord, stemOf } from "ext:haft/27_values.ts";
 import type { ImportedModule, Offered, OfferedTool } from "ext:haft/28_dialects.ts";
 
 /** Registrations of one module. */
@@ -15,18 +20,34 @@ interface Registrations {
   readonly tools: SafeMap<string, any>;
   readonly flags: SafeMap<string, unknown>;
   readonly unserved: Record<string, number>;
+  /** Handlers of the session's start that register tools. */
+  readonly starters: Handler[];
 }
+
+type Handler = (event: object, ctx: object) => unknown;
 
 /** Registrations by the request that loads the module. */
 const registrations = new SafeMap<RunningCall, Registrations>();
 
-/** Calls a factory, and returns the tools that it returns and those that it registers. */
+/** Calls the factory of a module, if its default export is one. */
 export async function factoryTools(module: ImportedModule): Promise<Offered | undefined> {
-  const { factory } = module;
-  if (factory === undefined) return undefined;
+  const { factory, path } = module;
+  return factory === undefined ? undefined : registeredBy(factory, path);
+}
+
+/** Calls a factory, and returns the tools that it returns and those that it registers. */
+export async function registeredBy(
+  factory: (api: unknown) => unknown,
+  path: string,
+): Promise<Offered> {
   const api = toolApi(registration);
   const load = currentCall.get() as RunningCall;
-  const own: Registrations = { tools: new SafeMap(), flags: new SafeMap(), unserved: {} };
+  const own: Registrations = {
+    tools: new SafeMap(),
+    flags: new SafeMap(),
+    unserved: {},
+    starters: [],
+  };
   registrations.set(load, own);
   const contents = contentsOf(api);
   try {
@@ -34,11 +55,36 @@ export async function factoryTools(module: ImportedModule): Promise<Offered | un
     noticeChange(api, contents, "it changes `pi`");
     // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
     const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
-    const tools: OfferedTool[] = elements.map((tool) => ({ tool }));
+    for (const start of own.starters) await started(start);
+    const others = await offeredByOthers(elements, path);
+    const tools: OfferedTool[] = others ? [...others.tools] : elements.map((tool) => ({ tool }));
     for (const tool of own.tools.values()) tools.push(registered(tool));
-    return { tools, unserved: own.unserved };
+    const registers = own.tools.size > 0 || Object.keys(own.unserved).length > 0;
+    return {
+      dialect: others?.dialect ?? (registers ? "pi" : "ohMyPi"),
+      tools,
+      unserved: { ...others?.unserved, ...own.unserved },
+    };
   } finally {
     registrations.delete(load);
+  }
+}
+
+/** Returns the tools of one object that a factory of another program returns: a plugin, a record of tools. */
+async function offeredByOthers(made: unknown[], path: string): Promise<Offered | undefined> {
+  const [only] = made;
+  if (made.length !== 1 || !isRecord(only) || "execute" in only) return undefined;
+  return offeredByPlugin(only) ?? (await offeredAmong([[stemOf(path), only]]));
+}
+
+const START = { type: "session_start", reason: "startup" };
+
+/** Calls a handler of the session's start. The tools that it has registered until it fails count. */
+async function started(handler: Handler): Promise<void> {
+  try {
+    await handler(START, contextOf());
+  } catch (error) {
+    logger.warn(`a handler of session_start failed: ${error}`);
   }
 }
 
@@ -50,6 +96,8 @@ function registered(tool: any): OfferedTool {
   if (tool.approval === undefined && tool.annotations?.readOnlyHint === true) {
     own["approval"] = "read";
   }
+  const hint = searchHint(tool);
+  if (hint !== "" && tool.mcp === undefined) own["mcp"] = { searchHint: hint };
   const { prepareArguments, execute } = tool;
   if (typeof execute === "function") {
     own["execute"] = (id: unknown, args: unknown, signal: unknown, update: any, ctx: unknown) => {
@@ -63,6 +111,14 @@ function registered(tool: any): OfferedTool {
     order: "pi",
     prepare: prepares ? (args) => prepareArguments.call(tool, args) : undefined,
   };
+}
+
+/** Words by which a client finds the tool that is not loaded from the beginning: those of its namespace. */
+function searchHint({ namespace }: any): string {
+  if (!isRecord(namespace)) return "";
+  const { name, aliases, description } = namespace;
+  const words: unknown[] = [name, ...(Array.isArray(aliases) ? aliases : []), description];
+  return words.filter((word) => typeof word === "string" && word !== "").join(" ");
 }
 
 function settled(result: any): any {
@@ -102,7 +158,14 @@ const registration = {
   },
   /** Returns the default of a flag: there is no command line that could set it. */
   getFlag: (name: string): unknown => current("getFlag")?.flags.get(name),
-  on: () => count("hook", "on"),
+  on(event: string, handler: unknown): void {
+    count("hook", "on");
+    const isStarter = event === "session_start" && typeof handler === "function";
+    // Of all handlers, only those that make tools have a use here.
+    if (isStarter && /register\w*Tool/i.test(sourceOf(handler))) {
+      current("on")?.starters.push(handler as Handler);
+    }
+  },
   registerCommand: () => count("command", "registerCommand"),
   registerShortcut: () => count("shortcut", "registerShortcut"),
   registerProvider: () => count("provider", "registerProvider"),

@@ -1,12 +1,15 @@
 // The dialects of modules: whose interface a module is written for, and how it becomes tools.
 //
-// A dialect is one file and one row of `DIALECTS`. It returns tools in the contract of oh-my-pi (a
-// name, a description, parameters and `execute`), so that arguments, updates, results, approval and
-// rendering are the same for all of them. A module that fits several belongs to the first row.
+// A dialect is one file, one row of `READERS` and one of `27_dialect_table.ts`. It returns tools in
+// the contract of oh-my-pi (a name, a description, parameters and `execute`), so that arguments,
+// updates, results, approval and rendering are the same for all of them. A module that fits several
+// belongs to the first row.
 
 import type { ArgumentOrder } from "ext:haft/18_order.ts";
 import { joinedTools } from "ext:haft/27_copilot.ts";
+import type { DialectId } from "ext:haft/27_dialect_table.ts";
 import { exportedTools } from "ext:haft/27_exports.ts";
+import { enteredTools } from "ext:haft/27_openclaw.ts";
 import { opencodePlugins, opencodeTools } from "ext:haft/27_opencode.ts";
 import { factoryTools } from "ext:haft/27_pi.ts";
 
@@ -18,6 +21,8 @@ export interface ImportedModule {
   readonly factory: ((api: unknown) => unknown) | undefined;
   /** Path of its file. */
   readonly path: string;
+  /** What follows in its address, with the `?`; empty if nothing does. */
+  readonly query: string;
 }
 
 /** Tool of a module. */
@@ -32,26 +37,31 @@ export interface OfferedTool {
 
 /** Everything that a module offers. */
 export interface Offered {
+  readonly dialect: DialectId;
   readonly tools: readonly OfferedTool[];
   /** Numbers of the other things that the module registers, by kind, e.g. `hook`. */
   readonly unserved?: Readonly<Record<string, number>>;
 }
 
-type Dialect = (module: ImportedModule) => Offered | undefined | Promise<Offered | undefined>;
+type Reader = (module: ImportedModule) => Offered | undefined | Promise<Offered | undefined>;
 
-/** The dialects. Each returns nothing for a module that is not of its kind. */
-const DIALECTS: readonly Dialect[] = [
+/**
+ * Functions of the dialects, in the order of `27_dialect_table.ts`. Each returns nothing for a module
+ * that is not of its kind.
+ */
+const READERS: readonly Reader[] = [
   joinedTools,
   opencodePlugins,
   factoryTools,
+  enteredTools,
   opencodeTools,
   exportedTools,
 ];
 
 /** Returns the tools of a module in the first dialect that it fits, or nothing if it fits none. */
 export async function offeredBy(module: ImportedModule): Promise<Offered | undefined> {
-  for (const dialect of DIALECTS) {
-    const offered = await dialect(module);
+  for (const read of READERS) {
+    const offered = await read(module);
     if (offered !== undefined) return offered;
   }
   return undefined;

@@ -18,6 +18,7 @@ import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { type ArgumentOrder, argumentOrder } from "ext:haft/18_order.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
+import { DIALECTS } from "ext:haft/27_dialect_table.ts";
 import { type ImportedModule, type OfferedTool, offeredBy } from "ext:haft/28_dialects.ts";
 
 /** A tool as its author made it. */
@@ -80,14 +81,19 @@ async function load(moduleId: number, url: string): Promise<string> {
   }
   modules.set(moduleId, tools);
   const listens = tools.some((tool) => typeof tool.authored.onSession === "function");
-  return captured.jsonStringify({ tools: described, listens, unserved: offered.unserved });
+  const { dialect, unserved } = offered;
+  const { name, because } = DIALECTS[dialect];
+  // Nothing needs to be said of haft's own form, which is that of nearly all modules.
+  const of = dialect === "ohMyPi" ? undefined : { name, because };
+  return captured.jsonStringify({ tools: described, listens, unserved, dialect: of });
 }
 
 async function imported(url: string): Promise<ImportedModule> {
-  if (url === "haft:resolve") return { namespace: {}, factory: resolveTool, path: url };
+  if (url === "haft:resolve") return { namespace: {}, factory: resolveTool, path: url, query: "" };
   const namespace = await import(url);
-  const path = decodeURIComponent(new URL(url).pathname);
-  return { namespace, factory: factoryOf(namespace), path };
+  const { pathname, search } = new URL(url);
+  const path = decodeURIComponent(pathname);
+  return { namespace, factory: factoryOf(namespace), path, query: search };
 }
 
 // CommonJS modules arrive as a namespace whose default is `module.exports`; transpiled ones keep

@@ -139,20 +139,61 @@ export function execute(
   if (!op_haft_start(call.id)) return end(call);
   let result: unknown;
   try {
-    const { signal } = call.abort!;
-    const context = contextOf(call);
-    const { authored, order } = tool;
-    result = onBehalfOf(call, () =>
-      order === "pi"
-        ? authored.execute(toolCallId, prepared.args, signal, onUpdate, context)
-        : authored.execute(toolCallId, prepared.args, onUpdate, context, signal),
-    );
+    result = onBehalfOf(call, () => started(call, tool, toolCallId, prepared.args, onUpdate));
   } catch (error) {
     return call.fail(error);
   }
   const done = (value: unknown) => finish(call, () => normalise(value, tool.name));
   if (isThenable(result)) captured.then(captured.resolve(result), done, call.fail);
   else done(result);
+}
+
+/** Calls `execute` with its arguments in the tool's order. */
+function started(
+  call: RunningCall,
+  { authored, order }: LoadedTool,
+  toolCallId: string,
+  args: unknown,
+  onUpdate: (partial: unknown) => void,
+  signal: AbortSignal = call.abort!.signal,
+): unknown {
+  const context = contextOf(call);
+  if (order !== "pi") return authored.execute(toolCallId, args, onUpdate, context, signal);
+  // They are not enumerable: a copy of the context has the members of the original.
+  Object.defineProperties(context, {
+    signal: { value: signal },
+    executeTool: { value: (...given: Sibling) => executeTool(call, toolCallId, ...given) },
+  });
+  return authored.execute(toolCallId, args, signal, onUpdate, context);
+}
+
+type Sibling = [
+  name: string,
+  args: unknown,
+  options?: { signal?: AbortSignal; onUpdate?: (partial: unknown) => void },
+];
+
+/** `ctx.executeTool` of pi: calls another tool of the same module, as a part of this call. */
+async function executeTool(
+  call: RunningCall,
+  toolCallId: string,
+  ...[name, args, options = {}]: Sibling
+): Promise<unknown> {
+  const tool = modules.get(call.moduleId)?.find((sibling) => sibling.name === name);
+  if (tool === undefined) {
+    throw new Error(
+      `no tool \`${name}\` in this module: executeTool calls those that it registers`,
+    );
+  }
+  const prepared = await new Promise<Prepared>((resolve, reject) => {
+    whenPrepared(tool, captured.jsonStringify(args ?? {}), resolve, reject);
+  });
+  if (!prepared.ok) throw new Error(prepared.text);
+  const onUpdate = (partial: unknown): void => {
+    options.onUpdate?.(normalise(partial, name));
+  };
+  const own = options.signal;
+  return normalise(await started(call, tool, toolCallId, prepared.args, onUpdate, own), name);
 }
 
 // A result may be a proxy or have getters that throw.

@@ -4,6 +4,7 @@ mod builder;
 mod call;
 mod call_log;
 mod catalog;
+mod current_rights;
 mod handle;
 mod load;
 mod load_paths;
@@ -60,6 +61,8 @@ pub struct Host {
 
 struct Inner {
     config: Config,
+    /// The configuration with the rights of tools as its files grant them now.
+    rights: parking_lot::RwLock<current_rights::CurrentRights>,
     /// Engine for the host's own modules. Tools are in other generations of it.
     engine: Engine,
     /// Sandboxes of the tools' programs.
@@ -235,6 +238,7 @@ impl Host {
             sandboxes,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
+            rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
             config,
             loaded: Mutex::new(so_far),
             refreshing: Mutex::default(),
@@ -324,9 +328,10 @@ impl Host {
         self.inner.call_log.end_with_host();
     }
 
-    fn means<'a>(&'a self, engine: &'a Engine) -> LoadContext<'a> {
+    /// `config` is that of [`Host::config_for_rights`].
+    fn means<'a>(&'a self, engine: &'a Engine, config: &'a Config) -> LoadContext<'a> {
         LoadContext {
-            config: &self.inner.config,
+            config,
             engine,
             sandboxes: &self.inner.sandboxes,
         }

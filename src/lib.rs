@@ -198,7 +198,19 @@ pub mod program {
                 return ExitCode::from(crate::family::js::workers::OTHER_VERSION);
             }
             haft_process::harden();
-            return haft_engine::run_worker(crate::family::js::programs);
+            let programs = crate::family::js::programs;
+            if arguments
+                .next()
+                .is_some_and(|word| word == crate::family::js::workers::ZYGOTE)
+            {
+                let heap = arguments
+                    .next()
+                    .and_then(|heap| heap.to_str()?.parse().ok());
+                return heap.map_or(ExitCode::FAILURE, |heap| {
+                    haft_engine::run_zygote(heap, programs)
+                });
+            }
+            return haft_engine::run_worker(programs);
         }
         super::use_reader("/proc/self/exe");
         super::use_worker("/proc/self/exe");

@@ -12,7 +12,7 @@ use crate::family::Loaded;
 use haft_discover::{Candidate, LookedAt};
 use haft_tool::Error;
 use haft_tool::{
-    ApprovalPolicy, Call, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, ToolRights,
+    ApprovalPolicy, Call, Dialect, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, ToolRights,
     similarity,
 };
 
@@ -27,6 +27,8 @@ pub struct Catalog {
     pub looked_at: Vec<LookedAt>,
     /// Files whose tools were read from the cache, without loading the file.
     pub remembered: BTreeSet<PathBuf>,
+    /// Dialects of the modules that were not written for oh-my-pi.
+    pub dialects: BTreeMap<PathBuf, Dialect>,
 }
 
 /// One tool with its runner.
@@ -60,15 +62,18 @@ impl Entry {
 }
 
 impl Catalog {
-    /// Returns the tool of that name. Kodelet's tools are also found without their prefix, unless
-    /// another tool has exactly that name.
+    /// Returns the tool of that name. Tools of a family with a prefix are also found without it, and
+    /// tools that were renamed with it, unless another tool has exactly that name.
     pub fn find(&self, name: &str) -> Option<&Arc<Entry>> {
         let named = |name: &str| self.entries.iter().find(|entry| entry.tool.name == name);
         named(name).or_else(|| {
-            let is_custom = |entry: &&Arc<Entry>| entry.tool.source.family == Family::Kodelet;
-            let bare = name.strip_prefix(PREFIX).and_then(named);
-            let bare = bare.filter(is_custom);
-            bare.or_else(|| named(&format!("{PREFIX}{name}")).filter(is_custom))
+            PREFIXED.into_iter().find_map(|family| {
+                let prefix = family.prefix();
+                let is_own = |entry: &&Arc<Entry>| entry.tool.source.family == family;
+                let bare = name.strip_prefix(prefix).and_then(named);
+                let bare = bare.filter(is_own);
+                bare.or_else(|| named(&format!("{prefix}{name}")).filter(is_own))
+            })
         })
     }
 
@@ -80,7 +85,8 @@ impl Catalog {
             .map(|entry| {
                 let full = entry.tool.name.as_str();
                 // `find` accepts the name without the prefix too.
-                let bare = full.strip_prefix(PREFIX).unwrap_or(full);
+                let prefix = entry.tool.source.family.prefix();
+                let bare = full.strip_prefix(prefix).unwrap_or(full);
                 (similarity(name, full).max(similarity(name, bare)), full)
             })
             .filter(|(score, _)| *score > MIN_SIMILARITY)
@@ -131,8 +137,8 @@ impl Catalog {
     }
 }
 
-/// Prefix that Kodelet puts before the names of custom tools.
-const PREFIX: &str = "custom_tool_";
+/// Families whose tools have a prefix in their names.
+const PREFIXED: [Family; 2] = [Family::Kodelet, Family::Amp];
 
 /// Builds a catalog from one source after another.
 pub(crate) struct Builder<'a> {
@@ -178,6 +184,11 @@ impl<'a> Builder<'a> {
         let (mut entries, mut problems) = (Vec::new(), loaded.problems);
         if loaded.is_remembered {
             self.catalog.remembered.insert(candidate.path.clone());
+        }
+        if let Some(dialect) = loaded.dialect {
+            self.catalog
+                .dialects
+                .insert(candidate.path.clone(), dialect);
         }
         for (mut tool, runner) in loaded.tools {
             if let Some(name) = self.renamed(&tool, candidate) {
@@ -247,7 +258,7 @@ impl<'a> Builder<'a> {
 /// Sorts executables by name, within the positions that they have. Their order in a folder has no
 /// meaning.
 fn sort_executables(entries: &mut [Arc<Entry>]) {
-    for family in [Family::Kodelet, Family::Ikigai] {
+    for family in [Family::Kodelet, Family::Ikigai, Family::Amp] {
         let places: Vec<usize> = (0..entries.len())
             .filter(|&place| entries[place].tool.source.family == family)
             .collect();

@@ -9,6 +9,15 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** The modules that tools of other agents import, with the files of their types. */
+const DIALECTS = {
+  "@opencode-ai/plugin": "opencode-plugin.d.ts",
+  "@anthropic-ai/claude-agent-sdk": "claude-agent-sdk.d.ts",
+  ai: "ai.d.ts",
+  "@github/copilot-sdk/extension": "copilot-sdk.d.ts",
+  "openclaw/plugin-sdk/tool-plugin": "openclaw-tool-plugin.d.ts",
+};
+
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 const compiler = createRequire(import.meta.url).resolve("typescript/package.json");
@@ -44,6 +53,10 @@ for (const path of declarations(dist)) {
 }
 for (const name of ["haft.d.ts", "tool-test.d.ts"])
   copyFileSync(join(here, name), join(dist, name));
+mkdirSync(join(dist, "dialects"));
+for (const file of Object.values(DIALECTS)) {
+  copyFileSync(join(here, "dialects", file), join(dist, "dialects", file));
+}
 const index = readFileSync(join(here, "index.d.ts"), "utf8").replaceAll(".d.ts", ".js");
 writeFileSync(join(dist, "index.d.ts"), index);
 const values = readFileSync(join(here, "pi-coding-agent.d.ts"), "utf8")
@@ -73,6 +86,10 @@ function settings() {
     for (const name of ["pi-agent-core", "pi-ai", "pi-tui"]) {
       paths[`${scope}/${name}`] = [`./${name}/index.d.ts`];
     }
+  }
+  for (const [name, file] of Object.entries(DIALECTS)) {
+    // An installed package has more; it is three folders above.
+    paths[name] = [`../../../${name}`, `./dialects/${file}`];
   }
   const { types, ...rest } = compilerOptions;
   return { compilerOptions: { ...rest, paths } };

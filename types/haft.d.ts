@@ -552,3 +552,78 @@ export interface BoxSymbols {
   vertical: string;
   [more: string]: string;
 }
+
+// ---- Extensions of pi ----------------------------------------------------------------------------
+
+/** A tool as pi's extensions register it: its arguments come in pi's order. */
+export interface ToolDefinition<TParams extends ToolSchema = any, TDetails = any> {
+  name: string;
+  label?: string;
+  description: string;
+  promptSnippet?: string;
+  promptGuidelines?: string[];
+  parameters: TParams;
+  /** Changes the arguments before they are checked. */
+  prepareArguments?(args: any): any;
+  outputSchema?: unknown;
+  exposure?: "direct" | "model-only" | "codemode" | "deferred" | "hidden";
+  namespace?: { name: string; aliases?: string[]; description?: string; instructions?: string };
+  annotations?: {
+    title?: string;
+    readOnlyHint?: boolean;
+    destructiveHint?: boolean;
+    idempotentHint?: boolean;
+    openWorldHint?: boolean;
+  };
+  executionMode?: "sequential" | "parallel";
+  execute(
+    toolCallId: string,
+    params: Static<TParams>,
+    signal: AbortSignal | undefined,
+    onUpdate: ToolUpdate<TDetails> | undefined,
+    ctx: ExtensionContext,
+  ): Promise<ExtensionToolResult<TDetails>>;
+  renderCall?(args: Static<TParams>, theme: Theme, context: RenderContext): Component;
+  renderResult?(
+    result: ToolResult<TDetails>,
+    options: RenderOptions,
+    theme: Theme,
+    context: RenderContext,
+  ): Component;
+}
+
+export interface ExtensionToolResult<TDetails = any> extends ToolResult<TDetails> {
+  structuredContent?: unknown;
+  terminate?: boolean;
+}
+
+/** The context of a call, with what pi has besides. */
+export interface ExtensionContext extends CustomToolContext {
+  readonly signal?: AbortSignal;
+  /** Calls another tool that the same module registers. */
+  executeTool(
+    name: string,
+    args: unknown,
+    options?: { signal?: AbortSignal; onUpdate?: ToolUpdate },
+  ): Promise<ToolResult>;
+}
+
+/** `pi`, the argument of an extension. Of what it registers, haft serves the tools. */
+export interface ExtensionAPI extends CustomToolAPI {
+  registerTool<const TParams extends ToolSchema, TDetails = any>(
+    tool: ToolDefinition<TParams, TDetails>,
+  ): void;
+  registerFlag(name: string, options?: { default?: unknown; [key: string]: unknown }): void;
+  getFlag(name: string): any;
+  on(event: string, handler: (event: any, ctx: ExtensionContext) => unknown): void;
+  registerCommand(name: string, options: object): void;
+  registerShortcut(key: any, options: object): void;
+  registerProvider(name: string, options: object): void;
+  registerMessageRenderer(type: string, renderer: (...args: any[]) => any): void;
+  sendUserMessage(...args: any[]): void;
+  appendEntry(type: string, data?: unknown): void;
+  getActiveTools(): string[];
+  setActiveTools(names: string[]): void;
+}
+
+export type ExtensionFactory = (pi: ExtensionAPI) => void | Promise<void>;

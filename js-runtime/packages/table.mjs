@@ -83,7 +83,11 @@ export const PACKAGES = [
       "@earendil-works/pi-tui/dist/utils.js": "measures.ts",
     },
   },
-  { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
+  {
+    name: "pi-ai",
+    specifiers: [...pi("pi-ai"), ...pi("pi-ai/compat"), ...pi("pi-ai/oauth")],
+    lazy: true,
+  },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
   { name: "opencode-plugin", specifiers: ["@opencode-ai/plugin", "@opencode-ai/plugin/tool"] },
@@ -95,6 +99,15 @@ export const PACKAGES = [
   {
     name: "copilot-sdk",
     specifiers: ["@github/copilot-sdk", "@github/copilot-sdk/extension"],
+  },
+  {
+    name: "openclaw",
+    specifiers: [
+      "openclaw/plugin-sdk",
+      "openclaw/plugin-sdk/core",
+      "openclaw/plugin-sdk/plugin-entry",
+      "openclaw/plugin-sdk/tool-plugin",
+    ],
   },
   { name: "bun-data", specifiers: [], define: { process: "undefined" } },
   { name: "bun-sqlite", specifiers: ["bun:sqlite"], keepNames: true },

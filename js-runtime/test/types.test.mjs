@@ -228,3 +228,68 @@ export default [
 test("the example tools", () => {
   passes(run(join(root, "node_modules/.bin/tsc"), ["-p", "types/tsconfig.examples.json"], root));
 });
+
+test("dialects: tools of other agents, without their packages", () => {
+  const settings = { extends: "@haft/tool-types/tsconfig.json" };
+  const tools = {
+    opencode: `
+import { tool } from "@opencode-ai/plugin";
+export default tool({
+  description: "Greets",
+  args: { name: tool.schema.string(), times: tool.schema.number().optional() },
+  async execute({ name, times }, { abort, directory }) {
+    abort.throwIfAborted();
+    // @ts-expect-error it is a text
+    const wrong: number = name;
+    return name.repeat(times ?? 1) + directory + wrong;
+  },
+});
+`,
+    claude: `
+import { createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
+import { z } from "zod";
+const greet = tool("greet", "Greets", { name: z.string() }, async ({ name }) => {
+  // @ts-expect-error it is a text
+  const wrong: number = name;
+  return { content: [{ type: "text", text: name + wrong }] };
+});
+export const server = createSdkMcpServer({ name: "greeter", tools: [greet] });
+`,
+    ai: `
+import { tool } from "ai";
+import { z } from "zod";
+export const greet = tool({
+  description: "Greets",
+  inputSchema: z.object({ name: z.string() }),
+  async execute({ name }, { abortSignal }) {
+    abortSignal?.throwIfAborted();
+    // @ts-expect-error it is a text
+    const wrong: number = name;
+    return name + wrong;
+  },
+});
+`,
+    pi: `
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { Type } from "@sinclair/typebox";
+export default function (pi: ExtensionAPI) {
+  pi.registerTool({
+    name: "greet",
+    description: "Greets",
+    parameters: Type.Object({ name: Type.String() }),
+    async execute(_id, { name }, signal, _onUpdate, ctx) {
+      signal?.throwIfAborted();
+      // @ts-expect-error it is a text
+      const wrong: number = name;
+      const other = await ctx.executeTool("other", {});
+      return { content: [{ type: "text", text: name + wrong }, ...other.content], details: {} };
+    },
+  });
+  pi.on("session_start", (_event, ctx) => ctx.ui.notify("ready"));
+}
+`,
+  };
+  for (const [name, source] of Object.entries(tools)) {
+    passes(check(`dialect-${name}`, source, { strict: true }, settings));
+  }
+});

@@ -6,7 +6,7 @@
 //! like any other.
 //!
 //! Models get two tools, `run_code` and `search_tools`. They belong to a handle of the host
-//! ([`CodeMode::on`]), not to its catalog, so a script cannot start a script. Programs use [`run`].
+//! (`CodeMode::on`), not to its catalog, so a script cannot start a script. Programs use [`run`].
 
 mod approval;
 mod index;

@@ -139,7 +139,7 @@ impl Runner for RunCode {
             running: FuturesUnordered::new(),
             last_update: None,
         };
-        let ended = run.to_end().await;
+        let ended = run.finish().await;
         let record = RecordedRun {
             id: Recorder::next_id(),
             cwd: self.host.config().cwd.clone(),
@@ -259,7 +259,7 @@ struct EndedRun {
 
 impl Run<'_> {
     /// Runs the script and its calls to their end.
-    async fn to_end(mut self) -> EndedRun {
+    async fn finish(mut self) -> EndedRun {
         let mut ended = None;
         let mut is_cancelled = false;
         while ended.is_none() || !self.running.is_empty() {

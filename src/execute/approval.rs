@@ -14,16 +14,17 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use haft_tool::{
-    Answer, Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-    Call, CallTrace, Decision, Error, ErrorKind, Gate, Progress, Prompt, PromptOrigin, Question,
-    Rule, RunApprovalRequest, RunDecision, Runner, Tier, Tool, Updates, UserInterface,
-    ask_user_for_run,
+    Answer, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
+    ApprovalRequirement, Approver, Call, CallTrace, Decision, Error, ErrorKind, Gate, Progress,
+    Prompt, PromptOrigin, Question, Rule, RunApprovalRequest, RunDecision, Runner, Tier, Tool,
+    Updates, UserInterface, ask_user_for_run,
 };
 
 /// Gate of one call.
 pub(super) struct Gatekeeper {
     policy: ApprovalPolicy,
     approver: Option<Arc<dyn Approver>>,
+    memory: Option<Arc<dyn ApprovalMemory>>,
     tool: Arc<Tool>,
     call: Call,
     updates: Updates,
@@ -43,7 +44,10 @@ enum Verdict {
     /// The call may run, with the rights of that tier.
     Allow(Tier),
     Deny(String),
+    /// The user must be asked about this call.
     Ask,
+    /// The user must be asked, unless an earlier answer counts for this call too.
+    AskUnlessApproved,
 }
 
 impl Gatekeeper {
@@ -80,6 +84,7 @@ impl Gatekeeper {
         Some(Arc::new(Gatekeeper {
             policy: policy.clone(),
             approver: judges.approver(),
+            memory: (judges.memory)(),
             tool: tool.clone(),
             call: call.clone(),
             updates: updates.clone(),
@@ -88,7 +93,12 @@ impl Gatekeeper {
         }))
     }
 
-    async fn ask(&self, stance: ApprovalRequirement, each_time: bool) -> Decision {
+    async fn ask(
+        &self,
+        stance: ApprovalRequirement,
+        can_be_remembered: bool,
+        each_time: bool,
+    ) -> Decision {
         let Some(approver) = &self.approver else {
             return Decision::NobodyToAsk;
         };
@@ -102,6 +112,7 @@ impl Gatekeeper {
                 .arguments
                 .and_then(|text| RawValue::from_string(text).ok())
                 .unwrap_or_else(|| self.call.arguments.clone()),
+            can_be_remembered,
             each_time,
         };
         let asked = Instant::now();
@@ -128,18 +139,45 @@ impl Gate for Gatekeeper {
     async fn pass(&self, mut stance: ApprovalRequirement) -> Result<Tier, Error> {
         let tool = &*self.tool;
         stance.tier = self.policy.tier(tool, &stance);
-        let Judgement { verdict, rule } = judge(&self.policy, tool, &stance);
+        let Judgement { verdict, mut rule } = judge(&self.policy, tool, &stance);
+        let memory = self.memory.as_ref();
+        let memory = memory.filter(|_| verdict == Verdict::AskUnlessApproved);
         let (decision, outcome) = match verdict {
             Verdict::Allow(tier) => ("allowed", Ok(tier)),
             Verdict::Deny(text) => ("denied", Err(text)),
-            Verdict::Ask => match self.ask(stance.clone(), self.asks_each_time(&stance)).await {
-                Decision::Approved => ("asked: allowed", Ok(Tier::Exec)),
-                Decision::Denied => {
-                    let text = format!("Tool call denied by user: {}", tool.name);
-                    ("asked: denied", Err(text))
+            Verdict::AskUnlessApproved
+                if memory
+                    .and_then(|memory| memory.approved())
+                    .is_some_and(|tier| tier >= stance.tier) =>
+            {
+                "the user's answer for all calls of the tool".clone_into(&mut rule);
+                ("allowed", Ok(Tier::Exec))
+            }
+            Verdict::Ask | Verdict::AskUnlessApproved => {
+                match self
+                    .ask(
+                        stance.clone(),
+                        memory.is_some(),
+                        self.asks_each_time(&stance),
+                    )
+                    .await
+                {
+                    Decision::Approved => ("asked: allowed", Ok(Tier::Exec)),
+                    Decision::AlwaysApproved => {
+                        if let Some(memory) = memory
+                            && let Err(why) = memory.approve(stance.tier)
+                        {
+                            tracing::warn!(tool = tool.name, "the approval counts once: {why}");
+                        }
+                        ("asked: always allowed", Ok(Tier::Exec))
+                    }
+                    Decision::Denied => {
+                        let text = format!("Tool call denied by user: {}", tool.name);
+                        ("asked: denied", Err(text))
+                    }
+                    Decision::NobodyToAsk => ("nobody to ask", Err(nobody_to_ask(tool, &stance))),
                 }
-                Decision::NobodyToAsk => ("nobody to ask", Err(nobody_to_ask(tool, &stance))),
-            },
+            }
         };
         if let Some(trace) = &self.trace {
             trace.decided(decision, rule);
@@ -229,7 +267,9 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> 
         (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => {
             Verdict::Allow(stance.tier).by(mode)
         }
-        (false, _) => Verdict::Ask.by(mode),
+        // An author who did not declare the harm needs an explicit yes each time.
+        (false, _) if stance.requires_explicit_yes => Verdict::Ask.by(mode),
+        (false, _) => Verdict::AskUnlessApproved.by(mode),
     }
 }
 
@@ -315,6 +355,7 @@ fn nobody_to_ask(tool: &Tool, stance: &ApprovalRequirement) -> String {
 pub(super) struct Approvers<'a> {
     pub(super) approver: Option<&'a Arc<dyn Approver>>,
     pub(super) ui: Option<&'a Arc<dyn UserInterface>>,
+    pub(super) memory: &'a (dyn Fn() -> Option<Arc<dyn ApprovalMemory>> + Sync),
 }
 
 struct AskUser(Arc<dyn UserInterface>);
@@ -329,6 +370,8 @@ impl Approvers<'_> {
 // oh-my-pi's words (spec omp 10).
 const APPROVE: &str = "Approve";
 const DENY: &str = "Deny";
+// oh-my-pi does not have this one.
+const ALWAYS: &str = "Approve, always for this tool";
 
 #[async_trait]
 impl Approver for AskUser {
@@ -338,10 +381,12 @@ impl Approver for AskUser {
         }
         let withdrawn = CancellationToken::new();
         let _withdraw = withdrawn.clone().drop_guard();
+        let mut options = vec![APPROVE, DENY];
+        options.extend(request.can_be_remembered.then_some(ALWAYS));
         let question = Question {
             what: Prompt::Select {
                 title: request.to_text(),
-                options: vec![APPROVE.to_owned(), DENY.to_owned()],
+                options: options.into_iter().map(str::to_owned).collect(),
             },
             from: PromptOrigin {
                 call_id: Some(request.call_id),
@@ -352,6 +397,7 @@ impl Approver for AskUser {
         };
         match self.0.ask(question).await {
             Answer::Text(choice) if choice == APPROVE => Decision::Approved,
+            Answer::Text(choice) if choice == ALWAYS => Decision::AlwaysApproved,
             // A dismissed question refuses the call.
             _ => Decision::Denied,
         }

@@ -15,8 +15,9 @@ use approval::Gatekeeper;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event, LogListener, Outcome,
-    Runner, Stopped, Tool, Updates, User, UserInterface, queue, with_tool_name,
+    ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event,
+    LogListener, Outcome, Runner, Stopped, Tool, Updates, User, UserInterface, queue,
+    with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -30,6 +31,9 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) policy: &'a ApprovalPolicy,
     /// The approver, if there is one. Without one, `ui` is asked.
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Returns the user's answers about this tool that count for later calls; `None` if the tool
+    /// has no file.
+    pub(crate) approvals: &'a (dyn Fn() -> Option<Arc<dyn ApprovalMemory>> + Sync),
     /// The user interface that the tool can use, if there is one.
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
     /// The listener for the tool's log lines, if there is one.
@@ -57,6 +61,7 @@ pub(crate) async fn execute(
     let judges = Approvers {
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),
+        memory: terms.approvals,
     };
     let trace = terms.trace.clone();
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates, trace);

@@ -1,7 +1,7 @@
 //! Rights of one tool file: what the configuration grants it, what the user granted and refused it,
 //! and what it asks for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_config::paths;
@@ -10,10 +10,10 @@ use haft_config::{Config, Profile};
 use haft_discover::Candidate;
 use haft_engine::PermitStore;
 use haft_engine::graph::RequestReader;
+use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, ToolRights};
 use haft_tool::{
     Family, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
 };
-use haft_tool::{PermissionRequest, Problem, ToolRights};
 
 /// Rights of the tools of one file, with everything that decided about them.
 #[derive(Clone, Debug)]
@@ -87,6 +87,7 @@ impl<'a> RightsReader<'a> {
             }
         } else {
             let mut granted = profile.clone();
+            widen_to_place(&mut granted.permissions, candidate, config);
             if let Some(permit) = &permit {
                 granted.permissions = permit.widened(granted.permissions);
             }
@@ -132,6 +133,29 @@ impl<'a> RightsReader<'a> {
     }
 }
 
+/// Adds the folder with a project's `.opencode` to the lists of paths that contain the working directory,
+/// which may be below it: opencode's tools work on the whole repository.
+fn widen_to_place(permissions: &mut PermissionProfile, candidate: &Candidate, config: &Config) {
+    let is_opencode = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".opencode");
+    let folders = candidate.resolved.ancestors();
+    let place = folders.filter(is_opencode).find_map(Path::parent);
+    let Some(place) = place.filter(|place| config.cwd.starts_with(place) && *place != config.cwd)
+    else {
+        return;
+    };
+    let (cwd, place) = (
+        config.cwd.display().to_string(),
+        place.display().to_string(),
+    );
+    for kind in [PermissionKind::Read, PermissionKind::Write] {
+        if let Permission::List(list) = permissions.of_mut(kind)
+            && list.contains(&cwd)
+        {
+            list.push(place.clone());
+        }
+    }
+}
+
 fn permits_of(config: &Config) -> Permits {
     Permits::at(&config.state_dir, &config.home, &config.cwd)
 }
@@ -147,17 +171,54 @@ impl GrantingStore {
 
 impl PermitStore for GrantingStore {
     fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
-        let before = self.0.read(file).ok().flatten();
-        let mut permit = Permit::new(file).map_err(|error| error.message().to_owned())?;
-        if let Some(before) = before {
-            if before.is_current() {
-                permit.allow = before.allow;
-            }
-            permit.deny = before.deny;
-        }
-        permit.allow(kind, Some(what));
-        let stored = self.0.write(&permit);
-        stored.map_err(|error| error.message().to_owned())
+        change(&self.0, file, |permit| permit.allow(kind, Some(what)))
+    }
+}
+
+/// Changes what the user granted and refused a file.
+fn change(store: &Permits, file: &Path, change: impl FnOnce(&mut Permit)) -> Result<(), String> {
+    let before = store.read(file).ok().flatten();
+    let changed = Permit::renewed(file, before.as_ref()).and_then(|mut permit| {
+        change(&mut permit);
+        store.write(&permit)
+    });
+    changed.map_err(|error| error.message().to_owned())
+}
+
+/// The user's answers about the calls of one tool, beside what its file may access.
+struct StoredApprovals {
+    store: Permits,
+    file: PathBuf,
+    tool: String,
+}
+
+/// Returns the user's answers about the calls of a tool that count for later calls; `None` if it
+/// has no file to which they could be bound.
+pub(crate) fn approvals_of(
+    config: &Config,
+    file: &Path,
+    tool: &str,
+) -> Option<Arc<dyn ApprovalMemory>> {
+    file.is_file().then(|| {
+        Arc::new(StoredApprovals {
+            store: permits_of(config),
+            file: file.to_owned(),
+            tool: tool.to_owned(),
+        }) as Arc<dyn ApprovalMemory>
+    })
+}
+
+impl ApprovalMemory for StoredApprovals {
+    fn approved(&self) -> Option<Tier> {
+        let permit = self.store.read(&self.file).ok()??;
+        let tier = permit.approved.get(&self.tool).copied();
+        tier.filter(|_| permit.is_current())
+    }
+
+    fn approve(&self, tier: Tier) -> Result<(), String> {
+        change(&self.store, &self.file, |permit| {
+            permit.approved.insert(self.tool.clone(), tier);
+        })
     }
 }
 
@@ -186,9 +247,7 @@ fn requests_of(candidate: &Candidate, reader: &RequestReader) -> Vec<PermissionR
     match candidate.source.family {
         Family::Js => reader.of_module(&candidate.resolved),
         // A YAML tool compares its `required-permissions` itself; other files ask for nothing.
-        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
-            Vec::new()
-        }
+        _ => Vec::new(),
     }
 }
 

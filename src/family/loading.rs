@@ -6,7 +6,7 @@ use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{Engine, Module};
-use haft_tool::{Problem, Runner, Tool, ToolRights};
+use haft_tool::{Dialect, Problem, Runner, Tool, ToolRights};
 
 /// Result of loading one candidate: the tools that can be called, and the problems of the rest.
 #[derive(Clone, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Loaded {
     pub(crate) module: Option<Module>,
     /// The candidate did not answer in time; another try may succeed.
     pub(crate) was_late: bool,
+    /// The interface that the module was written for, unless it is oh-my-pi's.
+    pub(crate) dialect: Option<Dialect>,
     /// The rights of the file when it was loaded.
     pub(crate) rights: Option<ToolRights>,
 }

@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
+pub(crate) use file_rights::approvals_of;
 use file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -33,6 +34,8 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);
+    let amp = Share::of(candidates, Family::Amp);
+    let gemini = Share::of(candidates, Family::Gemini);
     let native = Share::of(candidates, Family::Native);
     let plugin = Share::of(candidates, Family::Plugin);
     // aynd's plugins may not use the names of its built-in tools while those are enabled.
@@ -51,10 +54,21 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         });
         others.collect()
     };
-    let (from_js, from_kodelet, from_ikigai, from_shell, from_native, from_plugin) = join!(
+    let (
+        from_js,
+        from_kodelet,
+        from_ikigai,
+        from_amp,
+        from_gemini,
+        from_shell,
+        from_native,
+        from_plugin,
+    ) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
         exec::ikigai::load_all(means, &ikigai.candidates),
+        exec::amp::load_all(means, &amp.candidates),
+        exec::gemini::load_all(means, &gemini.candidates),
         shell::load_all(means, &shell.candidates),
         native::load_all(means, &native.candidates),
         plugin::load_all(means, &plugin.candidates, built_in),
@@ -64,6 +78,8 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         (js, from_js),
         (kodelet, from_kodelet),
         (ikigai, from_ikigai),
+        (amp, from_amp),
+        (gemini, from_gemini),
         (shell, from_shell),
         (native, from_native),
         (plugin, from_plugin),

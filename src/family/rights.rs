@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
@@ -32,7 +33,7 @@ pub(super) const COPIES: &str = "verified";
 
 /// Sandboxes of one host. Tools with the same policy share one, and its private folder.
 pub(crate) struct Sandboxes {
-    is_required: bool,
+    is_required: AtomicBool,
     home: PathBuf,
     /// The system's folder for temporary files.
     temp_dir: PathBuf,
@@ -83,13 +84,18 @@ pub(crate) struct Confinement {
 impl Sandboxes {
     pub(crate) fn new(config: &Config) -> Sandboxes {
         Sandboxes {
-            is_required: config.sandbox.required,
+            is_required: AtomicBool::new(config.sandbox.required),
             home: config.home.clone(),
             temp_dir: config.temp_dir.clone(),
             program_files: OnceLock::new(),
             made: Mutex::default(),
             proxies: Mutex::default(),
         }
+    }
+
+    /// Sets whether tools without a complete sandbox are refused from now on.
+    pub(crate) fn require(&self, is_required: bool) {
+        self.is_required.store(is_required, Ordering::Relaxed);
     }
 
     /// Returns the rights of the tool `name` of a candidate. Its programs can read and start the
@@ -278,7 +284,7 @@ impl Sandboxes {
 
     /// Returns an error if the user requires what is missing.
     fn check_required(&self, missing: &[String]) -> Result<(), String> {
-        if !self.is_required || missing.is_empty() {
+        if !self.is_required.load(Ordering::Relaxed) || missing.is_empty() {
             return Ok(());
         }
         let missing = missing.join(", ");

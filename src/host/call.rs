@@ -12,6 +12,7 @@ use super::call_log::CallEntry;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
 use super::{Host, SHUT_DOWN};
 use crate::execute::{CallPolicy, execute};
+use crate::family::approvals_of;
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
@@ -170,6 +171,10 @@ impl Host {
                     cancellation: cancellation.clone(),
                     policy: self.approval_policy(),
                     approver: self.options.approver.clone(),
+                    approvals: &|| {
+                        let config = &self.inner.config;
+                        approvals_of(config, &tool.resolved_path, &tool.tool.name)
+                    },
                     ui: self.user_interface(),
                     log: self.options.log.clone(),
                     spill: &self.inner.spill,

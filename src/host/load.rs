@@ -44,7 +44,7 @@ impl Host {
         known: LoadState,
         why: Why,
     ) -> Found {
-        let (config, base) = (self.inner.config.clone(), self.base());
+        let (config, base) = (self.config_for_rights(), self.base());
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, judged) = trust::look(&config);
@@ -125,7 +125,8 @@ impl Host {
         let groups = looked.groups.values().filter(|files| !files.is_known);
         wanted.extend(groups.flat_map(|files| files.candidates.iter().cloned()));
         let since = SystemTime::now();
-        let mut loaded = family::load(&self.means(engine), &wanted).await;
+        let config = self.config_for_rights();
+        let mut loaded = family::load(&self.means(engine, &config), &wanted).await;
         let mut others = loaded.split_off(modules).into_iter();
         for (candidate, loaded) in wanted.iter().zip(loaded) {
             let key = key_of(candidate);
@@ -155,6 +156,7 @@ impl Host {
         start
             .problems
             .extend(self.inner.config.problems.iter().cloned());
+        start.problems.extend(self.problems_of_rights());
         start.problems.extend(self.problems_of_watching());
         start.problems.extend(looked.scan.problems.iter().cloned());
         start

@@ -42,7 +42,8 @@ impl Host {
         };
         let (since, candidates) = (SystemTime::now(), scan.candidates);
         let stamps = stamps(&candidates.iter().collect::<Vec<_>>());
-        let loaded = family::load(&self.means(&engine), &candidates).await;
+        let config = self.config_for_rights();
+        let loaded = family::load(&self.means(&engine, &config), &candidates).await;
         for ((candidate, loaded), stamp) in candidates.into_iter().zip(loaded).zip(stamps) {
             let (entries, problems) = builder.add(&candidate, loaded.clone());
             result.entries.extend(entries);

@@ -84,6 +84,8 @@ pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
         Family::Shell => 2,
         // Which names a plugin may have depends on whether the built-in tools are wanted.
         Family::Plugin | Family::Native => 3,
+        Family::Amp => 4,
+        Family::Gemini => 5,
     };
     Some((is_given, number))
 }
@@ -198,7 +200,7 @@ impl KnownFiles {
             };
             let is_kept = match candidate.source.family {
                 // An unchanged executable describes the same tools once it has enough time.
-                Family::Kodelet | Family::Ikigai => {
+                Family::Kodelet | Family::Ikigai | Family::Amp | Family::Gemini => {
                     loaded.was_late && stamp.is_some() && stamp == stamp_before
                 }
                 // aynd: a requested reload returns what the files say now (spec aynd,

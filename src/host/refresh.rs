@@ -63,6 +63,7 @@ impl Host {
     /// again. Calls go on meanwhile, and running ones end with the tool that they began with.
     /// Unchanged modules stay as they are, unless something ties them to a changed one.
     pub async fn refresh(&self) -> Arc<Catalog> {
+        self.read_rights_again().await;
         self.look_again(Why::Requested).await
     }
 

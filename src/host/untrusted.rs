@@ -17,10 +17,11 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 impl Host {
     /// Adds what the tools say about themselves, if `sandbox.list_untrusted` is set.
     pub(super) async fn describe_untrusted(&self, doubted: &mut [Doubted]) {
-        if !self.inner.config.sandbox.list_untrusted || doubted.is_empty() {
+        let config = self.config_for_rights();
+        if !config.sandbox.list_untrusted || doubted.is_empty() {
             return;
         }
-        let config = self.inner.config.for_untrusted_listing();
+        let config = config.for_untrusted_listing();
         let sandboxes = Arc::new(Sandboxes::new(&config));
         let engine = js::engine(&config, World::default(), &sandboxes);
         let candidates: Vec<_> = doubted.iter().map(|one| one.candidate.clone()).collect();

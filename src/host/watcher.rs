@@ -297,6 +297,8 @@ impl Watch {
             let Some(host) = self.host() else {
                 return;
             };
+            // Before the comparison begins, so that it spans as little time as possible.
+            host.read_rights_again().await;
             let before = Before::of(&host).await;
             self.note_problems(&host, watcher);
             host.look_again(why).await;
@@ -328,8 +330,9 @@ impl Watch {
     fn note_problems(&self, host: &Host, watcher: &Watcher) {
         let mut problems: Vec<_> = watcher.problem().cloned().into_iter().collect();
         for (file, was) in &self.configuration {
-            if std::fs::read(file).ok() != *was {
-                let text = "the configuration changed, which counts from the next start on";
+            if host.needs_restart() && std::fs::read(file).ok() != *was {
+                let text = "the configuration changed, and not only in the rights of tools: the rest \
+                            counts from the next start on";
                 problems.push(Problem::warning(text).at(file).hint("start haft again"));
             }
         }

@@ -113,6 +113,9 @@ pub(crate) struct ApprovalView<'a> {
     arguments: &'a RawValue,
     /// The complete call as haft would display it.
     text: String,
+    /// True if the answer `always` counts for later calls of the tool.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    can_be_remembered: bool,
 }
 
 impl<'a> From<&'a ApprovalRequest> for ApprovalView<'a> {
@@ -125,6 +128,7 @@ impl<'a> From<&'a ApprovalRequest> for ApprovalView<'a> {
             details: request.details.as_deref(),
             arguments: &request.arguments,
             text: request.to_text(),
+            can_be_remembered: request.can_be_remembered,
         }
     }
 }
@@ -139,6 +143,7 @@ pub(crate) struct DecisionView {
 #[serde(rename_all = "lowercase")]
 enum DecisionWord {
     Approve,
+    Always,
     Deny,
 }
 
@@ -146,6 +151,7 @@ impl From<DecisionView> for Decision {
     fn from(answer: DecisionView) -> Decision {
         match answer.decision {
             DecisionWord::Approve => Decision::Approved,
+            DecisionWord::Always => Decision::AlwaysApproved,
             DecisionWord::Deny => Decision::Denied,
         }
     }

@@ -4,6 +4,7 @@
 //! `family::shell` interprets the files. It must never lose or overwrite concurrent changes, and
 //! never leave the folder of a scope.
 
+mod dialects;
 mod draft;
 mod edit;
 mod files;
@@ -13,6 +14,7 @@ mod tool_file;
 
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::family::shell::edit::{Key, Opened, advice, open, pretty, renamed, yaml};
+pub(crate) use dialects::NewDialect;
 pub(crate) use draft::{Draft, template};
 pub(crate) use edit::{Edited, EditorDraft};
 pub(crate) use files::ToolFileStore;

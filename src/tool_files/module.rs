@@ -1,29 +1,41 @@
-//! Template for a TypeScript tool: a folder with a module, its test, its types and editor settings.
+//! Template for a tool in JavaScript or TypeScript: a module, its test, its types and editor settings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value, json};
+
+use super::dialects::NewDialect;
+use haft_config::Config;
 use haft_tool::{Error, ErrorKind};
 
-/// Types that tool modules import, as in the checkout.
-const TYPES: &str = include_str!("../../types/haft.d.ts");
-
 /// Types of tests in TypeScript.
-const TEST_TYPES: &str = include_str!("../../types/tool-test.d.ts");
+const TEST_TYPES: (&str, &str) = ("tool-test.d.ts", include_str!("../../types/tool-test.d.ts"));
 
 /// JSON Schema of tests in JSON, for editors.
-const TEST_SCHEMA: &str = include_str!("../../types/tool-test.schema.json");
+const TEST_SCHEMA: (&str, &str) = (
+    "tool-test.schema.json",
+    include_str!("../../types/tool-test.schema.json"),
+);
 
 /// A tool that is about to be written.
 pub(crate) struct NewModule {
-    /// Folder that will be created.
-    pub(crate) folder: PathBuf,
+    dialect: NewDialect,
     name: String,
+    /// Folder of the module.
+    folder: PathBuf,
+    /// Name of the module's file.
+    module: String,
 }
 
 impl NewModule {
-    /// Plans the tool `name` below `folder`.
-    pub(crate) fn below(folder: &Path, name: &str) -> Result<NewModule, Error> {
+    /// Plans the tool `name` of the user or of the project.
+    pub(crate) fn new(
+        dialect: NewDialect,
+        name: &str,
+        user: bool,
+        config: &Config,
+    ) -> Result<NewModule, Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
         if !begins_well || !name.chars().all(is_plain) || name.len() > 64 {
@@ -31,11 +43,12 @@ impl NewModule {
             let hint = "use a letter, then letters, digits, `-` and `_`, 64 at most";
             return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
         }
-        let folder = folder.join(name);
+        let tools = dialect.tools(config, user);
+        let own = tools.join(name);
         for taken in [
-            folder.clone(),
-            folder.with_extension("ts"),
-            folder.with_extension("js"),
+            own.clone(),
+            own.with_extension("ts"),
+            own.with_extension("js"),
         ] {
             if taken.exists() {
                 let text = format!("{} is there already", taken.display());
@@ -43,22 +56,31 @@ impl NewModule {
                 return Err(Error::new(ErrorKind::Load, text).with_hint(hint));
             }
         }
+        let (folder, module) = match dialect.module_in_folder() {
+            Some(module) => (own, module.to_owned()),
+            None => (tools, format!("{name}.ts")),
+        };
         Ok(NewModule {
-            folder,
+            dialect,
             name: name.to_owned(),
+            folder,
+            module,
         })
     }
 
-    /// Writes the files and returns their paths, the module first.
+    /// Writes the files and returns their paths, the module first. Settings and types that other tools
+    /// of the folder have stay as they are.
     pub(crate) fn write(&self) -> Result<Vec<PathBuf>, Error> {
-        let files = [
-            ("index.ts", module(&self.name)),
-            ("index.tool-test.json", test()),
-            ("tsconfig.json", SETTINGS.to_owned()),
-            ("types/haft.d.ts", TYPES.to_owned()),
-            ("types/tool-test.d.ts", TEST_TYPES.to_owned()),
-            ("types/tool-test.schema.json", TEST_SCHEMA.to_owned()),
+        let stem = self.module.rsplit_once('.').map_or("", |(stem, _)| stem);
+        let mut files = vec![
+            (self.module.clone(), self.dialect.module(&self.name)),
+            (format!("{stem}.tool-test.json"), self.test()),
+            ("tsconfig.json".to_owned(), self.settings()),
         ];
+        let types = self.dialect.types().into_iter();
+        for (name, text) in types.chain([TEST_TYPES, TEST_SCHEMA]) {
+            files.push((format!("types/{name}"), text.to_owned()));
+        }
         let refused = |path: &Path, error: &std::io::Error| {
             let text = format!("{} cannot be written: {error}", path.display());
             Error::new(ErrorKind::Load, text)
@@ -66,94 +88,76 @@ impl NewModule {
         fs::create_dir_all(self.folder.join("types"))
             .map_err(|error| refused(&self.folder, &error))?;
         let mut written = Vec::with_capacity(files.len());
-        for (name, text) in files {
+        for (index, (name, text)) in files.into_iter().enumerate() {
             let path = self.folder.join(name);
+            // The module's path is known to be free, and the others may be shared.
+            if index > 0 && path.exists() {
+                continue;
+            }
             fs::write(&path, text).map_err(|error| refused(&path, &error))?;
             written.push(path);
         }
         Ok(written)
     }
-}
 
-fn module(name: &str) -> String {
-    format!(
-        r#"import type {{ CustomToolFactory }} from "@oh-my-pi/pi-coding-agent";
-
-const factory: CustomToolFactory = (pi) => ({{
-  name: "{name}",
-  label: "{name}",
-  description: "Says what a model should know to call it: what it does, and when to use it",
-  parameters: pi.zod.object({{
-    name: pi.zod.string().describe("Whom to greet"),
-    shout: pi.zod.boolean().default(false).describe("Say it louder"),
-  }}),
-  // "read" looks, "write" changes files, "exec" does anything else.
-  approval: "read",
-  async execute(_toolCallId, {{ name, shout }}, onUpdate, _ctx, signal) {{
-    signal?.throwIfAborted();
-    onUpdate?.({{ content: [{{ type: "text", text: `Looking for ${{name}}` }}] }});
-    const text = `Hello, ${{name}}!`;
-    return {{
-      content: [{{ type: "text", text: shout ? text.toUpperCase() : text }}],
-      details: {{ name }},
-    }};
-  }},
-}});
-
-export default factory;
-"#
-    )
-}
-
-fn test() -> String {
-    r#"{
-  "$schema": "./types/tool-test.schema.json",
-  "tests": [
-    {
-      "name": "greets",
-      "arguments": { "name": "Ada" },
-      "expect": {
-        "text": "Hello, Ada!",
-        "details": { "name": "Ada" },
-        "updates": ["Looking for Ada"]
-      }
-    },
-    {
-      "name": "shouts",
-      "arguments": { "name": "Ada", "shout": true },
-      "expect": { "text": "HELLO, ADA!" }
-    },
-    {
-      "name": "wants a name",
-      "arguments": {},
-      "expect": { "error": { "contains": "name" } }
+    fn test(&self) -> String {
+        let mut greets = json!({
+            "name": "greets",
+            "tool": self.name,
+            "arguments": { "name": "Ada" },
+            "expect": { "text": "Hello, Ada!" },
+        });
+        if self.dialect.has_details() {
+            greets["expect"]["details"] = json!({ "name": "Ada" });
+            greets["expect"]["updates"] = json!(["Looking for Ada"]);
+        }
+        let tests = json!({
+            "$schema": "./types/tool-test.schema.json",
+            "tests": [
+                greets,
+                {
+                    "name": "shouts",
+                    "tool": self.name,
+                    "arguments": { "name": "Ada", "shout": true },
+                    "expect": { "text": "HELLO, ADA!" },
+                },
+                {
+                    "name": "wants a name",
+                    "tool": self.name,
+                    "arguments": {},
+                    "expect": { "error": { "contains": "name" } },
+                },
+            ],
+        });
+        format!("{tests:#}\n")
     }
-  ]
-}
-"#
-    .to_owned()
-}
 
-const SETTINGS: &str = r#"{
-  // For editors and `tsc`; haft itself needs none of it.
-  "compilerOptions": {
-    "target": "esnext",
-    "lib": ["esnext", "dom", "dom.iterable", "dom.asynciterable"],
-    "module": "esnext",
-    "moduleResolution": "bundler",
-    "strict": true,
-    "noEmit": true,
-    "skipLibCheck": true,
-    "allowImportingTsExtensions": true,
-    "resolveJsonModule": true,
-    "types": [],
-    "paths": {
-      "@oh-my-pi/pi-coding-agent": ["./types/haft.d.ts"],
-      "@mariozechner/pi-coding-agent": ["./types/haft.d.ts"],
-      "@haft/tool-types": ["./types/haft.d.ts"],
-      "@haft/tool-types/tool-test": ["./types/tool-test.d.ts"]
+    /// Returns the settings for editors and `tsc`.
+    fn settings(&self) -> String {
+        let types = self.dialect.imports().iter();
+        let test = [("@haft/tool-types/tool-test", "tool-test.d.ts")];
+        let paths = types.chain(&test);
+        let paths: Map<String, Value> = paths
+            .map(|(module, file)| ((*module).to_owned(), json!([format!("./types/{file}")])))
+            .collect();
+        let settings = json!({
+            "compilerOptions": {
+                "target": "esnext",
+                "lib": ["esnext", "dom", "dom.iterable", "dom.asynciterable"],
+                "module": "esnext",
+                "moduleResolution": "bundler",
+                "strict": true,
+                "noEmit": true,
+                "skipLibCheck": true,
+                "allowJs": true,
+                "checkJs": true,
+                "allowImportingTsExtensions": true,
+                "resolveJsonModule": true,
+                "types": [],
+                "paths": paths,
+            },
+            "include": ["**/*.ts", "**/*.mjs"],
+        });
+        format!("// For editors and `tsc`; haft itself needs none of it.\n{settings:#}\n")
     }
-  },
-  "include": ["**/*.ts"]
 }
-"#;

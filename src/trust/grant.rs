@@ -120,10 +120,13 @@ impl Granted for Grant {
                 };
                 verified.entries.insert(entry, tool);
             }
-            if tool.family == Family::Js {
+            // The commands of Gemini CLI name files; those of other programs are one file.
+            if matches!(tool.family, Family::Js | Family::Gemini) {
                 let files = tool.files.iter();
                 let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
                 verified.modules.extend(files);
+            }
+            if tool.family == Family::Js {
                 let right = |is_said: bool| {
                     if is_said {
                         CodeFromData::UntilFilesAreRead

@@ -29,15 +29,19 @@ use haft_discover::Candidate;
 use haft_engine::graph::{Graph, Grapher};
 use haft_tool::Family;
 
+use crate::family::exec::gemini;
+
 pub(crate) use haft_tool::TRUST_HINT as HINT;
 
 /// Returns the files that decide what runs. Only modules load other files by name.
 fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
     match candidate.source.family {
         Family::Js => grapher.graph(&candidate.resolved),
-        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
-            grapher.lone_file(&candidate.resolved)
+        Family::Gemini => {
+            let named = gemini::named_files(&candidate.resolved);
+            grapher.with_files(&candidate.resolved, named)
         }
+        _ => grapher.lone_file(&candidate.resolved),
     }
 }
 

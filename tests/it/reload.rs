@@ -619,6 +619,51 @@ else echo "home: ${HOME-unset}"; fi
     assert!(!home.contains("unset"), "{home}");
 }
 
+#[tokio::test]
+async fn changed_rights_in_the_configuration_count_from_the_next_call_on() {
+    let config = "home/.config/haft/config.yaml";
+    let rights = |rest: &str| format!("sandbox: {{user: some}}\n{rest}");
+    let profile = |read: &str| {
+        rights(&format!(
+            "profiles: {{some: {{extends: full, read: [{read}]}}}}\n"
+        ))
+    };
+    let sandbox = Sandbox::with_home();
+    sandbox.write(config, &profile("./open"));
+    sandbox.write("closed/data", "the data");
+    let root = sandbox.path().display().to_string();
+    let readers = READERS.replace("ROOT", &root);
+    sandbox.write(&format!("{USER}/readers.ts"), &readers);
+    let host = sandbox.host(|_| {});
+    let mut watched = Watched::start(Fixture { sandbox, host }).await;
+    let refused = "`read` access to";
+    assert!(watched.text("reads").await.starts_with(refused));
+
+    watched.fixture.sandbox.write(config, &profile("./closed"));
+    assert_eq!(watched.change().await[3], just(&["reads", "waits"]));
+    assert_eq!(watched.text("reads").await, "the data");
+
+    // An invalid file changes nothing, and is reported.
+    watched.fixture.sandbox.write(config, &rights(""));
+    let reported = watched.next().await;
+    assert_eq!(reported.problems.len(), 1, "{reported:?}");
+    let message = &reported.problems[0].message;
+    assert!(
+        message.starts_with("the changed configuration is not used: "),
+        "{message}"
+    );
+    assert_eq!(watched.text("reads").await, "the data");
+
+    // Other settings wait for the next start.
+    let other = profile("./open") + "limits: {grace: 9s}\n";
+    watched.fixture.sandbox.write(config, &other);
+    let reported = watched.next().await;
+    let message = &reported.problems[0].message;
+    assert!(message.contains("the next start"), "{message}");
+    assert_eq!(reported.solved.len(), 1, "{reported:?}");
+    assert!(watched.text("reads").await.starts_with(refused));
+}
+
 /// A broken file goes on offering its last good version, but not with rights that it had once.
 #[tokio::test]
 async fn a_broken_file_does_not_keep_the_rights_of_its_last_good_version() {

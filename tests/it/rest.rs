@@ -612,7 +612,10 @@ fn a_component_of_a_tool_is_shown_and_gets_its_keys() {
             .contains(r#"drawn: \"\\u001b[A\""#),
         "{drawn}"
     );
-    assert_eq!(served.get("/api/calls/c/drawing?width=x").status, 400);
+    for width in ["x", "0", "501"] {
+        let drawing = served.get(&format!("/api/calls/c/drawing?width={width}"));
+        assert_eq!(drawing.status, 400, "{width}");
+    }
     assert_eq!(served.get("/api/calls/none/drawing").status, 404);
 }
 

@@ -109,6 +109,19 @@ const ATTEMPTS: Attempt[] = [
   ["Bun.spawn reads", ({ file }) => { const ran = (globalThis as any).Bun.spawnSync(["cat", file]); if (ran.exitCode !== 0) throw new Error(String(ran.stderr)); }],
   ["Deno.Command reads", ({ file }) => { const ran = new Deno.Command("cat", { args: [file] }).outputSync(); if (!ran.success) throw new Error("refused"); }],
   ["a program that is left behind", ({ folder }) => sh('(setsid sh -c "echo x > \\"$1/late\\"") && test -e "$1/late"', folder)],
+  ["process.dlopen", () => {
+    const folders = ["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib"];
+    const library = folders.map((folder) => `${folder}/libc.so.6`).find((path) => fs.existsSync(path));
+    try {
+      process.dlopen({ exports: {} } as any, library ?? "");
+    } catch (error) {
+      // The library was loaded, and is not an add-on.
+      if (!/register|napi|symbol/i.test(String(error))) throw error;
+    }
+  }],
+  ["an SSH agent", ({ socket }) => sh('SSH_AUTH_SOCK="$1" perl -e \'use IO::Socket::UNIX; IO::Socket::UNIX->new(Peer => $ENV{SSH_AUTH_SOCK}) or die "no: $!"\'', socket)],
+  ["a program lists the memory of the tests", ({ pid }) => sh('head -c 1 "/proc/$1/maps" | grep -q .', String(pid))],
+  ["a program mounts in a namespace of its own", () => sh("unshare --user --map-root-user --mount mount -t tmpfs none /mnt")],
   ["the private folder of others", ({ dir }) => fs.writeFileSync(`${dir}/../beside`, "x")],
 ];
 

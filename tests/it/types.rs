@@ -167,6 +167,45 @@ class GreetInput(GreetInputRequired, total=False):
     assert!(output.status.success(), "{errors}");
 }
 
+/// Dialects of `haft new js`, each with the folder of its new module.
+const NEW: [(&str, &str); 7] = [
+    ("oh-my-pi", ".omp/tools/greet"),
+    ("pi", ".pi/extensions/greet"),
+    ("opencode", ".opencode/tools"),
+    ("claude-agent-sdk", ".claude/tools"),
+    ("ai-sdk", ".omp/tools/greet"),
+    ("copilot", ".github/extensions/greet"),
+    ("openclaw", ".omp/tools/greet"),
+];
+
+/// Each new tool passes its own tests, and the compiler without any package.
+#[test]
+fn new_tools_of_each_dialect_compile_and_pass_their_tests() {
+    for (dialect, folder) in NEW {
+        let sandbox = Sandbox::with_home();
+        let run = |args: &[&str]| {
+            let output = sandbox.haft().args(args).output().expect("haft starts");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{dialect}: {text}{errors}");
+            text
+        };
+        run(&["new", "js", "greet", "--dialect", dialect]);
+        let compiler = sandbox
+            .command("node")
+            .arg(root("node_modules/typescript/bin/tsc"))
+            .args(["-p", folder])
+            .output()
+            .expect("node is needed for these tests");
+        let errors = String::from_utf8_lossy(&compiler.stdout);
+        assert!(compiler.status.success(), "{dialect}: {errors}");
+        let tests = run(&["--trust-project", "test", folder]);
+        assert!(tests.contains("3 passed, 0 failed"), "{dialect}: {tests}");
+        let greeting = run(&["--trust-project", "call", "greet", "--arg", "name=Ada"]);
+        assert_eq!(greeting, "Hello, Ada!\n", "{dialect}");
+    }
+}
+
 /// Tools of scripts, with names that are no identifiers.
 const SCRIPT_TOOLS: &str = r##"
 const tool = (name, parameters) =>

@@ -423,7 +423,7 @@ async fn approval_asks_the_user_if_there_is_no_approver() {
     let (ada, _) = person(|_| Some(Answer::Text("Approve".into())));
     let host = fixture.host.with_ui(ada.clone());
     assert_eq!(text(&host, "careful", json!({})).await, "done");
-    let expected = r#"c careful: Select { title: "Allow tool: careful\nTier: exec\nThe tool says:\n│ Reason: touches production\n│ target: web\n│ when: now\nArguments: none", options: ["Approve", "Deny"] }"#;
+    let expected = r#"c careful: Select { title: "Allow tool: careful\nTier: exec\nThe tool says:\n│ Reason: touches production\n│ target: web\n│ when: now\nArguments: none", options: ["Approve", "Deny", "Approve, always for this tool"] }"#;
     assert_eq!(ada.said(), [expected]);
     for answer in [
         |_: &Prompt| Some(Answer::Text("Deny".into())),

@@ -57,6 +57,8 @@ fn host_with(sandbox: &Sandbox, files: &[&str], isolation: Isolation) -> Host {
     let mut config = crate::sandbox::resolve(flags, &env).expect("a configuration");
     config.isolation = isolation;
     config.permissions = haft::config::PermissionProfile::everything();
+    config.limits.worker_mb = 700;
+    config.limits.worker_processes = 60;
     Host::new(config)
 }
 
@@ -207,6 +209,9 @@ fn workers_now() -> BTreeSet<u32> {
     let children: Vec<String> = children.collect();
     let pids = children.iter().flat_map(|list| list.split_whitespace());
     let is_worker = |pid: &&str| {
+        if name_of(pid) == "haft-zygote" {
+            return false;
+        }
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         // The version of haft follows.
         line.split(|byte| *byte == 0)
@@ -215,6 +220,12 @@ fn workers_now() -> BTreeSet<u32> {
     pids.filter(is_worker)
         .map(|pid| pid.parse().expect("a number"))
         .collect()
+}
+
+/// Returns the name of a process.
+fn name_of(pid: &str) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.unwrap_or_default().trim().to_owned()
 }
 
 /// Waits for one worker process besides `known`.
@@ -269,6 +280,149 @@ fn a_spare_worker_serves_the_next_module_that_needs_one() {
                 call(&host, "ends", "kill").await.expect_err("it ends");
                 let now = pid_of(&host).await;
                 assert_eq!(now == last, isolation == Isolation::Process);
+                host.shutdown().await;
+            }
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+/// A module that tells facts that must differ between processes, and uses what a fork could break.
+const FACTS: &str = r#"
+import * as crypto from "node:crypto";
+import * as fs from "node:fs";
+import { execSync } from "node:child_process";
+const wasm = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 7, 1, 96, 2, 127, 127, 1, 127, 3, 2, 1, 0, 7, 7, 1, 3,
+  97, 100, 100, 0, 0, 10, 9, 1, 7, 0, 32, 0, 32, 1, 106, 11]);
+const attempt = (run) => { try { run(); return "works"; } catch (error) { return "refused"; } };
+export default (pi) => ({
+  name: "facts", label: "facts", description: "tells facts", parameters: pi.zod.object({ how: pi.zod.string().optional() }),
+  execute: async (_id, { how }) => {
+    const { privateKey, publicKey } = crypto.generateKeyPairSync("ed25519");
+    const signature = crypto.sign(null, Buffer.from("text"), privateKey);
+    // The optimising compiler, several collections, and compilation of WebAssembly.
+    let sum = 0;
+    for (let i = 0; i < 3e6; i++) sum = (sum + i) % 1000003;
+    let kept = [];
+    for (let i = 0; i < 400000; i++) { kept.push({ i }); if (i % 50000 === 0) kept = []; }
+    const added = (await WebAssembly.instantiate(wasm)).instance.exports.add(2, 3);
+    const woken = await Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20).value;
+    const facts = {
+      name: fs.readFileSync("/proc/self/comm", "utf8").trim(),
+      pid: process.pid,
+      different: [
+        Math.random(), crypto.randomUUID(), globalThis.crypto.randomUUID(), crypto.randomBytes(8).toString("hex"),
+        crypto.randomInt(1e12), publicKey.export({ type: "spki", format: "der" }).toString("hex"),
+      ],
+      same: [crypto.verify(null, Buffer.from("text"), publicKey, signature), sum, kept.length, added, woken,
+        crypto.createHash("sha256").update("a").digest("hex").slice(0, 8), execSync("echo ran").toString()],
+      // Of another worker.
+      others: how ? [
+        attempt(() => fs.readFileSync(`/proc/${how}/environ`)),
+        attempt(() => fs.readFileSync(`/proc/${how}/maps`)),
+        attempt(() => fs.readlinkSync(`/proc/${how}/fd/0`)),
+        attempt(() => execSync(`kill -URG ${how}`, { stdio: "ignore" })),
+        attempt(() => execSync(`head -c 1 /proc/${how}/environ`, { stdio: "ignore" })),
+        attempt(() => execSync(`renice -n 1 -p ${how}`, { stdio: "ignore" })),
+      ] : [],
+    };
+    return { content: [{ type: "text", text: JSON.stringify(facts) }] };
+  },
+});
+"#;
+
+async fn facts(host: &Host, how: &str) -> serde_json::Value {
+    let outcome = call(host, "facts", how).await.expect("it runs");
+    serde_json::from_str(&outcome.text()).expect("JSON")
+}
+
+#[test]
+fn workers_that_are_forked_share_no_random_numbers_and_no_rights() {
+    arena::alone(
+        "workers::workers_that_are_forked_share_no_random_numbers_and_no_rights",
+        async |arena| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            for isolation in [Isolation::Process, Isolation::Sandbox] {
+                let sandbox = Sandbox::with_home();
+                sandbox.write("tools.ts", FACTS);
+                let first = host_with(&sandbox, &["tools.ts"], isolation);
+                let second = host_with(&sandbox, &["tools.ts"], isolation);
+                first.keep_spare_worker();
+                second.keep_spare_worker();
+                let one = facts(&first, "").await;
+                let other = facts(&second, &one["pid"].to_string()).await;
+                kill(other["pid"].as_u64().expect("a number") as u32);
+                // The spare, which is forked from the same process.
+                let third = loop {
+                    if let Ok(outcome) = call(&second, "facts", "").await {
+                        break serde_json::from_str(&outcome.text()).expect("JSON");
+                    }
+                };
+                let all: [&serde_json::Value; 3] = [&one, &other, &third];
+                for (index, facts) in all.iter().enumerate() {
+                    assert_eq!(facts["name"], "haft-worker", "{isolation:?}");
+                    let same =
+                        serde_json::json!([true, 45, 49999, 5, "timed-out", "ca978112", "ran\n"]);
+                    assert_eq!(facts["same"], same, "{isolation:?}");
+                    for later in &all[index + 1..] {
+                        assert_ne!(facts["pid"], later["pid"]);
+                        let numbers = facts["different"].as_array().expect("a list").iter();
+                        let others = later["different"].as_array().expect("a list").iter();
+                        for (number, other) in numbers.zip(others) {
+                            assert_ne!(number, other, "{isolation:?}");
+                        }
+                    }
+                }
+                if isolation == Isolation::Sandbox {
+                    let refused = vec!["refused"; 6];
+                    assert_eq!(other["others"], serde_json::json!(refused));
+                }
+                first.shutdown().await;
+                second.shutdown().await;
+            }
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+/// A module whose programs use too much.
+const GREEDY: &str = r#"
+const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+const tool = (pi, name, execute) =>
+  ({ name, label: name, description: name, parameters: pi.zod.object({ how: pi.zod.string().optional() }), execute });
+export default (pi) => [
+  tool(pi, "memory", async () => { await pi.exec("perl", ["-e", "my $kept = 'x' x 1_500_000_000; sleep 600"]); return text("done"); }),
+  tool(pi, "forks", async () => { await pi.exec("sh", ["-c", "i=0; while [ $i -lt 200 ]; do sleep 600 & i=$((i+1)); done; wait"]); return text("done"); }),
+  tool(pi, "modest", async () => text((await pi.exec("echo", ["fine"])).stdout.trim())),
+];
+"#;
+
+#[test]
+fn a_worker_ends_with_programs_that_use_too_much() {
+    arena::alone(
+        "workers::a_worker_ends_with_programs_that_use_too_much",
+        async |arena| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            for isolation in [Isolation::Process, Isolation::Sandbox] {
+                let sandbox = Sandbox::with_home();
+                sandbox.write("tools.ts", GREEDY);
+                let host = host_with(&sandbox, &["tools.ts"], isolation);
+                for (tool, reason) in [
+                    (
+                        "memory",
+                        "it and its programs ran out of memory (`limits.worker_mb` is 700)",
+                    ),
+                    (
+                        "forks",
+                        "its programs were too many processes (`limits.worker_processes` is 60)",
+                    ),
+                ] {
+                    let outcome = call(&host, tool, "").await.expect("it is ended");
+                    let message = outcome.text();
+                    assert!(message.contains(reason), "{isolation:?}: {message}");
+                    let outcome = call(&host, "modest", "").await.expect("it runs");
+                    assert_eq!(outcome.text(), "fine");
+                }
                 host.shutdown().await;
             }
             arena.assert_no_process_is_left();

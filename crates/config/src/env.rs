@@ -66,6 +66,8 @@ pub struct Env {
     pub claude_config_dir: Option<PathBuf>,
     /// `CODEX_HOME`: moves `~/.codex`.
     pub codex_home: Option<PathBuf>,
+    /// `AMP_TOOLBOX`: folders with Amp's toolboxes, as `PATH` has them.
+    pub amp_toolbox: Option<String>,
     /// `COPILOT_HOME`, the folder of the Copilot CLI's settings.
     pub copilot_home: Option<PathBuf>,
     /// `AYND_TEST_TOOLS_DIR`: moves aynd's plugin files.
@@ -170,6 +172,7 @@ impl Env {
             pi_profile: text("PI_PROFILE"),
             claude_config_dir: path("CLAUDE_CONFIG_DIR"),
             codex_home: path("CODEX_HOME"),
+            amp_toolbox: text("AMP_TOOLBOX"),
             copilot_home: path("COPILOT_HOME"),
             aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
             editor: [text("VISUAL"), text("EDITOR")]

@@ -34,6 +34,7 @@ pub mod yaml;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::{cell::RefCell, mem};
 
 pub use agents::Agents;
@@ -107,7 +108,8 @@ declare::settings! {
         /// Files that are not loaded: `tool:` and the file's name without its extension.
         pub disabled_extensions: Vec<String> = "" => joined, env "HAFT_DISABLED_EXTENSIONS";
         /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
-        /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`.
+        /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`, `pi`, `pi-packages`,
+        /// `opencode`, `opencode-plugins`, `copilot`, `amp`, `gemini`.
         pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
         /// The folder of YAML shell tools for all users of the machine.
         // Its files are trusted as the user's own. Spec cycod 2 has the default.
@@ -207,6 +209,9 @@ declare::settings! {
             pub cycod_first: Option<PathBuf>,
             /// Paths of the user's settings of coding agents.
             pub agents: Agents,
+            /// The flags and the environment that this was resolved from, and the rights of tools
+            /// that resulted.
+            resolved_from: Option<Arc<(Flags, Env, Rights)>>,
             /// The layers that set a setting, the strongest first, with their values. By dotted
             /// key, or by variable if there is no key.
             sources: BTreeMap<String, Vec<(SettingSource, String)>>,
@@ -268,6 +273,28 @@ impl Settings for PermissionProfile {
     }
 }
 
+/// The settings that decide about the rights of tools.
+#[derive(Clone, Debug)]
+struct Rights {
+    permissions: PermissionProfile,
+    isolation: Isolation,
+    profiles: BTreeMap<String, ProfileSettings>,
+    sandbox: SandboxSettings,
+    narrowing: Narrowing,
+}
+
+impl Rights {
+    fn of(config: &Config) -> Rights {
+        Rights {
+            permissions: config.permissions.clone(),
+            isolation: config.isolation,
+            profiles: config.profiles.clone(),
+            sandbox: config.sandbox.clone(),
+            narrowing: config.narrowing.clone(),
+        }
+    }
+}
+
 /// State of a configuration file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileUse {
@@ -319,6 +346,7 @@ impl Config {
     /// # Errors
     /// As [`Config::resolve`].
     pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
+        let (flags_of_start, env_of_start) = (flags.clone(), env.clone());
         let home = env.home.clone().unwrap_or_else(|| NO_HOME.into());
         let cwd = working_directory(&flags, env)?;
         let config_home = base_directory(&env.xdg_config_home, &home, ".config");
@@ -430,11 +458,64 @@ impl Config {
         config.editor.clone_from(&env.editor);
         config.browser = browser(env);
         config.screen = terminal::screen(env);
+        let rights = Rights::of(&config);
         Ok(Config {
             cwd,
             home,
+            resolved_from: Some(Arc::new((flags_of_start, env_of_start, rights))),
             ..config
         })
+    }
+
+    /// Resolves the configuration again, with the flags and variables of this one and the files as
+    /// they are now. `None` if a program made this one.
+    pub fn resolve_again(&self) -> Option<Result<Config, Error>> {
+        let from = self.resolved_from.as_deref();
+        from.map(|(flags, env, _)| Config::resolve_with(flags.clone(), env))
+    }
+
+    /// Returns this configuration with the permissions, the profiles and the isolation of another
+    /// one. What a program has set in this one stays.
+    #[must_use]
+    pub fn with_rights_of(&self, other: &Config) -> Config {
+        let Some((_, _, resolved)) = self.resolved_from.as_deref() else {
+            return self.clone();
+        };
+        fn newer<T: PartialEq + Clone>(own: &T, resolved: &T, now: &T) -> T {
+            if own == resolved { now } else { own }.clone()
+        }
+        let (own, now) = (Rights::of(self), Rights::of(other));
+        let narrowing = newer(&own.narrowing, &resolved.narrowing, &now.narrowing);
+        Config {
+            permissions: newer(&own.permissions, &resolved.permissions, &now.permissions),
+            isolation: newer(&own.isolation, &resolved.isolation, &now.isolation),
+            profiles: newer(&own.profiles, &resolved.profiles, &now.profiles),
+            sandbox: newer(&own.sandbox, &resolved.sandbox, &now.sandbox),
+            narrowing: Narrowing {
+                limits: self.narrowing.limits.clone(),
+                custom_tools: self.narrowing.custom_tools.clone(),
+                ..narrowing
+            },
+            ..self.clone()
+        }
+    }
+
+    /// Returns true if another configuration differs in more than what [`Config::with_rights_of`]
+    /// takes from it.
+    pub fn differs_beyond_rights(&self, other: &Config) -> bool {
+        let others = |config: &Config| {
+            let others = config.sources.iter().filter(|(key, _)| !is_of_rights(key));
+            let values = |sources: &Vec<(SettingSource, String)>| {
+                let values = sources.iter().map(|(_, value)| value.clone());
+                values.collect::<Vec<_>>()
+            };
+            let others = others.map(|(key, sources)| (key.clone(), values(sources)));
+            others.collect::<BTreeMap<_, _>>()
+        };
+        others(self) != others(other)
+            || self.narrowing.limits != other.narrowing.limits
+            || self.narrowing.custom_tools != other.narrowing.custom_tools
+            || self.project_file != other.project_file
     }
 
     /// Reads the file of a trusted project. Its permissions and limits never widen those of any
@@ -530,6 +611,15 @@ fn is_bound(key: &str) -> bool {
         Some("custom_tools") => !is_place,
         _ => false,
     }
+}
+
+/// Returns true for a setting that decides about the rights of tools.
+fn is_of_rights(key: &str) -> bool {
+    let block = key.split('.').next().unwrap_or(key);
+    matches!(
+        block,
+        "permissions" | "isolation" | "profiles" | "sandbox" | "HAFT_ISOLATION"
+    )
 }
 
 /// Makes the paths of permissions absolute. Relative ones start at `base`.

@@ -13,6 +13,9 @@ const MAX_ISOLATES: usize = 8;
 /// Minimum heap that boots the runtime and one zod module, in MiB.
 const LEAST_HEAP_MB: u32 = 32;
 
+/// Limit of the memory of a worker process and its programs on a machine of unknown size.
+const DEFAULT_WORKER_MB: u32 = 4096;
+
 const ANY: std::ops::RangeInclusive<u64> = 0..=u32::MAX as u64;
 
 settings! {
@@ -36,6 +39,13 @@ settings! {
         /// Maximum number of isolates for tools that get in each other's way; 1: all share one;
         /// `auto`: one for each core, at most 8.
         pub isolates: u32 = "auto" => isolates, env "HAFT_ISOLATES";
+        /// Maximum memory of a worker process together with the programs that its modules start, in
+        /// MiB; `auto`: three quarters of the machine's memory. See sandbox.md.
+        // A build may need most of the machine, and a leak must not end other programs.
+        pub worker_mb: u32 = "auto" => worker_mb, env "HAFT_WORKER_MB";
+        /// Maximum number of processes that the programs of one worker process are at a time.
+        // A parallel build starts some hundreds.
+        pub worker_processes: u32 = "1024" => whole(ANY, ""), env "HAFT_WORKER_PROCESSES";
         /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
         // About 12,000 tokens. Claude Code puts results of more than 50,000 characters into a file
         // of its own and shows 2 KB of them, so text and notice together stay below 48 KB.
@@ -48,7 +58,7 @@ settings! {
 default_settings!(Limits);
 
 /// Restrictions of a project's configuration for its own tools. It cannot extend their rights.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Narrowing {
     /// Maximum permissions.
     pub permissions: PermissionProfile,
@@ -84,6 +94,8 @@ impl Limits {
             grace: Duration::MAX,
             heap_mb: u32::MAX,
             isolates: u32::MAX,
+            worker_mb: u32::MAX,
+            worker_processes: u32::MAX,
             spill_kb: 0,
             keep_detached: true,
         }
@@ -112,6 +124,8 @@ impl Limits {
             grace: self.grace.min(other.grace),
             heap_mb: self.heap_mb.min(other.heap_mb),
             isolates: self.isolates.min(other.isolates),
+            worker_mb: self.worker_mb.min(other.worker_mb),
+            worker_processes: self.worker_processes.min(other.worker_processes),
             // 0 means unlimited.
             spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
             keep_detached: self.keep_detached && other.keep_detached,
@@ -157,4 +171,22 @@ fn isolates(slot: &mut u32) -> Slot<'_> {
         }
         text => declare::whole_number(text, &ANY, ""),
     })
+}
+
+/// A number of MiB. `auto` is three quarters of the machine's memory.
+fn worker_mb(slot: &mut u32) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match text.trim() {
+        "auto" => Ok(machine_mb().map_or(DEFAULT_WORKER_MB, |mb| mb / 4 * 3)),
+        text => declare::whole_number(text, &ANY, " of MiB"),
+    })
+}
+
+/// Returns the memory of the machine in MiB, if the system says it.
+fn machine_mb() -> Option<u32> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kb: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    u32::try_from(kb / 1024).ok()
 }

@@ -15,7 +15,7 @@ use crate::paths::is_missing;
 use haft_process::private_files::{self, Durability};
 use haft_process::regular_files;
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem};
+use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem, Tier};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -38,6 +38,10 @@ pub struct Permit {
     /// Refused entries. They override granted ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub deny: Entries,
+    /// Tools of the file, by name, whose calls up to that tier run without a question. As `allow`,
+    /// this counts for the hash.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub approved: BTreeMap<String, Tier>,
 }
 
 /// Store of one user's permits.
@@ -65,6 +69,7 @@ impl Permit {
             hash,
             allow: Entries::new(),
             deny: Entries::new(),
+            approved: BTreeMap::new(),
         })
     }
 
@@ -73,9 +78,25 @@ impl Permit {
         hash_of(&crate::grants::path_of(&self.file)).is_ok_and(|hash| hash == self.hash)
     }
 
+    /// Returns a permit for the present content of its file, with what still counts of `before`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn renewed(file: &Path, before: Option<&Permit>) -> Result<Permit, Error> {
+        let mut permit = Permit::new(file)?;
+        if let Some(before) = before {
+            permit.deny.clone_from(&before.deny);
+            if before.is_current() {
+                permit.allow.clone_from(&before.allow);
+                permit.approved.clone_from(&before.approved);
+            }
+        }
+        Ok(permit)
+    }
+
     /// Returns true if it has no entry.
     pub fn is_empty(&self) -> bool {
-        self.allow.is_empty() && self.deny.is_empty()
+        self.allow.is_empty() && self.deny.is_empty() && self.approved.is_empty()
     }
 
     /// Grants an entry; `None` grants the whole kind. An equal refusal ends.

@@ -30,7 +30,7 @@ use super::{Config, SettingSource, mcp, paths};
 
 settings! {
     /// Choice of the profile of each tool. A value is the name of a profile.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SandboxSettings {
         /// Do not run a tool if a layer of its sandbox is missing. Otherwise it runs with the other
         /// layers, and `haft doctor` and the log of calls name the missing one.
@@ -59,11 +59,11 @@ settings! {
 
 settings! {
     /// Profiles by family of tools.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct FamilyProfiles {
         /// Profile of JavaScript modules.
         pub js: Option<String> = "";
-        /// Profile of executables that describe themselves (Kodelet, ikigai).
+        /// Profile of executables that describe themselves (Kodelet, ikigai, Amp, Gemini CLI).
         pub exec: Option<String> = "";
         /// Profile of YAML shell tools.
         pub shell: Option<String> = "";
@@ -402,7 +402,9 @@ impl Config {
         let families = &sandbox.families;
         let (key, by_family) = match place.family {
             Family::Js => ("js", &families.js),
-            Family::Kodelet | Family::Ikigai => ("exec", &families.exec),
+            Family::Kodelet | Family::Ikigai | Family::Amp | Family::Gemini => {
+                ("exec", &families.exec)
+            }
             Family::Shell => ("shell", &families.shell),
             Family::Plugin => ("plugin", &families.plugin),
             Family::Native => ("", &None),

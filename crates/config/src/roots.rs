@@ -26,6 +26,10 @@ pub struct Roots {
     pub cycod_global: PathBuf,
     /// `~/.config`: where git keeps its global ignore file.
     pub config_home: PathBuf,
+    /// `~/.cache`: where opencode installs plugins.
+    pub cache_home: PathBuf,
+    /// The folders of `AMP_TOOLBOX`.
+    pub amp_toolbox: Vec<PathBuf>,
     /// A profile name that oh-my-pi does not allow; the default profile is used instead.
     pub refused_profile: Option<String>,
 }
@@ -70,9 +74,19 @@ impl Roots {
             cycod_user: home.join(".cycod/tools"),
             cycod_global: PathBuf::new(),
             config_home,
+            cache_home: super::base_directory(&env.xdg_cache_home, home, ".cache"),
+            amp_toolbox: split(env.amp_toolbox.as_deref()),
             refused_profile,
         }
     }
+}
+
+/// Returns the folders of a list as `PATH` has it.
+fn split(list: Option<&str>) -> Vec<PathBuf> {
+    let folders = std::env::split_paths(list.unwrap_or_default());
+    folders
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect()
 }
 
 /// Returns the active profile, and the given name if it is not a valid profile name.

@@ -189,6 +189,20 @@ impl<'a> Collector<'a> {
         self.named(path, (resolved, None), key, level);
     }
 
+    /// Does the same for a module whose address gets a query, unless the file is a candidate already.
+    pub(super) fn listed_as(&mut self, query: &str, path: PathBuf, key: String, level: Level) {
+        let plain = (paths::resolve(&self.config.cwd, &path), None);
+        if self.off_paths.contains(&plain.0) {
+            return;
+        }
+        let seen = if self.seen.contains_key(&plain) {
+            plain
+        } else {
+            (plain.0, Some(query.to_owned()))
+        };
+        self.named(path, seen, key, level);
+    }
+
     /// Adds an executable that describes itself: it competes by its path, since its file's name
     /// says nothing about its tools.
     pub(super) fn executable(&mut self, path: PathBuf, key: String, level: Level) {

@@ -21,6 +21,7 @@ mod plugins;
 mod settings;
 mod text;
 
+mod amp;
 mod aynd;
 mod builtin;
 mod claude;
@@ -29,12 +30,14 @@ mod codex;
 mod configured;
 mod copilot;
 mod cycod;
+mod gemini;
 mod ikigai;
 mod kodelet;
 mod manifests;
 mod native;
 mod omp_plugins;
 mod opencode;
+mod opencode_config;
 mod pi;
 mod pi_packages;
 
@@ -45,6 +48,7 @@ use std::sync::Arc;
 use collector::Collector;
 use context::ScanContext;
 pub use decisions::{Decisions, decisions};
+pub use gemini::GeminiCommands;
 use haft_config::{Config, ToolPlace};
 use haft_tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
 use shadowed::ShadowedFiles;
@@ -148,9 +152,8 @@ impl Candidate {
     /// Returns the name that its tool has, as far as the file's name shows it.
     pub fn likely_name(&self) -> String {
         match self.source.family {
-            Family::Kodelet => format!("custom_tool_{}", self.key),
             Family::Ikigai => self.key.replace('-', "_"),
-            _ => self.key.clone(),
+            family => format!("{}{}", family.prefix(), self.key),
         }
     }
 }
@@ -237,15 +240,19 @@ pub const PROVIDERS: &[Provider] = &[
     pi::PROVIDER,
     pi_packages::PROVIDER,
     opencode::PROVIDER,
+    opencode_config::PROVIDER,
     copilot::PROVIDER,
+    amp::PROVIDER,
+    gemini::PROVIDER,
 ];
 
 /// The providers of packages by other authors.
-const PLUGIN_PROVIDERS: [&str; 4] = [
+const PLUGIN_PROVIDERS: [&str; 5] = [
     omp_plugins::PROVIDER.id,
     claude_plugins::PROVIDER.id,
     manifests::PROVIDER.id,
     pi_packages::PROVIDER.id,
+    opencode_config::PROVIDER.id,
 ];
 
 /// Scans every place that may have tools, as for a project that the user trusts. Runs nothing and

@@ -1,8 +1,7 @@
 //! Tool files and plugins of opencode: `.opencode` from the working directory up to the root of the
 //! repository, then `~/.config/opencode` (dialects 1.2).
 //!
-//! Only files directly in `tool`, `tools`, `plugin` and `plugins` count. Plugins of npm are not
-//! searched.
+//! Only files directly in `tool`, `tools`, `plugin` and `plugins` count.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ pub(super) const PROVIDER: Provider = Provider {
 const NAMES: [&str; 4] = ["tool", "tools", "plugin", "plugins"];
 
 /// Returns the folders of opencode with the levels of their tools.
-fn roots(config: &Config) -> Vec<(PathBuf, Level)> {
+pub(super) fn roots(config: &Config) -> Vec<(PathBuf, Level)> {
     let is_root = |directory: &&Path| directory.join(".git").exists();
     let repository = config.cwd.ancestors().find(is_root).unwrap_or(&config.cwd);
     let inside = (config.cwd.ancestors()).take_while(|directory| directory.starts_with(repository));

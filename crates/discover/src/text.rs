@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use jsonc_parser::ParseOptions;
+use jsonc_parser::errors::ParseError;
 use serde_json::Value;
 
 use super::collector::Collector;
@@ -42,6 +44,22 @@ pub(super) fn json(path: &Path, collector: &mut Collector<'_>) -> Parsed {
             }
         })
     })
+}
+
+/// Reads JSON with comments and trailing commas.
+pub(super) fn jsonc(path: &Path, collector: &mut Collector<'_>) -> Parsed {
+    read(path, collector, parse_jsonc)
+}
+
+/// Parses JSON with comments and trailing commas.
+pub(super) fn parse_jsonc(text: &str) -> Result<Value, Fault> {
+    let parsed =
+        jsonc_parser::parse_to_serde_value::<Option<Value>>(text, &ParseOptions::default());
+    let fault = |error: ParseError| Fault {
+        message: format!("not valid JSON: {}", error.kind()),
+        place: Some((count(error.line_display()), count(error.column_display()))),
+    };
+    Ok(parsed.map_err(fault)?.unwrap_or_default())
 }
 
 pub(super) fn yaml(path: &Path, collector: &mut Collector<'_>) -> Parsed {
@@ -95,7 +113,7 @@ fn read(
 }
 
 /// Reason why a file cannot be used, and its position.
-struct Fault {
+pub(super) struct Fault {
     message: String,
     place: Option<(u32, u32)>,
 }

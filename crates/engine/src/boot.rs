@@ -11,7 +11,9 @@ use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, Permissi
 use deno_runtime::deno_web::BlobStore;
 use deno_runtime::permissions::RuntimePermissionDescriptorParser;
 use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
-use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
+use deno_runtime::{
+    BootstrapOptions, UnconfiguredRuntime, UnconfiguredRuntimeOptions, WorkerExecutionMode,
+};
 use sys_traits::impls::RealSys;
 use url::Url;
 
@@ -63,15 +65,54 @@ static PLATFORM: Once = Once::new();
 /// Serialises the creation of isolates: V8's deserialisation of a snapshot is not thread-safe.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Boots an isolate on the current thread, which the isolate never leaves.
+/// An isolate that knows no options yet: what Deno calls an unconfigured runtime.
+pub(super) struct Unconfigured {
+    runtime: UnconfiguredRuntime,
+    /// Declared last, because the isolate calls it until its end.
+    alarm: Box<HeapLimit>,
+}
+
+impl Unconfigured {
+    /// Creates an isolate with this limit on the current thread, which it never leaves.
+    pub(super) fn new(heap_mb: u32) -> Unconfigured {
+        let alarm = HeapLimit::new((heap_mb as usize) << 20);
+        let runtime = UnconfiguredRuntime::new::<DenoInNpmPackageChecker, NpmFolders, Sys>(
+            UnconfiguredRuntimeOptions {
+                startup_snapshot: snapshot::SNAPSHOT,
+                residual_lazy_js_sources: snapshot::RESIDUAL_SCRIPTS,
+                residual_lazy_esm_sources: snapshot::RESIDUAL_MODULES,
+                create_params: Some(create_params(heap_mb, &alarm)),
+                shared_array_buffer_store: None,
+                compiled_wasm_module_store: None,
+                additional_extensions: vec![extension_for_runtime()],
+            },
+        );
+        Unconfigured { runtime, alarm }
+    }
+
+    /// Returns the runtime and the limit, which must outlive it.
+    pub(super) fn into_parts(self) -> (UnconfiguredRuntime, Box<HeapLimit>) {
+        (self.runtime, self.alarm)
+    }
+}
+
+fn create_params(heap_mb: u32, alarm: &HeapLimit) -> v8::CreateParams {
+    v8::CreateParams::default()
+        .heap_limits(0, (heap_mb as usize) << 20)
+        .array_buffer_allocator(alarm.buffer_allocator())
+}
+
+/// Boots an isolate on the current thread, which the isolate never leaves. Takes `unconfigured` as
+/// the isolate if there is one.
 pub(super) fn boot(
     options: &EngineOptions,
     key: &IsolateKey,
     link: Rc<OpHost>,
     alarm: &HeapLimit,
+    unconfigured: Option<UnconfiguredRuntime>,
 ) -> Result<Booted, String> {
     let _alone = one_at_a_time();
-    start_v8(options.heap_mb);
+    start_v8(options.heap_mb, Threads::Several);
     extension::set_script_runner(|| options.programs.script_runner());
 
     let main = main_url(options)?;
@@ -84,7 +125,11 @@ pub(super) fn boot(
         guard,
     ));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
+    let isolate = match unconfigured {
+        Some(runtime) => Isolate::Unconfigured(runtime),
+        None => Isolate::New(create_params(options.heap_mb, alarm)),
+    };
+    let mut worker = make_worker(options, &key.permissions, &main, isolate, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -101,8 +146,16 @@ pub(super) fn boot(
     Ok(Booted { worker, functions })
 }
 
+/// Threads on which V8 compiles and collects garbage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// The isolate's own thread only, so that the process can be forked.
+    One,
+    Several,
+}
+
 /// Sets V8 up, once in the life of the process. `heap_mb` limits each WebAssembly memory.
-pub(super) fn start_v8(heap_mb: u32) {
+pub(super) fn start_v8(heap_mb: u32, threads: Threads) {
     PLATFORM.call_once(|| {
         load_trace::install_recorder();
         asking::install_prompter();
@@ -116,8 +169,21 @@ pub(super) fn start_v8(heap_mb: u32) {
                 .saturating_mul(WASM_PAGES_PER_MB)
                 .min(MAX_WASM_PAGES)
         ));
-        deno_core::JsRuntime::init_platform(Some(platform::new()));
+        if threads == Threads::One {
+            // The flags stay writable for the seed of random numbers (`reseed`).
+            v8::V8::set_flags_from_string("--single-threaded --no-freeze-flags-after-init");
+        }
+        deno_core::JsRuntime::init_platform(Some(platform::new(threads)));
     });
+}
+
+/// Seeds `Math.random` of the isolate of this process, which was forked. Otherwise all forks of one
+/// process have the same random numbers.
+pub(super) fn reseed() -> Result<(), String> {
+    let seed = getrandom::u32().map_err(|error| format!("no random numbers: {error}"))?;
+    // Zero would mean that V8 chooses a seed, which it has done before the fork. The flag is signed.
+    v8::V8::set_flags_from_string(&format!("--random-seed={}", (seed >> 1) | 1));
+    Ok(())
 }
 
 /// Makes sure that an isolate without our snapshot is not the first one of the process. The caller
@@ -148,7 +214,7 @@ fn keep_isolate(options: EngineOptions) -> Result<(), String> {
             Err(error) => return drop(made.send(Err(error.to_string()))),
         };
         runtime.block_on(async {
-            let alarm = HeapLimit::new((options.heap_mb as usize) << 20, |_| {});
+            let alarm = HeapLimit::new((options.heap_mb as usize) << 20);
             let worker = unused_worker(&options, &alarm);
             let _ = made.send(worker.as_ref().map(drop).map_err(Clone::clone));
             while worker.is_ok() {
@@ -167,12 +233,13 @@ fn keep_isolate(options: EngineOptions) -> Result<(), String> {
 
 fn unused_worker(options: &EngineOptions, alarm: &HeapLimit) -> Result<MainWorker, String> {
     let _alone = one_at_a_time();
-    start_v8(options.heap_mb);
+    start_v8(options.heap_mb, Threads::Several);
     let profile = Arc::new(PermissionProfile::default());
     let guard = ReadGuard::new(profile.clone());
     let node = Rc::new(NodeServices::guarded(None, None, guard));
     let main = main_url(options)?;
-    make_worker(options, &profile, &main, alarm, (None, node))
+    let isolate = Isolate::New(create_params(options.heap_mb, alarm));
+    make_worker(options, &profile, &main, isolate, (None, node))
 }
 
 /// Returns the lock that is held while an isolate is created.
@@ -189,15 +256,24 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
         .map_err(|()| format!("'{}' is not an absolute path", options.cwd.display()))
 }
 
+/// The isolate of a worker.
+enum Isolate {
+    New(v8::CreateParams),
+    Unconfigured(UnconfiguredRuntime),
+}
+
 fn make_worker(
     options: &EngineOptions,
     profile: &PermissionProfile,
     main: &Url,
-    alarm: &HeapLimit,
+    isolate: Isolate,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
     let permissions = permissions_of(profile)?;
-    let heap = (options.heap_mb as usize) << 20;
+    let (create_params, unconfigured_runtime) = match isolate {
+        Isolate::New(params) => (Some(params), None),
+        Isolate::Unconfigured(runtime) => (None, Some(runtime)),
+    };
     let worker = MainWorker::bootstrap_from_options(
         main,
         WorkerServiceOptions::<DenoInNpmPackageChecker, NpmFolders, Sys> {
@@ -231,11 +307,8 @@ fn make_worker(
             startup_snapshot: Some(snapshot::SNAPSHOT),
             residual_lazy_js_sources: snapshot::RESIDUAL_SCRIPTS,
             residual_lazy_esm_sources: snapshot::RESIDUAL_MODULES,
-            create_params: Some(
-                v8::CreateParams::default()
-                    .heap_limits(0, heap)
-                    .array_buffer_allocator(alarm.buffer_allocator()),
-            ),
+            create_params,
+            unconfigured_runtime,
             stdio: detached_stdio()?,
             ..Default::default()
         },

@@ -215,7 +215,8 @@ impl Room {
         drop(alone);
         let (handle, is_full) = (isolate.thread_safe_handle(), Arc::<AtomicBool>::default());
         let has_exceeded = is_full.clone();
-        let limit = HeapLimit::new(HEAP, move |_| {
+        let limit = HeapLimit::new(HEAP);
+        limit.call(move |_| {
             has_exceeded.store(true, Ordering::Relaxed);
             handle.terminate_execution();
         });

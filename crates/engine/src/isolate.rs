@@ -353,13 +353,10 @@ impl Shared {
         let _ = self.termination.set(Termination::because(why));
     }
 
-    /// Sets the reason for which a worker process was killed that used more than `limit` bytes.
-    pub(super) fn terminated_because_of_memory(&self, limit: u64) {
-        let limit_mb = limit >> 20;
+    /// Sets the reason for which a worker process was killed that used too much of the machine.
+    pub(super) fn terminated_because_of_memory(&self, why: String) {
         // The first reason counts.
-        let _ = self.termination.set(Termination::out_of_memory(format!(
-            "it ran out of memory (the limit of its worker process is {limit_mb} MB)"
-        )));
+        let _ = self.termination.set(Termination::out_of_memory(why));
     }
 
     /// Returns the reason for which the isolate takes no work.

@@ -91,7 +91,7 @@ pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
 use worker::Spares;
-pub use worker::{WorkerProcess, Workers, run_worker};
+pub use worker::{WorkerProcess, Workers, run_worker, run_zygote};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
@@ -214,7 +214,7 @@ impl Engine {
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
     /// native code is not waited for.
     pub async fn shutdown(&self) {
-        self.inner.spares.close().await;
+        self.inner.spares.close(&self.inner.options).await;
         // Dropping the last handle terminates an isolate that is not terminated yet.
         for generation in self.inner.generations.living() {
             drop(std::mem::take(&mut *generation.homes.lock().await));

@@ -15,6 +15,7 @@
 )]
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -26,20 +27,22 @@ use deno_core::v8;
 /// the process when a single allocation does not fit, even if the isolate is being terminated.
 const TERMINATION_HEADROOM: usize = 3 << 30;
 
+type OnExceeded = Box<dyn Fn(&str)>;
+
 /// State of an isolate's memory limits. Must outlive the isolate, which may call back until its
 /// very end.
 pub(super) struct HeapLimit {
     /// Called with the kind of memory whose limit is exceeded. It must terminate the execution.
-    on_exceeded: Box<dyn Fn(&str)>,
+    on_exceeded: OnceCell<OnExceeded>,
     buffers: Arc<Buffers>,
     /// Set while the heap limit is extended, which lasts until the end of the turn.
     has_lent: AtomicBool,
 }
 
 impl HeapLimit {
-    pub(super) fn new(limit: usize, on_exceeded: impl Fn(&str) + 'static) -> Box<HeapLimit> {
+    pub(super) fn new(limit: usize) -> Box<HeapLimit> {
         Box::new(HeapLimit {
-            on_exceeded: Box::new(on_exceeded),
+            on_exceeded: OnceCell::new(),
             buffers: Arc::new(Buffers {
                 used: AtomicUsize::new(0),
                 limit,
@@ -54,6 +57,17 @@ impl HeapLimit {
         // SAFETY: the handle is an `Arc` that `drop_buffers` takes back, and the functions agree
         // with each other on the layout of what they give and take.
         unsafe { v8::new_rust_allocator(Arc::into_raw(self.buffers.clone()), &ALLOCATOR) }
+    }
+
+    /// Sets what happens when the limit is exceeded. Only the first call has an effect.
+    pub(super) fn call(&self, on_exceeded: impl Fn(&str) + 'static) {
+        let _ = self.on_exceeded.set(Box::new(on_exceeded));
+    }
+
+    fn exceeded(&self, what: &str) {
+        if let Some(on_exceeded) = self.on_exceeded.get() {
+            on_exceeded(what);
+        }
     }
 
     /// Registers the callbacks. `self` must outlive the isolate.
@@ -89,7 +103,7 @@ extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -
             current + TERMINATION_HEADROOM
         };
     }
-    (alarm.on_exceeded)("its heap");
+    alarm.exceeded("its heap");
     // The room is used only if the allocation that caused the callback needs it.
     current + TERMINATION_HEADROOM
 }
@@ -106,11 +120,11 @@ unsafe extern "C" fn heap_was_collected(
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
     let heap = isolate.get_heap_statistics();
     if alarm.has_lent.load(Ordering::Relaxed) && heap.used_heap_size() > alarm.buffers.limit {
-        (alarm.on_exceeded)("its heap");
+        alarm.exceeded("its heap");
     }
     // Twice the limit, because the allocator alone keeps the buffers below it.
     if heap.external_memory() > alarm.buffers.limit.saturating_mul(2) {
-        (alarm.on_exceeded)("its buffers");
+        alarm.exceeded("its buffers");
     }
 }
 

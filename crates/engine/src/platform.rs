@@ -23,6 +23,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use super::boot::Threads;
 use deno_core::{JsRuntime, v8};
 use futures::task::AtomicWaker;
 use tokio::runtime::Handle;
@@ -32,13 +33,24 @@ use tokio::time::Sleep;
 const MAX_WORKER_THREADS: usize = 16;
 
 /// Returns the platform for all isolates of the process.
-pub(super) fn new() -> v8::SharedRef<v8::Platform> {
+pub(super) fn new(threads: Threads) -> v8::SharedRef<v8::Platform> {
+    if threads == Threads::One {
+        HAS_OWN_QUEUE.store(true, Ordering::Relaxed);
+        return v8::new_single_threaded_default_platform(false).make_shared();
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = cores.saturating_sub(1).clamp(1, MAX_WORKER_THREADS);
     let threads = u32::try_from(threads).unwrap_or(1);
     // Unprotected: memory protection keys would tie isolates to the descendants of this thread.
     v8::new_custom_platform(threads, false, true, Platform).make_shared()
 }
+
+/// True if the platform is V8's own for one thread. It keeps the tasks until they are fetched, and
+/// reports neither new ones nor the end of a delay.
+static HAS_OWN_QUEUE: AtomicBool = AtomicBool::new(false);
+
+/// Interval in which tasks are fetched from V8's own platform while a request is open.
+const FETCH_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The queues of all isolates that have one, by the address of the isolate.
 static QUEUES: LazyLock<Mutex<HashMap<usize, Arc<Queue>>>> = LazyLock::new(Mutex::default);
@@ -105,6 +117,8 @@ pub(super) struct ForegroundTasks {
     queue: Arc<Queue>,
     /// Timer for the next check of background work.
     next_look: RefCell<Option<Pin<Box<Sleep>>>>,
+    /// Timer for the next tasks of V8's own platform.
+    next_fetch: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
 impl ForegroundTasks {
@@ -124,11 +138,16 @@ impl ForegroundTasks {
             isolate,
             queue,
             next_look: RefCell::default(),
+            next_fetch: RefCell::default(),
         }
     }
 
-    /// Runs the tasks that are due; `cx` is woken when there are more.
-    pub(super) fn run(&self, cx: &mut Context<'_>, runtime: &mut JsRuntime) {
+    /// Runs the tasks that are due; `cx` is woken when there are more. With V8's own platform, only
+    /// if `is_busy`.
+    pub(super) fn run(&self, cx: &mut Context<'_>, runtime: &mut JsRuntime, is_busy: bool) {
+        if HAS_OWN_QUEUE.load(Ordering::Relaxed) {
+            return self.fetch(cx, runtime, is_busy);
+        }
         self.queue.waker.register(cx.waker());
         let tasks = std::mem::take(&mut *lock(&self.queue.tasks));
         if tasks.is_empty() {
@@ -137,6 +156,25 @@ impl ForegroundTasks {
         deno_core::scope!(_scope, runtime);
         for task in tasks {
             task.run();
+        }
+    }
+
+    /// Runs the tasks in the queue of V8's own platform.
+    fn fetch(&self, cx: &mut Context<'_>, runtime: &mut JsRuntime, is_busy: bool) {
+        let platform = v8::V8::get_current_platform();
+        deno_core::scope!(scope, runtime);
+        while v8::Platform::pump_message_loop(&platform, scope, false) {}
+        if !is_busy {
+            self.next_fetch.take();
+            return;
+        }
+        let mut next = self.next_fetch.borrow_mut();
+        let sleep = next.get_or_insert_with(|| Box::pin(tokio::time::sleep(FETCH_INTERVAL)));
+        if sleep.as_mut().poll(cx).is_ready() {
+            sleep
+                .as_mut()
+                .reset(tokio::time::Instant::now() + FETCH_INTERVAL);
+            cx.waker().wake_by_ref();
         }
     }
 

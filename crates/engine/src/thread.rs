@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::EngineOptions;
-use super::boot::{Booted, Functions, boot};
+use super::boot::{Booted, Functions, Unconfigured, boot};
 use super::caller_link::CallerLink;
 use super::isolate::{Answer, Ask, Message, Shared};
 use super::memory::HeapLimit;
@@ -78,14 +78,26 @@ pub(super) fn spawn(
     std::thread::Builder::new()
         .name("haft-isolate".into())
         .stack_size(STACK_SIZE)
-        .spawn(move || {
-            let _last_words = LastWords {
-                shared: shared.clone(),
-                _alive: alive,
-            };
-            panic_guard::install(&shared);
-            live(&options, &shared, inbox, callers, ready);
-        })
+        .spawn(move || run(&options, shared, inbox, callers, alive, None, ready))
+}
+
+/// Runs an isolate on this thread until its end. Takes `unconfigured` as the isolate if there is
+/// one.
+pub(super) fn run(
+    options: &EngineOptions,
+    shared: Arc<Shared>,
+    inbox: Inbox,
+    callers: Arc<dyn CallerLink>,
+    alive: std::sync::mpsc::Sender<()>,
+    unconfigured: Option<Unconfigured>,
+    ready: impl FnOnce(Result<(), String>),
+) {
+    let _last_words = LastWords {
+        shared: shared.clone(),
+        _alive: alive,
+    };
+    panic_guard::install(&shared);
+    live(options, &shared, inbox, callers, unconfigured, ready);
 }
 
 /// Answers all waiting requests when the thread ends, even if it ends by a panic.
@@ -106,6 +118,7 @@ fn live(
     shared: &Arc<Shared>,
     inbox: Inbox,
     callers: Arc<dyn CallerLink>,
+    unconfigured: Option<Unconfigured>,
     ready: impl FnOnce(Result<(), String>),
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -120,9 +133,11 @@ fn live(
     load_trace::belongs_to(callers.clone(), &shared.key.permissions);
     asking::belongs_to(&callers, &shared.key.permissions);
     let link = Rc::new(OpHost::new(shared.clone(), callers, options));
-    // Declared before the worker, so dropped after it: the worker calls it until its end.
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
-    let alarm = HeapLimit::new((heap_mb as usize) << 20, move |what| {
+    let (unconfigured, alarm) = unconfigured.map(Unconfigured::into_parts).unzip();
+    // Declared before the worker, so dropped after it: the worker calls it until its end.
+    let alarm = alarm.unwrap_or_else(|| HeapLimit::new((heap_mb as usize) << 20));
+    alarm.call(move |what| {
         of_isolate.terminate(Termination::out_of_memory(format!(
             "it ran out of memory (the limit of {what} is {heap_mb} MB)"
         )));
@@ -131,7 +146,7 @@ fn live(
         let Booted {
             mut worker,
             functions,
-        } = match boot(options, &shared.key, link.clone(), &alarm) {
+        } = match boot(options, &shared.key, link.clone(), &alarm, unconfigured) {
             Ok(booted) => booted,
             Err(error) => return ready(Err(error)),
         };
@@ -233,7 +248,8 @@ impl Life<'_> {
         }
         // `Ready` means that nothing is pending, not that the isolate is done.
         let runtime = &mut self.worker.js_runtime;
-        self.tasks.run(cx, runtime);
+        let is_busy = !self.shared.requests.is_idle();
+        self.tasks.run(cx, runtime, is_busy);
         let polled = self.tasks.poll_calmly(cx, runtime, |runtime, cx| {
             runtime.poll_event_loop(cx, PollEventLoopOptions::default())
         });

@@ -70,6 +70,8 @@ mod linux;
 mod macos;
 #[cfg(not(target_os = "linux"))]
 mod no_cell;
+#[cfg(not(target_os = "linux"))]
+mod no_zygote;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -80,6 +82,11 @@ mod windows;
 use unix as system;
 #[cfg(windows)]
 use windows as system;
+
+#[cfg(target_os = "linux")]
+pub use linux::{Forked, Zygote, serve_zygote};
+#[cfg(not(target_os = "linux"))]
+pub use no_zygote::{Forked, Zygote, serve_zygote};
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};

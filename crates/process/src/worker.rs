@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::exec_args::{Ends, Order};
 use crate::finished::Exit;
 use crate::system::{self, Descriptor, Leader, Pid};
-use crate::{Spawn, SpawnError};
+use crate::{Spawn, SpawnError, Zygote};
 
 /// Handle of a process with streams of the caller's choice. Dropping it kills the process and
 /// everything below it.
@@ -21,6 +21,18 @@ impl Worker {
     /// # Errors
     /// If it cannot be started.
     pub fn start(spawn: &Spawn, streams: [Descriptor; 3]) -> Result<Worker, SpawnError> {
+        Worker::fork_or_start(None, spawn, streams)
+    }
+
+    /// Forks the process from a zygote, or starts the program if that fails.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn fork_or_start(
+        zygote: Option<&Zygote>,
+        spawn: &Spawn,
+        streams: [Descriptor; 3],
+    ) -> Result<Worker, SpawnError> {
         let order = Order::new(spawn, None, None)?;
         let [stdin, stdout, stderr] = streams;
         let ends = Ends {
@@ -28,8 +40,17 @@ impl Worker {
             stdout,
             stderr,
         };
-        let leader =
-            system::start_at_once(&order, &ends).map_err(|refusal| order.refused(refusal))?;
+        let forked = zygote.and_then(|zygote| {
+            let forked = zygote.fork(&order, &ends);
+            forked
+                .inspect_err(|error| tracing::debug!(%error, "a zygote does not answer"))
+                .ok()
+        });
+        let leader = match forked {
+            Some(forked) => forked,
+            None => system::start_at_once(&order, &ends),
+        };
+        let leader = leader.map_err(|refusal| order.refused(refusal))?;
         Ok(Worker {
             pid: leader.pid(),
             leader: Mutex::new(leader),

@@ -111,6 +111,9 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
+    /// True if [`Decision::AlwaysApproved`] is a possible answer: the question follows from the mode
+    /// of approval, and the tool has a file to which the answer can be bound.
+    pub can_be_remembered: bool,
     /// True if the user or the tool wants a question for every call, so that no answer may hold for
     /// a later one.
     pub each_time: bool,
@@ -143,10 +146,25 @@ pub enum RunDecision {
 pub enum Decision {
     /// The user approved the call.
     Approved,
+    /// The user approved the call, and later calls of the tool up to its tier, as long as the tool's
+    /// file does not change. Counts as [`Decision::Approved`] if the request cannot be remembered.
+    AlwaysApproved,
     /// The user refused the call.
     Denied,
     /// No user can be asked.
     NobodyToAsk,
+}
+
+/// Lasting answers of the user about the calls of one tool.
+pub trait ApprovalMemory: Send + Sync {
+    /// Returns the highest tier of calls that run without a question.
+    fn approved(&self) -> Option<Tier>;
+
+    /// Lets calls up to `tier` run without a question from now on.
+    ///
+    /// # Errors
+    /// When that cannot be stored; a sentence.
+    fn approve(&self, tier: Tier) -> Result<(), String>;
 }
 
 /// Interface that asks the user for approval. Each surface with a user implements it.
@@ -160,7 +178,7 @@ pub trait Approver: Send + Sync {
     /// [`Approver::ask`], whose text contains all calls.
     async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
         match self.ask(request.as_one()).await {
-            Decision::Approved => RunDecision::ApprovedForRun,
+            Decision::Approved | Decision::AlwaysApproved => RunDecision::ApprovedForRun,
             Decision::Denied => RunDecision::Denied,
             Decision::NobodyToAsk => RunDecision::NobodyToAsk,
         }

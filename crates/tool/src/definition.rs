@@ -143,6 +143,15 @@ pub struct Source {
     pub plugin: Option<String>,
 }
 
+/// Interface of another program that a module was written for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dialect {
+    /// Its name for people.
+    pub name: String,
+    /// Reason for the dialect, as a clause.
+    pub because: String,
+}
+
 /// Tool system whose tools haft runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -153,6 +162,10 @@ pub enum Family {
     Kodelet,
     /// Executables that describe themselves, ikigai's protocol.
     Ikigai,
+    /// Executables that describe themselves, the protocol of Amp's toolboxes.
+    Amp,
+    /// Gemini CLI's commands that discover and call tools.
+    Gemini,
     /// YAML shell tools (CYCOD).
     Shell,
     /// JSON plugin files (aynd).
@@ -192,9 +205,21 @@ impl Family {
             Family::Js => "js",
             Family::Kodelet => "kodelet",
             Family::Ikigai => "ikigai",
+            Family::Amp => "amp",
+            Family::Gemini => "gemini",
             Family::Shell => "shell",
             Family::Plugin => "plugin",
             Family::Native => "native",
+        }
+    }
+
+    /// Returns the prefix that the names of the family's tools have, as in the program that they were
+    /// written for.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Family::Kodelet => "custom_tool_",
+            Family::Amp => "tb__",
+            _ => "",
         }
     }
 }

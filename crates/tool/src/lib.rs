@@ -45,14 +45,14 @@ pub mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-    Decision, Rule, RunApprovalRequest, RunDecision,
+    Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
+    Approver, Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use cancellation::Cancellation;
 pub use change::CatalogChange;
-pub use definition::{ArgumentOrder, Family, Level, Source, Tier, Tool, ToolRef};
+pub use definition::{ArgumentOrder, Dialect, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;
 pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};

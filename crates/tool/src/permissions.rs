@@ -181,7 +181,7 @@ impl PermissionProfile {
         }
     }
 
-    fn of_mut(&mut self, kind: PermissionKind) -> &mut Permission {
+    pub fn of_mut(&mut self, kind: PermissionKind) -> &mut Permission {
         match kind {
             PermissionKind::Read => &mut self.read,
             PermissionKind::Write => &mut self.write,

@@ -21,10 +21,12 @@ export function tool(
   return { name, description, inputSchema, handler, annotations, mcp };
 }
 
-/** Makes a server, whose tools haft serves one by one. */
+/** Makes a server, whose tools haft serves one by one; see `js-runtime/27_exports.ts`. */
 export function createSdkMcpServer(options: { name: string; tools?: unknown[] }) {
   const { name, tools = [] } = options;
-  return { type: "sdk" as const, name, tools, instance: {} };
+  const server = { type: "sdk" as const, name, tools, instance: {} };
+  (globalThis as Record<symbol, any>)[Symbol.for("haft.createdServer")](server);
+  return server;
 }
 
 const noAgent = (name: string) =>

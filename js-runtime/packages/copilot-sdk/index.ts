@@ -16,6 +16,21 @@ export function defineTool<T extends object>(name: string, tool: T): T & { name:
   return { ...tool, name };
 }
 
+/** Returns the panel, which haft does not show. */
+export function createCanvas<T>(canvas: T): T {
+  return canvas;
+}
+
+export class CanvasError extends Error {
+  override name = "CanvasError";
+  readonly code: unknown;
+
+  constructor(code: unknown, message?: string) {
+    super(message ?? String(code));
+    this.code = code;
+  }
+}
+
 /** Answers questions about permissions; haft asks its own. */
 export const approveAll = (): { kind: string } => ({ kind: "approved" });
 

@@ -9,6 +9,7 @@ export const MODEL_MEMBERS: readonly string[] = `
   createAssistantMessageEventStream extractDiagnosticError fauxAssistantMessage fauxText
   fauxThinking fauxToolCall findEnvKeys formatThrownValue generateImages generateImagesOpenRouter
   getApiProvider getApiProviders getEnvApiKey getImageModel getImageModels getImageProviders
+  hasApi isRetryableAssistantError getOAuthApiKey getOAuthProvider getOAuthProviders registerOAuthProvider resetOAuthProviders
   getImagesApiProvider getOverflowPatterns getSupportedThinkingLevels isContextOverflow
   modelsAreEqual parseJsonWithRepair parseStreamingJson registerApiProvider
   registerBuiltInApiProviders registerBuiltInImagesApiProviders registerFauxProvider

@@ -1,10 +1,10 @@
-// Members of `pi-coding-agent` 0.74 that belong to an agent and that haft has not.
+// Members of `pi-coding-agent` 0.74 and later that belong to an agent and that haft has not.
 //
 // Extensions import them for their commands and hooks, which haft does not run, so they have to load.
 
 /** Names of the members. */
 export const AGENT_MEMBERS: readonly string[] = `
-  AgentSession AgentSessionRuntime ArminComponent AssistantMessageComponent BashExecutionComponent
+  AgentSession AgentSessionRuntime ModelRuntime ProjectTrustStore ArminComponent AssistantMessageComponent BashExecutionComponent
   BranchSummaryMessageComponent CURRENT_SESSION_VERSION CompactionSummaryMessageComponent
   CustomEditor CustomMessageComponent DEFAULT_COMPACTION_SETTINGS DefaultPackageManager
   DefaultResourceLoader ExtensionEditorComponent ExtensionInputComponent ExtensionRunner
@@ -13,13 +13,13 @@ export const AGENT_MEMBERS: readonly string[] = `
   SessionSelectorComponent SettingsManager SettingsSelectorComponent ShowImagesSelectorComponent
   SkillInvocationMessageComponent ThemeSelectorComponent ThinkingSelectorComponent
   ToolExecutionComponent TreeSelectorComponent UserMessageComponent UserMessageSelectorComponent
-  buildSessionContext calculateContextTokens collectEntriesForBranchSummary
+  buildContextEntries buildSessionContext convertToPng getPackageDir calculateContextTokens collectEntriesForBranchSummary
   createAgentSessionFromServices createAgentSessionRuntime createAgentSessionServices
-  createBashToolDefinition createCodingTools createEditToolDefinition createEventBus
-  createExtensionRuntime createFindTool createFindToolDefinition createGrepTool
-  createGrepToolDefinition createLocalBashOperations createLsTool createLsToolDefinition
-  createReadOnlyTools createReadToolDefinition createSyntheticSourceInfo createWriteToolDefinition
-  discoverAndLoadExtensions estimateTokens findCutPoint findTurnStartIndex formatSkillsForPrompt
+  createEventBus
+  createExtensionRuntime
+ 
+  createSyntheticSourceInfo
+  readStoredCredential resolveCliModel sessionEntryToContextMessages discoverAndLoadExtensions estimateTokens findCutPoint findTurnStartIndex formatSkillsForPrompt
   generateBranchSummary generateSummary getLastAssistantUsage getLatestCompactionEntry
   getShellConfig isBashToolResult isEditToolResult isFindToolResult isGrepToolResult
   isLsToolResult isReadToolResult isWriteToolResult loadProjectContextFiles loadSkills

@@ -35,6 +35,40 @@ export function generateDiffString(
   return { diff: lines.join("\n"), firstChangedLine: firstChange(changes) };
 }
 
+/** The differences as a patch in the form of `diff -u`. */
+export function generateUnifiedPatch(
+  path: string,
+  before: string,
+  after: string,
+  contextLines = CONTEXT,
+): string {
+  const changes = changesBetween(before.split("\n"), after.split("\n"));
+  const lines = [`--- ${path}`, `+++ ${path}`];
+  let [old, fresh] = [1, 1];
+  for (let at = 0; at < changes.length; at++) {
+    const ahead = changes.slice(at, at + contextLines + 1);
+    if (ahead.every(({ mark }) => mark === " ")) {
+      old += 1;
+      fresh += 1;
+      continue;
+    }
+    const hunk: Change[] = [];
+    // A hunk ends where no change follows within twice the context.
+    while (changes.slice(at, at + 2 * contextLines + 1).some(({ mark }) => mark !== " ")) {
+      hunk.push(changes[at++] as Change);
+    }
+    hunk.push(...changes.slice(at, at + contextLines));
+    at += contextLines - 1;
+    const removed = hunk.filter(({ mark }) => mark !== "+").length;
+    const added = hunk.filter(({ mark }) => mark !== "-").length;
+    lines.push(`@@ -${old},${removed} +${fresh},${added} @@`);
+    lines.push(...hunk.map(({ mark, text }) => mark + text));
+    old += removed;
+    fresh += added;
+  }
+  return `${lines.join("\n")}\n`;
+}
+
 function firstChange(changes: Change[]): number | undefined {
   let line = 1;
   for (const { mark } of changes) {

@@ -4,12 +4,20 @@
 // export is a getter. Members that need a running agent throw a clear message when they are used.
 
 import * as zod from "zod";
-
+import { builtin } from "../builtin.ts";
 // For the type of `StringEnum`, which is an addition of ours.
 import type {} from "../typebox/type.ts";
-
 import { unavailable } from "../unavailable.ts";
 import { AGENT_MEMBERS } from "./agent-members.ts";
+import { createBashTool } from "./builtin-bash.ts";
+import {
+  type BuiltinTool,
+  createEditTool,
+  createLsTool,
+  createReadTool,
+  createWriteTool,
+} from "./builtin-files.ts";
+import { createFindTool, createGrepTool } from "./builtin-search.ts";
 
 export {
   BorderedLoader,
@@ -36,8 +44,16 @@ export {
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
 export { DynamicBorder } from "./border.ts";
+export { createBashTool, createLocalBashOperations } from "./builtin-bash.ts";
+export {
+  createEditTool,
+  createLsTool,
+  createReadTool,
+  createWriteTool,
+} from "./builtin-files.ts";
+export { createFindTool, createGrepTool } from "./builtin-search.ts";
 export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
-export { generateDiffString, renderDiff } from "./diff.ts";
+export { generateDiffString, generateUnifiedPatch, renderDiff } from "./diff.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
 export { logger } from "./logger.ts";
 export {
@@ -68,15 +84,50 @@ export const AuthStorage = noAgent("AuthStorage");
 export const ModelRegistry = noAgent("ModelRegistry");
 export const compact = noAgent("compact");
 export const copyToClipboard = noAgent("copyToClipboard");
-export const createBashTool = noAgent("createBashTool");
-export const createReadTool = noAgent("createReadTool");
-export const createEditTool = noAgent("createEditTool");
-export const createWriteTool = noAgent("createWriteTool");
+
+/** The tools with which pi begins. */
+export const createCodingTools = (cwd: string): BuiltinTool[] => [
+  createReadTool(cwd),
+  createBashTool(cwd),
+  createEditTool(cwd),
+  createWriteTool(cwd),
+];
+
+/** Those that change nothing. */
+export const createReadOnlyTools = (cwd: string): BuiltinTool[] => [
+  createReadTool(cwd),
+  createGrepTool(cwd),
+  createFindTool(cwd),
+  createLsTool(cwd),
+];
+
+// Newer names of the same: a definition is what `registerTool` takes.
+export {
+  createBashTool as createBashToolDefinition,
+  createEditTool as createEditToolDefinition,
+  createFindTool as createFindToolDefinition,
+  createGrepTool as createGrepToolDefinition,
+  createLsTool as createLsToolDefinition,
+  createReadTool as createReadToolDefinition,
+  createWriteTool as createWriteToolDefinition,
+};
+
+/** The folder in which the tools without one of their own work. */
+const folder = (): string => builtin("node:process").cwd();
 
 const members = AGENT_MEMBERS.map((name) => [name, () => noAgent(name)] as const);
 
 /** Exports that are looked up when they are asked for. */
 export const __getters = {
   ...Object.fromEntries(members),
+  readTool: () => createReadTool(folder()),
+  bashTool: () => createBashTool(folder()),
+  editTool: () => createEditTool(folder()),
+  writeTool: () => createWriteTool(folder()),
+  grepTool: () => createGrepTool(folder()),
+  findTool: () => createFindTool(folder()),
+  lsTool: () => createLsTool(folder()),
+  codingTools: () => createCodingTools(folder()),
+  readOnlyTools: () => createReadOnlyTools(folder()),
   settings: () => (globalThis as Record<symbol, any>)[Symbol.for("haft.settings")],
 };

@@ -1,4 +1,4 @@
-//! Loading that both protocols share: describe all files at once, parse each answer, resolve name
+//! Loading that the protocols of single files share: describe all files at once, parse each answer, resolve name
 //! conflicts.
 
 use super::precedence::{self, Lost};

@@ -1,16 +1,19 @@
-//! Executables that describe themselves: Kodelet's and ikigai's tools.
+//! Executables that describe themselves: the tools of Kodelet, ikigai, Amp and Gemini CLI.
 //!
-//! This module has the parts that both protocols need: concurrent descriptions, arguments as bytes,
+//! This module has the parts that the protocols need: concurrent descriptions, arguments as bytes,
 //! precedence of equal names, errors of programs that do not start. The meaning of the bytes
-//! belongs to each protocol; the two protocols do not depend on each other.
+//! belongs to each protocol; the protocols do not depend on each other.
 
 mod arguments;
 mod describe;
 mod load;
 mod precedence;
+mod program;
 mod spawn_error;
 mod verified;
 
+pub(crate) mod amp;
+pub(crate) mod gemini;
 pub(crate) mod ikigai;
 pub(crate) mod kodelet;
 

@@ -54,6 +54,14 @@ pub(super) fn overridden(loser: &Candidate, holder: &Candidate, name: &str) -> P
     Problem::info(message).at(&loser.path).about(name)
 }
 
+/// Returns the problem of a file whose name another file of the same level has.
+pub(super) fn comes_first(loser: &Candidate, holder: &Candidate, name: &str) -> Problem {
+    let (file, holder) = (loser.path.display(), holder.path.display());
+    let message = format!("{file} is not loaded: {holder} comes first with the same name `{name}`");
+    let problem = Problem::warning(message).at(&loser.path).about(name);
+    problem.hint("give one of the two another name")
+}
+
 fn level(candidate: &Candidate) -> u8 {
     match candidate.source.level {
         Level::Host => 0,

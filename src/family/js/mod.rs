@@ -32,8 +32,8 @@ use haft_engine::{
 };
 use haft_tool::json;
 use haft_tool::{
-    ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Isolation, Level, Problem,
-    Replay, Source, Tier, Tool, ToolRights,
+    ApprovalRequirement, ArgumentOrder, CurrentSession, DefaultUser, Dialect, Isolation, Level,
+    Problem, Replay, Source, Tier, Tool, ToolRights,
 };
 use runner::Instances;
 use runner::JsRunner;
@@ -80,7 +80,7 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(sandboxes, cache.clone()),
+        workers: workers::workers(config, sandboxes, cache.clone()),
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),
@@ -165,7 +165,7 @@ async fn load(
     };
     let is_remembered = described.is_remembered;
     match elements_of(&described.text) {
-        Ok((elements, unserved)) => {
+        Ok((elements, unserved, dialect)) => {
             let module = Some(described.module.clone());
             let mut loaded = take_tools(described, elements, candidate, rights, means);
             loaded
@@ -174,6 +174,7 @@ async fn load(
             Loaded {
                 is_remembered,
                 module,
+                dialect,
                 ..loaded
             }
         }
@@ -261,12 +262,15 @@ fn is_declarative(path: &Path) -> bool {
         .is_some_and(|extension| extension == "md" || extension == "json")
 }
 
-fn elements_of(described: &str) -> serde_json::Result<(Vec<Element>, Option<Problem>)> {
+type Read = (Vec<Element>, Option<Problem>, Option<Dialect>);
+
+fn elements_of(described: &str) -> serde_json::Result<Read> {
     let description: Description<'_> = serde_json::from_str(described)?;
     let elements = description.tools.iter();
     let elements: serde_json::Result<Vec<_>> =
         elements.map(|text| Element::read(text.get())).collect();
-    Ok((elements?, unserved(&description.unserved)))
+    let unserved = unserved(&description.unserved);
+    Ok((elements?, unserved, description.dialect))
 }
 
 /// Returns the information about what a module registers besides tools.
@@ -348,6 +352,7 @@ struct Description<'a> {
     /// Numbers of what the module registers besides tools, by kind in the singular.
     #[serde(default)]
     unserved: BTreeMap<String, u32>,
+    dialect: Option<Dialect>,
 }
 
 /// One element of a factory's result.

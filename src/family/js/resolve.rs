@@ -29,7 +29,7 @@ const PLACE: &str = "haft:resolve";
 /// Returns the tool and its runner; `None` if no isolate can be created.
 pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)> {
     let (module, described) = engine.load_resolver().await.ok()?;
-    let (elements, _) = elements_of(&described).ok()?;
+    let (elements, ..) = elements_of(&described).ok()?;
     let Some(Element::Tool(described)) = elements.into_iter().next() else {
         return None;
     };

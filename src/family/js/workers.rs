@@ -3,7 +3,8 @@
 use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
@@ -11,9 +12,11 @@ use crate::family::rights::{Sandboxes, program_rights, with_proxy};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{IsolateKey, WorkerProcess, Workers};
-use haft_process::sandbox::Sandbox;
-use haft_process::{Environment, Exit, Spawn, Worker, find_installed, inherited, private_files};
-use haft_tool::{Isolation, TrustDomain};
+use haft_process::sandbox::{self, Excess, Sandbox, TreeLimits};
+use haft_process::{
+    Environment, Exit, Spawn, Worker, Zygote, find_installed, inherited, private_files,
+};
+use haft_tool::{Isolation, Level, TrustDomain};
 
 /// The program of worker processes: a `haft` of this version.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -23,6 +26,9 @@ pub(crate) const WORKER: &str = "--worker";
 
 /// The version of haft. Both sides of a connection must have the same.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Argument with which a worker becomes a zygote. The limit of the heap in MiB follows.
+pub(crate) const ZYGOTE: &str = "--zygote";
 
 /// Exit code of a worker that was started by another version.
 pub(crate) const OTHER_VERSION: u8 = 78;
@@ -35,15 +41,26 @@ pub(crate) fn use_program(program: PathBuf) {
 /// Returns the starter of worker processes; `None` if no program is set
 /// and none is installed.
 pub(super) fn workers(
+    config: &Config,
     sandboxes: &Arc<Sandboxes>,
     cache: Option<PathBuf>,
 ) -> Option<Arc<dyn Workers>> {
+    let limits = [Level::User, Level::Project].map(|level| {
+        let limits = config.limits_of(level);
+        TreeLimits {
+            memory: u64::from(limits.worker_mb) << 20,
+            // The worker itself is one, too.
+            processes: (limits.worker_processes as usize).saturating_add(1),
+        }
+    });
     let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
     let sandboxes = sandboxes.clone();
     Some(Arc::new(WorkerStarter {
         program,
         sandboxes,
         cache,
+        limits,
+        prepared: Mutex::default(),
     }))
 }
 
@@ -69,7 +86,28 @@ struct WorkerStarter {
     sandboxes: Arc<Sandboxes>,
     /// Folder of the caches.
     cache: Option<PathBuf>,
+    /// Limits of a worker with its programs: for tools of the user and plugins, and for those of
+    /// the project.
+    limits: [TreeLimits; 2],
+    prepared: Mutex<Prepared>,
 }
+
+/// The zygote of a host.
+#[derive(Default)]
+enum Prepared {
+    #[default]
+    Nothing,
+    Zygote {
+        zygote: Arc<Zygote>,
+        /// Limit of the heap of its workers.
+        heap_mb: u32,
+        since: Instant,
+    },
+    Closed,
+}
+
+/// Time after which a zygote that does not answer is replaced.
+const RESTART_INTERVAL: Duration = Duration::from_secs(10);
 
 struct RunningWorker {
     process: Worker,
@@ -77,15 +115,55 @@ struct RunningWorker {
     _sandbox: Option<Sandbox>,
     /// The folder that `$TMPDIR` stands for in the permissions of the worker.
     tmp: Option<PathBuf>,
+    /// Limits of the process with its programs.
+    limits: TreeLimits,
 }
 
 /// Variables that haft's own code in a worker needs. Modules see those that they may read.
 const OWN_VARIABLES: [&str; 3] = ["PATH", "HOME", "TZ"];
 
 impl Workers for WorkerStarter {
+    fn prepare(&self, heap_mb: u32) {
+        let mut prepared = self.prepared();
+        let is_wanted = match &*prepared {
+            Prepared::Nothing => true,
+            Prepared::Zygote { zygote, since, .. } => {
+                zygote.is_broken() && since.elapsed() > RESTART_INTERVAL
+            }
+            Prepared::Closed => false,
+        };
+        if !is_wanted || inherited("HAFT_ZYGOTE").is_some_and(|value| value == "0") {
+            return;
+        }
+        let heap = heap_mb.to_string();
+        let spawn = Spawn {
+            // Its own variables stay readable in the memory of each worker.
+            env: Environment::allow(OWN_VARIABLES),
+            ..Spawn::new(&self.program, [WORKER, VERSION, ZYGOTE, &heap])
+        };
+        match Zygote::start(&spawn) {
+            Ok(zygote) => {
+                *prepared = Prepared::Zygote {
+                    zygote: Arc::new(zygote),
+                    heap_mb,
+                    since: Instant::now(),
+                };
+            }
+            Err(error) => tracing::debug!(%error, "no zygote"),
+        }
+    }
+
+    fn close(&self) {
+        let prepared = std::mem::replace(&mut *self.prepared(), Prepared::Closed);
+        if let Prepared::Zygote { zygote, .. } = prepared {
+            zygote.end();
+        }
+    }
+
     fn start(
         &self,
         key: &IsolateKey,
+        heap_mb: u32,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
         let mut spawn = Spawn::new(&self.program, [WORKER, VERSION]);
@@ -114,13 +192,15 @@ impl Workers for WorkerStarter {
                 ..spawn
             };
         }
-        let process = Worker::start(&spawn, streams)
+        let zygote = self.zygote_for(heap_mb);
+        let process = Worker::fork_or_start(zygote.as_deref(), &spawn, streams)
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker {
             process,
             _sandbox: sandbox,
             tmp,
+            limits: self.limits_of(key.domain),
         }))
     }
 
@@ -130,6 +210,28 @@ impl Workers for WorkerStarter {
 }
 
 impl WorkerStarter {
+    fn limits_of(&self, domain: TrustDomain) -> TreeLimits {
+        let [of_user, of_project] = self.limits;
+        match domain {
+            TrustDomain::User | TrustDomain::Plugins => of_user,
+            TrustDomain::Project => of_project,
+        }
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, Prepared> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the zygote for workers with this limit of their heap.
+    fn zygote_for(&self, wanted_mb: u32) -> Option<Arc<Zygote>> {
+        match &*self.prepared() {
+            Prepared::Zygote {
+                zygote, heap_mb, ..
+            } if *heap_mb == wanted_mb && !zygote.is_broken() => Some(zygote.clone()),
+            _ => None,
+        }
+    }
+
     /// Returns the folder of compiled code that only sandboxed workers with this key use. Creates
     /// it, because a sandbox names existing folders only.
     fn compiled_code(&self, key: &IsolateKey) -> Option<PathBuf> {
@@ -203,10 +305,25 @@ impl WorkerProcess for RunningWorker {
         self.tmp.clone()
     }
 
-    fn memory_exceeded(&self, limit: u64) -> BoxFuture<'static, ()> {
-        let pid = self.process.pid().as_raw_pid();
+    fn limit_exceeded(&self, own_memory: u64) -> BoxFuture<'static, String> {
+        let (pid, limits) = (self.process.pid().as_raw_pid(), self.limits);
         Box::pin(async move {
-            haft_process::sandbox::process_memory_exceeded(pid, limit).await;
+            tokio::select! {
+                _ = sandbox::process_memory_exceeded(pid, own_memory) => format!(
+                    "it ran out of memory (the limit of its worker process is {} MB)",
+                    own_memory >> 20
+                ),
+                excess = sandbox::tree_exceeded(pid, limits) => match excess {
+                    Excess::Memory => format!(
+                        "it and its programs ran out of memory (`limits.worker_mb` is {})",
+                        limits.memory >> 20
+                    ),
+                    Excess::Processes => format!(
+                        "its programs were too many processes (`limits.worker_processes` is {})",
+                        limits.processes - 1
+                    ),
+                },
+            }
         })
     }
 }

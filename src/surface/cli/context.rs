@@ -19,6 +19,7 @@ use crate::surface::stdin;
 use crate::surface::stdout::Out;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
+use haft_tool::provider_schema::Names;
 use haft_tool::{Error, ErrorKind};
 use haft_tool::{Severity, Stopped};
 
@@ -201,7 +202,12 @@ impl<'a> CommandContext<'a> {
     /// Returns the tool of that name, or an error that suggests the nearest ones.
     pub(super) async fn tool(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
         let catalog = self.catalog().await?;
-        if let Some(entry) = catalog.find(name) {
+        let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+        // Models and agents see the alias of a name that providers refuse.
+        if let Some(entry) = catalog
+            .find(name)
+            .or_else(|| catalog.find(names.meant(name)))
+        {
             return Ok(Arc::clone(entry));
         }
         // A tool is often missing because its file is invalid, so show the errors first.

@@ -24,7 +24,7 @@ use haft_discover::{LookedAt, Verdict};
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
 use haft_tool::provider_schema::{Names, Provider, offer};
-use haft_tool::{Problem, Severity, Tool};
+use haft_tool::{Dialect, Problem, Severity, Tool};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]
@@ -74,6 +74,9 @@ struct FileView<'a> {
     /// True if the description came from the cache and the file was not run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     remembered: bool,
+    /// The interface that the module was written for, unless it is oh-my-pi's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<&'a Dialect>,
 }
 
 impl Args {
@@ -163,7 +166,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
     }
 }
 
-fn file_view<'a>(file: &'a LookedAt, catalog: &Catalog) -> FileView<'a> {
+fn file_view<'a>(file: &'a LookedAt, catalog: &'a Catalog) -> FileView<'a> {
     let (verdict, because) = match &file.verdict {
         Verdict::Candidate => ("candidate", None),
         Verdict::Shadowed { by } => ("shadowed", Some(wire::path(by))),
@@ -178,6 +181,7 @@ fn file_view<'a>(file: &'a LookedAt, catalog: &Catalog) -> FileView<'a> {
         verdict,
         because,
         remembered: catalog.remembered.contains(&file.path),
+        dialect: catalog.dialects.get(&file.path),
     }
 }
 
@@ -234,10 +238,16 @@ fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
 
 fn verdict(file: &LookedAt, catalog: &Catalog, home: &Path, ink: Ink) -> String {
     let words = match &file.verdict {
-        Verdict::Candidate if catalog.remembered.contains(&file.path) => {
-            return ink.good("looks like a tool, as remembered").to_string();
+        Verdict::Candidate => {
+            let mut words = "looks like a tool".to_owned();
+            if catalog.remembered.contains(&file.path) {
+                words.push_str(", as remembered");
+            }
+            if let Some(Dialect { name, because }) = catalog.dialects.get(&file.path) {
+                words.push_str(&format!(" ({name}: {because})"));
+            }
+            return ink.good(words).to_string();
         }
-        Verdict::Candidate => return ink.good("looks like a tool").to_string(),
         Verdict::Missing => return ink.error("missing").to_string(),
         Verdict::Shadowed { by } => format!("shadowed by {}", text::path(by, home)),
         Verdict::Duplicate { of } => format!("the same file as {}", text::path(of, home)),

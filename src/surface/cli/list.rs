@@ -1,14 +1,23 @@
 //! `haft list`: lists every tool, and the problems of files that are not tools.
+//!
+//! With `--for gemini` it is a discovery command of Gemini CLI: it prints the declarations of the
+//! tools that a model may see, and nothing on standard error unless it fails.
 
 use std::io::Write;
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
+use super::flags::named;
+use super::schema;
 use crate::registry::Catalog;
 use crate::surface::wire::Listing;
 use haft_render::table::{Column, Fit};
 use haft_render::{problem, table, text};
 use haft_tool::Tool;
+use haft_tool::provider_schema::{Names, for_mcp};
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
@@ -28,12 +37,42 @@ Examples:
   haft list
   haft --cwd ~/project --trust-project list
   haft list --json | jq -r '.tools[].name'
+  haft list --for gemini             the declarations, for `tools.discoveryCommand` of Gemini CLI
 
 The exit code is 0 even if there are problems; `haft doctor` has one for them.")]
 pub(super) struct Args {
     /// Print tools and problems as one JSON object
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Print the tools as this agent reads them from a command
+    #[arg(long = "for", value_name = "AGENT", conflicts_with = "json", value_parser = named(Reader::ALL, Reader::name))]
+    reader: Option<Reader>,
+}
+
+/// Agent that learns tools from the output of a command.
+#[derive(Clone, Copy, Debug)]
+enum Reader {
+    Gemini,
+}
+
+impl Reader {
+    const ALL: [Reader; 1] = [Reader::Gemini];
+
+    fn name(self) -> &'static str {
+        match self {
+            Reader::Gemini => "gemini",
+        }
+    }
+}
+
+/// Function declaration, as Gemini CLI reads it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration {
+    name: String,
+    description: String,
+    parameters_json_schema: Value,
 }
 
 impl Args {
@@ -41,11 +80,27 @@ impl Args {
         let catalog = session.catalog().await?;
         if self.json {
             session.out.json(&Listing::from(&*catalog))?;
+        } else if self.reader.is_some() {
+            session.out.json(&declarations(&catalog))?;
         } else {
             print(&catalog, session)?;
         }
         Ok(SUCCESS)
     }
+}
+
+/// Returns the tools that a model may see. Those that no provider takes are left out.
+fn declarations(catalog: &Catalog) -> Vec<Declaration> {
+    let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+    let declarations = schema::offered(catalog).filter_map(|tool| {
+        let offered = for_mcp(tool).ok()?;
+        Some(Declaration {
+            name: names.offered(&tool.name).to_owned(),
+            description: offered.description,
+            parameters_json_schema: offered.schema,
+        })
+    });
+    declarations.collect()
 }
 
 fn print(catalog: &Catalog, session: &mut CommandContext<'_>) -> Result<(), Failure> {

@@ -6,10 +6,12 @@ use std::path::Path;
 use clap::Subcommand;
 
 use super::exit::{Failure, SUCCESS};
-use super::flags::Globals;
+use super::flags::{Globals, named};
 use crate::code::Recorder;
 use crate::surface::stdout::Out;
-use crate::tool_files::{NewModule, Overwrite, Scope, ScriptModule, ToolFileStore, open, template};
+use crate::tool_files::{
+    NewDialect, NewModule, Overwrite, Scope, ScriptModule, ToolFileStore, open, template,
+};
 use haft_config::Config;
 use haft_render::text;
 use haft_tool::{Error, ErrorKind};
@@ -20,6 +22,7 @@ use haft_tool::{Error, ErrorKind};
 Examples:
   haft new js greet             .omp/tools/greet/, with a test, types and settings for editors
   haft new js greet --user      ~/.omp/agent/tools/greet/
+  haft new js greet --dialect opencode    .opencode/tools/greet.ts
   haft new shell greet          .cycod/tools/greet.yaml
   haft new shell greet --user   ~/.cycod/tools/greet.yaml
   haft new report --from-run last   a tool of the script that `haft run` or a model ran last")]
@@ -48,6 +51,10 @@ enum Kind {
         /// The tool's name: letters, digits, `-` and `_`
         name: String,
 
+        /// The agent whose interface the tool has
+        #[arg(long, value_name = "DIALECT", default_value = "oh-my-pi", value_parser = named(NewDialect::ALL, NewDialect::name))]
+        dialect: NewDialect,
+
         /// Below your home directory instead of in this project
         #[arg(long, short)]
         user: bool,
@@ -67,13 +74,20 @@ impl Args {
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = Config::resolve(globals.flags())?;
         match &self.kind {
-            Some(Kind::Js { name, user }) => new_module(&config, name, *user, out),
+            Some(Kind::Js {
+                name,
+                dialect,
+                user,
+            }) => {
+                let module = NewModule::new(*dialect, name, *user, &config)?;
+                new_module(&config, &module, name, *user, out)
+            }
             Some(Kind::Shell { name, user }) => new_shell_tool(&config, name, *user, out),
-            None => self.from_run(&config, out),
+            None => self.module_of_run(&config, out),
         }
     }
 
-    fn from_run(&self, config: &Config, out: &mut Out) -> Result<u8, Failure> {
+    fn module_of_run(&self, config: &Config, out: &mut Out) -> Result<u8, Failure> {
         let (Some(name), Some(id)) = (&self.name, &self.from_run) else {
             let text = "`haft new` wants `js`, `shell`, or a name and `--from-run`";
             return Err(Error::new(ErrorKind::Usage, text).into());
@@ -106,13 +120,14 @@ impl Args {
     }
 }
 
-fn new_module(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<u8, Failure> {
-    let tools = if user {
-        config.roots.omp_agent.join("tools")
-    } else {
-        config.cwd.join(".omp/tools")
-    };
-    let files = NewModule::below(&tools, name)?.write()?;
+fn new_module(
+    config: &Config,
+    module: &NewModule,
+    name: &str,
+    user: bool,
+    out: &mut Out,
+) -> Result<u8, Failure> {
+    let files = module.write()?;
     let shown = |path: &Path| {
         let short = path.strip_prefix(&config.cwd).unwrap_or(path);
         text::path(short, &config.home)

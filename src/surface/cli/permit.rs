@@ -22,7 +22,7 @@ use haft_config::{Config, Permission, PermissionKind, PermissionProfile, Permiss
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
-use haft_tool::{Call, CallTrace, Error, ErrorKind};
+use haft_tool::{Call, CallTrace, Error, ErrorKind, Tier};
 
 /// Show what a tool may access, and grant it more or less
 #[derive(clap::Args)]
@@ -58,12 +58,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "KIND[=VALUE]", value_parser = wish)]
     remove: Vec<Wish>,
 
+    /// Ask again about calls that "always for this tool" approved
+    #[arg(long)]
+    ask_again: bool,
+
     /// Let the earlier grants count for the changed file
     #[arg(long)]
     keep: bool,
 
     /// Call the tool with ARGS, and offer to grant what it used
-    #[arg(long, conflicts_with_all = ["allow", "deny", "remove", "keep"])]
+    #[arg(long, conflicts_with_all = ["allow", "deny", "remove", "keep", "ask_again"])]
     record: bool,
 
     /// With --record: grant it without a question
@@ -135,6 +139,9 @@ struct PermitView<'a> {
     /// False if the file has changed since, so that `granted` does not count.
     grant_counts: bool,
     refused: &'a Entries,
+    /// The tier up to which calls run without a question, because the user answered so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved: Option<Tier>,
 }
 
 #[derive(Serialize)]
@@ -179,7 +186,7 @@ impl Args {
                 .await;
         }
         let is_change = !(self.allow.is_empty() && self.deny.is_empty() && self.remove.is_empty());
-        let rights = if is_change || self.keep {
+        let rights = if is_change || self.keep || self.ask_again {
             self.change(&config, &entry, &rights)?;
             self.rights(&config, &entry)?.0
         } else {
@@ -206,14 +213,16 @@ impl Args {
     /// Stores the changed grant.
     fn change(&self, config: &Config, entry: &Entry, rights: &FileRights) -> Result<(), Error> {
         let file = &entry.resolved_path;
-        let mut permit = Permit::new(file)?;
+        let mut permit = Permit::renewed(file, rights.permit.as_ref())?;
         if let Some(before) = &rights.permit {
-            permit.deny.clone_from(&before.deny);
-            if self.keep || before.is_current() {
+            if self.keep {
                 permit.allow.clone_from(&before.allow);
-            } else if !before.allow.is_empty() && !self.allow.is_empty() {
+            } else if !before.is_current() && !before.allow.is_empty() && !self.allow.is_empty() {
                 say("the grants to the earlier content of the file are dropped\n");
             }
+        }
+        if self.ask_again {
+            permit.approved.remove(&entry.tool.name);
         }
         for wish in &self.remove {
             permit.remove(wish.kind, wish.entry(config).as_deref());
@@ -279,6 +288,7 @@ impl Args {
             granted: permit.map_or(&NOTHING, |permit| &permit.allow),
             grant_counts: permit.is_none_or(Permit::is_current),
             refused: permit.map_or(&NOTHING, |permit| &permit.deny),
+            approved: approved(rights, entry),
         }
     }
 
@@ -353,13 +363,7 @@ impl Args {
                     && trust::can_ask()
                     && trust::consents(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
         if is_agreed {
-            let mut permit = Permit::new(&entry.resolved_path)?;
-            if let Some(before) = &rights.permit {
-                permit.deny.clone_from(&before.deny);
-                if before.is_current() {
-                    permit.allow.clone_from(&before.allow);
-                }
-            }
+            let mut permit = Permit::renewed(&entry.resolved_path, rights.permit.as_ref())?;
             for (kind, entries) in &proposal.entries {
                 for entry in entries {
                     permit.allow(*kind, Some(entry));
@@ -388,6 +392,12 @@ impl Args {
         }
         Ok(code)
     }
+}
+
+/// Returns the tier up to which calls of the tool run without a question, because of an answer.
+fn approved(rights: &FileRights, entry: &Entry) -> Option<Tier> {
+    let permit = rights.permit.as_ref().filter(|permit| permit.is_current());
+    permit?.approved.get(&entry.tool.name).copied()
 }
 
 fn store(config: &Config) -> Permits {
@@ -500,6 +510,12 @@ fn page(
         };
         page.push_str(&entries(heading, &permit.allow));
         page.push_str(&entries("you refused this tool", &permit.deny));
+    }
+    if let Some(tier) = approved(rights, entry) {
+        page.push_str(&format!(
+            "\ncalls of the tier {} run without a question (--ask-again ends that)\n",
+            tier.as_str()
+        ));
     }
     page
 }

@@ -53,8 +53,7 @@ impl Args {
         let catalog = session.catalog().await?;
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         let one = match &self.name {
-            // Models see the alias, so it is accepted as well.
-            Some(name) => Some(session.tool(names.meant(name)).await?),
+            Some(name) => Some(session.tool(name).await?),
             None => None,
         };
         let tools: Vec<&Tool> = match &one {

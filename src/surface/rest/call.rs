@@ -226,13 +226,16 @@ pub(super) struct RunRequest {
     #[schema(value_type = Option<Object>)]
     args: Option<Box<RawValue>>,
     /// Time that the script itself may take in milliseconds; waits for tools do not count.
-    own_time_ms: Option<u64>,
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 600_000)]
+    own_time_ms: Option<f64>,
     /// Length of the result in tokens; a file gets the whole of a longer one.
-    max_output_tokens: Option<u64>,
+    #[schema(value_type = Option<u64>, minimum = 100, maximum = 1_000_000)]
+    max_output_tokens: Option<f64>,
     /// An id for `/api/calls`, not that of a call that runs.
+    #[schema(pattern = "^[A-Za-z0-9_~:-][A-Za-z0-9._~:-]{0,127}$")]
     call_id: Option<String>,
     /// The longest that the run may take, in milliseconds.
-    #[schema(value_type = Option<u64>)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64)]
     timeout_ms: Option<f64>,
     /// The client answers the questions of the run at `/api/questions`.
     #[serde(default)]
@@ -261,11 +264,8 @@ pub(super) async fn run(
     let mut arguments = json!({"code": request.code});
     let fields = [
         ("args", request.args.map(|args| json!(args))),
-        ("timeout_ms", request.own_time_ms.map(Into::into)),
-        (
-            "max_output_tokens",
-            request.max_output_tokens.map(Into::into),
-        ),
+        ("timeout_ms", request.own_time_ms.map(whole)),
+        ("max_output_tokens", request.max_output_tokens.map(whole)),
     ];
     for (name, value) in fields {
         if let Some(value) = value {
@@ -472,6 +472,16 @@ impl RunRequest {
         check_id(request.call_id.as_deref())?;
         check_time(request.timeout_ms)?;
         Ok(request)
+    }
+}
+
+/// Returns the number as an integer if it is one: `5.0` is an integer of JSON Schema. The schema of
+/// `run_code` refuses all others.
+fn whole(number: f64) -> serde_json::Value {
+    if number.fract() == 0.0 && (0.0..=MAX_TIMEOUT_MS).contains(&number) {
+        json!(number as u64)
+    } else {
+        json!(number)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::surface::http::{Client, PathText, ProblemResponse, QueryOptions};
 use crate::surface::wire::ProblemView;
 use haft_tool::{Call, Colors, Drawing, RenderOptions, Screen};
 
-/// Limit of the width in columns.
+/// Limit of the width in columns. The description of the route states it, too.
 const MAX_WIDTH: usize = 500;
 
 /// Options of a drawing.
@@ -51,7 +51,7 @@ pub(super) struct DrawingView<'a> {
     get, path = "/api/calls/{id}/drawing", operation_id = "drawCall", tag = "calls",
     params(
         ("id" = String, Path, description = "The call's id"),
-        ("width" = Option<u32>, Query, description = "Columns; 80 without it"),
+        ("width" = Option<u32>, Query, minimum = 1, maximum = 500, description = "Columns; 80 without it"),
         ("expanded" = Option<bool>, Query, description = "Draws everything instead of the beginning"),
         ("isLight" = Option<bool>, Query, description = "Colours for a light background"),
     ),
@@ -63,6 +63,11 @@ pub(super) async fn drawing(
     PathText(id): PathText,
     QueryOptions(options): QueryOptions<Options>,
 ) -> Result<Response, ProblemResponse> {
+    let width = options.width.unwrap_or(80);
+    if !(1..=MAX_WIDTH).contains(&width) {
+        let text = format!("`width` is a number of columns from 1 to {MAX_WIDTH}");
+        return Err(ProblemResponse::bad_request(text));
+    }
     let record = shared.logged(&client, &id).ok_or_else(|| unknown(&id))?;
     let arguments = record.arguments().ok_or_else(|| {
         ProblemResponse::not_found(format!("the arguments of the call `{id}` are not kept"))
@@ -72,7 +77,6 @@ pub(super) async fn drawing(
         tool: record.tool.clone(),
         arguments: arguments.to_owned(),
     };
-    let width = options.width.unwrap_or(80).clamp(1, MAX_WIDTH);
     let look = RenderOptions {
         expanded: options.expanded,
         is_partial: record.end().is_none(),

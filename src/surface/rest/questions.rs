@@ -255,8 +255,8 @@ impl Questions {
         }
     }
 
-    /// Delivers input for a component.
-    fn input(&self, id: &str, input: ComponentInput) -> Result<(), ProblemResponse> {
+    /// Delivers the input in the body of a request to a component.
+    fn input(&self, id: &str, body: &str) -> Result<(), ProblemResponse> {
         let component = {
             let open = self.open.lock();
             let found = open.iter().find(|one| one.id == id);
@@ -269,6 +269,10 @@ impl Questions {
                 None => return Err(unknown(id)),
             }
         };
+        let input: ComponentInput = serde_json::from_str(body).map_err(|_| {
+            let text = "the body is not input: `{\"key\": …}`, or `{\"columns\": …, \"rows\": …}`";
+            ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+        })?;
         component.input.send(match input {
             ComponentInput::Key { key } => InputEvent::Key { data: key },
             ComponentInput::Size { columns, rows } => {
@@ -560,11 +564,7 @@ pub(super) async fn input(
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
     check_user(&client)?;
-    let input = serde_json::from_str(&text).map_err(|_| {
-        let text = "the body is not input: `{\"key\": …}`, or `{\"columns\": …, \"rows\": …}`";
-        ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
-    })?;
-    shared.questions.input(&id, input)?;
+    shared.questions.input(&id, &text)?;
     Ok(fresh(bytes(&Answered { id: &id })?))
 }
 

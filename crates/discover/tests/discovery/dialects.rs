@@ -118,3 +118,113 @@ fn extensions_of_copilot_are_folders_with_one_module() {
         .collect();
     assert_eq!(found, [("one", Level::Project), ("three", Level::User)]);
 }
+
+#[test]
+fn opencode_plugins_are_found_where_opencode_installs_them() {
+    let world = World::with(&[
+        "home/.cache/opencode/node_modules/one/dist/index.js",
+        "home/.cache/opencode/packages/@scope/two@1.2.3/node_modules/@scope/two/server.js",
+        "p/node_modules/three/index.js",
+        "p/plugins/four.ts",
+        "p/.opencode/opencode.json",
+    ]);
+    world.write(
+        "home/.cache/opencode/node_modules/one/package.json",
+        r#"{"exports":{".":{"types":"./x.d.ts","import":"./dist/index.js"}}}"#,
+    );
+    world.write(
+        "home/.cache/opencode/packages/@scope/two@1.2.3/node_modules/@scope/two/package.json",
+        r#"{"main":"./none.js","exports":{"./server":{"import":"./server.js"}}}"#,
+    );
+    world.write(
+        "home/.config/opencode/opencode.jsonc",
+        "{\n  // The user's.\n  \"plugin\": [\"one\", [\"@scope/two@1.2.3\", {\"on\": true}], \"gone@2\"],\n}",
+    );
+    world.write(
+        "p/opencode.json",
+        r#"{"plugin":["three@latest","./plugins/four.ts"]}"#,
+    );
+    world.write("p/.opencode/opencode.json", r#"{"plugin":"no list"}"#);
+    assert_eq!(
+        world.found(),
+        [
+            "opencode-plugins p/node_modules/three/index.js",
+            "opencode-plugins p/plugins/four.ts",
+            "opencode-plugins home/.cache/opencode/node_modules/one/dist/index.js",
+            "opencode-plugins home/.cache/opencode/packages/@scope/two@1.2.3/node_modules/@scope/two/server.js",
+        ]
+    );
+    assert_eq!(
+        world.only_problem().message,
+        "the opencode plugin `gone@2` is not installed"
+    );
+    let candidates = world.scan().candidates;
+    assert_eq!(candidates[0].trust_domain(), TrustDomain::Project);
+    assert_eq!(candidates[2].trust_domain(), TrustDomain::Plugins);
+}
+
+#[test]
+fn toolboxes_of_amp_are_executables_and_those_below_the_project_are_its_own() {
+    let mut world = World::with(&[
+        "home/.config/amp/tools/one",
+        "home/.config/amp/tools/notes.md",
+        "home/.config/amp/skills/maths/toolbox/two",
+        "p/.agents/tools/three",
+        "p/box/four",
+        "more/five",
+    ]);
+    for file in [
+        "home/.config/amp/tools/one",
+        "home/.config/amp/skills/maths/toolbox/two",
+        "p/.agents/tools/three",
+        "p/box/four",
+        "more/five",
+    ] {
+        world.executable(file);
+    }
+    world.env.amp_toolbox = Some(format!("{}:box:", world.path("more").display()));
+    assert_eq!(
+        world.found(),
+        [
+            "amp more/five",
+            "amp p/box/four",
+            "amp home/.config/amp/tools/one",
+            "amp p/.agents/tools/three",
+            "amp home/.config/amp/skills/maths/toolbox/two",
+        ]
+    );
+    let levels = world.scan().candidates.into_iter();
+    let levels: Vec<Level> = levels.map(|candidate| candidate.source.level).collect();
+    use Level::{Project, User};
+    assert_eq!(levels, [User, Project, User, Project, User]);
+    assert!(
+        world
+            .reason("home/.config/amp/tools/notes.md")
+            .contains("chmod +x")
+    );
+}
+
+#[test]
+fn settings_of_gemini_are_a_candidate_if_they_name_both_commands() {
+    let world = World::new();
+    world.write(
+        "home/.gemini/settings.json",
+        "{ // Comments are allowed.\n \"tools\": {\"discoveryCommand\": \"a\", \"callCommand\": \"b\"} }",
+    );
+    world.write(
+        "p/.gemini/settings.json",
+        r#"{"toolDiscoveryCommand": "a", "mcpServers": {}}"#,
+    );
+    assert_eq!(world.found(), ["gemini home/.gemini/settings.json"]);
+    assert!(
+        world
+            .only_problem()
+            .message
+            .contains("`tools.callCommand` is missing")
+    );
+    world.write("p/.gemini/settings.json", r#"{"theme": "dark"}"#);
+    assert_eq!(
+        world.reason("p/.gemini/settings.json"),
+        "it has no `tools.discoveryCommand`"
+    );
+}

@@ -16,7 +16,7 @@ mod plugins;
 mod profiles;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use haft_config::Env;
@@ -74,6 +74,11 @@ impl World {
     fn mkdir(&self, path: &str) -> &Self {
         fs::create_dir_all(self.path(path)).expect("a folder");
         self
+    }
+
+    fn executable(&self, path: &str) {
+        let permissions = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(path), permissions).expect("a mode");
     }
 
     fn link(&self, target: &str, path: &str) -> &Self {

@@ -131,6 +131,30 @@ impl Grapher {
         walk.finish()
     }
 
+    /// Returns the graph of a file that names others, which programs run. Those that are modules are
+    /// followed.
+    pub fn with_files(&self, entry: &Path, named: impl IntoIterator<Item = PathBuf>) -> Graph {
+        stacker::maybe_grow(nesting::STACK, nesting::STACK, || {
+            let mut walk = self.start(entry);
+            if let Err(what) = walk.disk.hash(entry) {
+                walk.open(entry, what);
+            }
+            let _ = walk.disk.fs_canonicalize(entry);
+            for file in named {
+                if has_extension(&file, &["js", "mjs", "cjs", "ts", "mts", "cts"]) {
+                    walk.enqueue(file);
+                } else {
+                    // Listed with its digest, without a look for imports.
+                    if let Err(what) = walk.disk.hash(&file) {
+                        walk.open(&file, what);
+                    }
+                    walk.queued.insert(file);
+                }
+            }
+            walk.finish()
+        })
+    }
+
     /// Returns the permissions that the YAML tool at `entry` asks for.
     pub fn requests_of_declaration(&self, entry: &Path) -> Option<PermissionRequest> {
         let bytes = Watched::default().read_source(entry).ok()?;

@@ -88,13 +88,16 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
     /// Resolves a bare specifier by tsconfig paths, Node builtins, `node_modules` and haft's
     /// packages.
     fn find_bare(&self, specifier: &str, from: &Path, referrer: &Url) -> Result<Url, JsErrorBox> {
-        if let Some(path) = self.tsconfigs.map(specifier, from) {
+        let provided = packages::provided(specifier);
+        // A checkout of an agent maps its own packages to their sources, which are the whole agent.
+        if !provided.is_some_and(packages::replaces_mapped)
+            && let Some(path) = self.tsconfigs.map(specifier, from)
+        {
             return url_of(&path);
         }
         if is_node_builtin(specifier) {
             return parse(&format!("node:{specifier}"));
         }
-        let provided = packages::provided(specifier);
         if let Some(module) = provided
             && (packages::replaces_installed(module)
                 || !packages::installed_above(self.disk(), specifier, from))

@@ -52,6 +52,11 @@ pub(super) fn replaces_installed(module: &str) -> bool {
     module == "haft:copilot-sdk"
 }
 
+/// Returns true if haft's module takes the place of a file that `tsconfig.json` maps its name to.
+pub(super) fn replaces_mapped(module: &str) -> bool {
+    may_be_bun_only(module) || replaces_installed(module)
+}
+
 /// Returns `sub/path` for `@scope/name/sub/path`, and an empty text for `name`.
 pub(super) fn subpath(specifier: &str) -> &str {
     specifier[package_name(specifier).len()..].trim_start_matches('/')

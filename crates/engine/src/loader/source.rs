@@ -445,6 +445,10 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
         hides_deno,
     } = transformed;
     if wants_meta(&code) {
+        // A `#!` line is one only at the beginning of the code.
+        if code.starts_with("#!") {
+            code.replace_range(..2, "//");
+        }
         code.insert_str(0, META_PREFIX);
         source_map = source_map.map(shifted_by_one_line);
     }

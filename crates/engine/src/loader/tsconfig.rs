@@ -79,9 +79,10 @@ impl TsConfig {
     fn map(&self, disk: &impl Disk, specifier: &str) -> Option<PathBuf> {
         let by_pattern = self.paths.iter().find_map(|(pattern, targets)| {
             let filled = matched(pattern, specifier)?;
-            targets.iter().find_map(|target| {
-                files::probe(disk, &self.base.join(target.replacen('*', filled, 1)))
-            })
+            // Declarations are for the compiler; what runs is found elsewhere.
+            let targets = targets.iter().filter(|target| !is_declaration(target));
+            let mut targets = targets.map(|target| target.replacen('*', filled, 1));
+            targets.find_map(|target| files::probe(disk, &self.base.join(target)))
         });
         by_pattern.or_else(|| {
             self.has_base_url
@@ -89,6 +90,12 @@ impl TsConfig {
                 .flatten()
         })
     }
+}
+
+fn is_declaration(target: &str) -> bool {
+    [".d.ts", ".d.mts", ".d.cts"]
+        .iter()
+        .any(|end| target.ends_with(end))
 }
 
 /// Returns the text that `*` in the pattern stands for; empty for a pattern without one.

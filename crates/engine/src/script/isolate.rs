@@ -103,9 +103,8 @@ pub(super) fn run(
     let heap = (limits.heap_mb as usize) << 20;
     let of_limit = control.clone();
     // Declared before the isolate, so dropped after it: V8 calls back until the end.
-    let alarm = HeapLimit::new(heap, move |_| {
-        of_limit.end(ScriptFailure::Memory(limits.heap_mb));
-    });
+    let alarm = HeapLimit::new(heap);
+    alarm.call(move |_| of_limit.end(ScriptFailure::Memory(limits.heap_mb)));
     let mut isolate = {
         let _alone = boot::one_at_a_time();
         let params = v8::CreateParams::default().heap_limits(0, heap);

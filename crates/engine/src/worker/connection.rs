@@ -567,12 +567,12 @@ async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
     let (connection, shared) = (&end.connection, &end.shared);
     let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
-            let exceeded = connection.process.memory_exceeded(memory_limit);
+            let exceeded = connection.process.limit_exceeded(memory_limit);
             tokio::select! {
                 biased;
                 failure = read_all(&main, connection, &link) => failure,
-                () = exceeded => {
-                    shared.terminated_because_of_memory(memory_limit);
+                why = exceeded => {
+                    shared.terminated_because_of_memory(why);
                     connection.process.kill();
                     None
                 }

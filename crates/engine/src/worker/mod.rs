@@ -32,8 +32,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(super) use connection::Connection;
-pub use process::run_worker;
 pub(super) use process::{HostSender, NoMessage, SocketInbox};
+pub use process::{run_worker, run_zygote};
 pub(super) use report::WorkerReport;
 pub(super) use spare::{BootingWorker, Spares};
 
@@ -41,6 +41,13 @@ use super::IsolateKey;
 
 /// Starts worker processes. The host implements it, because the engine starts no programs.
 pub trait Workers: Send + Sync {
+    /// Prepares the start of several workers with this limit of their heap, if that makes it faster.
+    /// Does not wait.
+    fn prepare(&self, heap_mb: u32);
+
+    /// Ends what [`Workers::prepare`] has started, for good. Blocks.
+    fn close(&self);
+
     /// Starts a worker for code with this key. `streams` become its descriptors 0, 1 and 2.
     ///
     /// # Errors
@@ -48,6 +55,7 @@ pub trait Workers: Send + Sync {
     fn start(
         &self,
         key: &IsolateKey,
+        heap_mb: u32,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String>;
 
@@ -67,6 +75,7 @@ pub trait WorkerProcess: Send + Sync {
     /// Returns the folder that `$TMPDIR` stands for in its permissions, if they were made for it.
     fn tmp(&self) -> Option<PathBuf>;
 
-    /// Waits until the process uses more memory than `limit` bytes. Its programs do not count.
-    fn memory_exceeded(&self, limit: u64) -> futures::future::BoxFuture<'static, ()>;
+    /// Waits until the process uses more memory than `own_memory` bytes, without its programs, or
+    /// exceeds with them the limits of the user. Returns the reason: `it ran out of memory (…)`.
+    fn limit_exceeded(&self, own_memory: u64) -> futures::future::BoxFuture<'static, String>;
 }

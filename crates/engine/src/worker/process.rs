@@ -15,11 +15,13 @@ use super::protocol::{BootSettings, Control, FromWorker, ToWorker};
 use super::remote_link::{RemoteLink, RemoteReplay};
 use super::report::WorkerReport;
 use super::socket::{self, MessageReader, Received};
+use crate::boot::{self, Threads, Unconfigured};
 use crate::isolate::{AnswerSink, Message, PingSink, Shared};
 use crate::lock;
 use crate::requests::{Slot, Termination};
 use crate::verify::Verifier;
 use crate::{Programs, thread};
+use haft_process::Forked;
 use haft_tool::Replay;
 
 /// Time in which the isolate has to end after haft's process has gone.
@@ -78,14 +80,36 @@ impl HostSender {
 pub fn run_worker(
     programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
 ) -> ExitCode {
+    run(None, programs)
+}
+
+fn run(
+    isolate: Option<Unconfigured>,
+    programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
+) -> ExitCode {
     let served = connect().and_then(|(main, host)| {
-        serve(main, &host, programs).inspect_err(|error| {
+        serve(main, &host, isolate, programs).inspect_err(|error| {
             let why = format!("the worker process cannot work: {error}");
             host.send(&FromWorker::Booted(Err(why)));
         })
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Runs a zygote until haft's process ends it: a worker process that has created an isolate and
+/// waits. Each process that is forked from it is a worker. Other arguments as [`run_worker`].
+pub fn run_zygote(
+    heap_mb: u32,
+    programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
+) -> ExitCode {
+    boot::start_v8(heap_mb, Threads::One);
+    let isolate = Unconfigured::new(heap_mb);
+    match haft_process::serve_zygote() {
+        Ok(Forked::Worker) => run(Some(isolate), programs),
+        Ok(Forked::End) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -103,6 +127,7 @@ fn connect() -> io::Result<(OwnedFd, Arc<HostSender>)> {
 fn serve(
     main: OwnedFd,
     host: &Arc<HostSender>,
+    isolate: Option<Unconfigured>,
     programs: impl FnOnce(Option<Arc<dyn Replay>>, bool) -> Arc<dyn Programs>,
 ) -> io::Result<()> {
     let control = io::stdout().as_fd().try_clone_to_owned()?;
@@ -144,9 +169,20 @@ fn serve(
     };
     let sender = host.clone();
     let booted = move |result| sender.send(&FromWorker::Booted(result));
-    let isolate = thread::spawn(options, shared, inbox.into(), link.clone(), alive, booted)?;
-    // A panic was reported by the hook.
-    let _ = isolate.join();
+    let inbox = inbox.into();
+    match isolate {
+        // A forked isolate stays on the only thread that there was.
+        Some(isolate) => {
+            boot::reseed().map_err(io::Error::other)?;
+            let (callers, isolate) = (link.clone(), Some(isolate));
+            thread::run(&options, shared, inbox, callers, alive, isolate, booted);
+        }
+        None => {
+            let isolate = thread::spawn(options, shared, inbox, link.clone(), alive, booted)?;
+            // A panic was reported by the hook.
+            let _ = isolate.join();
+        }
+    }
     link.close();
     haft_process::kill_all();
     Ok(())

@@ -60,10 +60,14 @@ impl BootingWorker {
         let (main, their_main) = socket::pair().map_err(cannot)?;
         let (control, their_control) = socket::pair().map_err(cannot)?;
         let (report, their_report) = WorkerReport::new().map_err(cannot)?;
-        let of_start = key.clone();
+        let (of_start, heap_mb) = (key.clone(), options.heap_mb);
         let started = tokio::task::spawn_blocking(move || {
             let code = workers.readable_code(&of_start);
-            let process = workers.start(&of_start, [their_main, their_control, their_report])?;
+            let process = workers.start(
+                &of_start,
+                heap_mb,
+                [their_main, their_control, their_report],
+            )?;
             Ok((process, code))
         });
         let (process, code) = started
@@ -186,6 +190,9 @@ impl Spares {
 
     /// Starts a spare after a delay, unless there is a useful one then.
     fn schedule(self: &Arc<Self>, options: &EngineOptions, delay: Duration) {
+        if let Some(workers) = &options.workers {
+            workers.prepare(options.heap_mb);
+        }
         if self.is_scheduled.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -223,12 +230,19 @@ impl Spares {
         }
     }
 
-    /// Ends the spare, and keeps none from now on.
-    pub(crate) async fn close(&self) {
+    /// Ends the spare and what makes starts faster, and keeps none from now on.
+    pub(crate) async fn close(&self, options: &EngineOptions) {
         lock(&self.plan).is_kept = false;
-        let Some((_, worker)) = self.spare.lock().await.take() else {
-            return;
+        let spare = self.spare.lock().await.take();
+        let workers = options.workers.clone();
+        let end = move || {
+            if let Some((_, worker)) = spare {
+                worker.end();
+            }
+            if let Some(workers) = workers {
+                workers.close();
+            }
         };
-        let _ = tokio::task::spawn_blocking(move || worker.end()).await;
+        let _ = tokio::task::spawn_blocking(end).await;
     }
 }

@@ -9,6 +9,7 @@ mod memory;
 mod processes;
 mod starvation;
 mod verified;
+mod zygote;
 
 pub(super) use files::{is_of_the_kernel, owner_of_unmapped};
 pub(super) use folder_thread::{SPAWN_FLAGS, folder_thread};
@@ -23,6 +24,7 @@ pub(super) use processes::{
 };
 pub(super) use starvation::Starvation;
 pub(super) use verified::ready;
+pub use zygote::{Forked, Zygote, serve_zygote};
 
 /// False: a limit of memory that no control group enforces is set for each process.
 pub(super) const MEASURES_MEMORY: bool = false;

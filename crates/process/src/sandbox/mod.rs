@@ -79,7 +79,12 @@ use unavailable::layers;
 
 #[cfg(target_os = "linux")]
 pub use linux::Sandbox;
-pub use tree_memory::{memory_exceeded, process_memory_exceeded, tree_memory, watch_memory};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{Restriction, enter_group, forbid_core_dumps, kill, set_limits};
+pub use tree_memory::{
+    Excess, TreeLimits, memory_exceeded, process_memory_exceeded, tree_exceeded, tree_memory,
+    watch_memory,
+};
 #[cfg(not(target_os = "linux"))]
 pub use unavailable::Sandbox;
 

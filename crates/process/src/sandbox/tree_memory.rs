@@ -33,6 +33,40 @@ pub async fn memory_exceeded(pid: i32, limit: u64) -> u64 {
     exceeded(limit, || tree.measure(pid)).await
 }
 
+/// Limits of a process and all processes below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeLimits {
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Number of processes.
+    pub processes: usize,
+}
+
+/// Limit that a tree has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// Memory.
+    Memory,
+    /// Processes.
+    Processes,
+}
+
+/// Waits until the process and all processes below it exceed one of the limits. If the process
+/// ends, this waits for ever. As with [`memory_exceeded`], this is noticed within 250 ms.
+pub async fn tree_exceeded(pid: i32, limits: TreeLimits) -> Excess {
+    let (mut tree, mut excess) = (Tree::default(), Excess::Memory);
+    exceeded(limits.memory, || {
+        let used = tree.measure(pid);
+        if tree.0.len() > limits.processes {
+            excess = Excess::Processes;
+            return u64::MAX;
+        }
+        used
+    })
+    .await;
+    excess
+}
+
 async fn exceeded(limit: u64, mut measure: impl FnMut() -> u64) -> u64 {
     loop {
         let used = measure();

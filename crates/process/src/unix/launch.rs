@@ -205,7 +205,8 @@ fn posix(
     Ok(leader(pid, order, ends))
 }
 
-fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
+/// Returns the handle of a started process.
+pub(crate) fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
     let pipes = [&ends.stdout, &ends.stderr].into_iter();
     let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
     let sandbox = order.sandbox.clone();

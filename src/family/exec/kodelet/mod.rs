@@ -19,7 +19,7 @@ use haft_config::{Config, CustomTools};
 use haft_discover::Candidate;
 use haft_process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
 use haft_tool::schema::Schema;
-use haft_tool::{Problem, Tool};
+use haft_tool::{Family, Problem, Tool};
 use runner::KodeletRunner;
 
 /// Timeout of `TOOL description`.
@@ -27,9 +27,6 @@ const DESCRIBING: Duration = Duration::from_secs(5);
 
 /// Limit of a description's length in bytes; a longer one is cut off and therefore not JSON.
 const MAX_DESCRIPTION_LEN: usize = 1 << 20;
-
-/// Prefix of the name of every tool.
-const PREFIX: &str = "custom_tool_";
 
 /// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
@@ -86,15 +83,7 @@ impl Protocol for Kodelet {
         if lost.is_override {
             return precedence::overridden(loser, lost.holder, name);
         }
-        let holder = lost.holder.path.display();
-        let message = format!(
-            "{} is not loaded: {holder} comes first with the same name `{name}`",
-            loser.path.display()
-        );
-        Problem::warning(message)
-            .at(&loser.path)
-            .about(name)
-            .hint("give one of the two another name")
+        precedence::comes_first(loser, lost.holder, name)
     }
 
     fn take(
@@ -102,7 +91,7 @@ impl Protocol for Kodelet {
         (description, schema): Self::Described,
         means: &LoadContext<'_>,
     ) -> Loaded {
-        let name = format!("{PREFIX}{}", description.name);
+        let name = format!("{}{}", Family::Kodelet.prefix(), description.name);
         let confinement = match means.sandboxes.of(means.config, candidate, &name) {
             Ok(confinement) => confinement,
             Err(problem) => return Loaded::failed(*problem),

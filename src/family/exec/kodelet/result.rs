@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use haft_config::format_duration;
 use haft_process::{Captured, End, Finished};
-use haft_tool::{Block, Outcome, Stopped, Timestamp};
+use haft_tool::{Block, Family, Outcome, Stopped, Timestamp};
 
 /// Output of a tool, or the reason why it failed.
 pub(super) type Said = Result<String, String>;
@@ -120,7 +120,7 @@ pub(super) fn signal_text(number: i32) -> String {
 /// Returns all three forms of the result. `name` is without the prefix.
 pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
     let mut details = json!({
-        "toolName": format!("{}{name}", super::PREFIX),
+        "toolName": format!("{}{name}", Family::Kodelet.prefix()),
         "success": said.is_ok(),
     });
     match &said {

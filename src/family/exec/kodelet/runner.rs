@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::PREFIX;
 use super::result::{self, Bounds};
 use crate::family::exec::verified::Refused;
 use crate::family::exec::{MAX_GRACE, arguments, spawn_error};
@@ -15,7 +14,7 @@ use haft_discover::Candidate;
 use haft_process::{End, Keep, Spawn, Stdin};
 use haft_tool::schema::Schema;
 use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier, ToolBounds};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, Family};
 
 /// Starts a fresh process for every call.
 pub(super) struct KodeletRunner {
@@ -113,7 +112,7 @@ impl Runner for KodeletRunner {
         let finished = match spawn.run(ctx.cancel()).await {
             Ok(finished) => finished,
             Err(error) => {
-                let tool = format!("{PREFIX}{}", self.name);
+                let tool = format!("{}{}", Family::Kodelet.prefix(), self.name);
                 if let Some(error) = self.refused.error(&tool, &error) {
                     return Err(error);
                 }

@@ -18,6 +18,10 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     let room = size.map_or(Room::of(0, 0), |size| Room::of(size.columns, size.rows));
     let (lines, is_cut) = question(request, room, ink);
     say(&lines);
+    let can_be_remembered = request.can_be_remembered;
+    if can_be_remembered {
+        say("`always` approves later calls of this tool too.\n");
+    }
     let choice = if is_cut {
         "Approve or Deny? [a/d, v: view all] "
     } else {
@@ -33,6 +37,8 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
         };
         match answer.trim().to_lowercase().as_str() {
             "a" | "approve" | "y" | "yes" => return Ok(Decision::Approved),
+            // The whole word, since it counts for more than this call.
+            "always" if can_be_remembered => return Ok(Decision::AlwaysApproved),
             "d" | "deny" | "n" | "no" => return Ok(Decision::Denied),
             "v" | "view" if is_cut => {
                 say(&question(request, room.without_end(), ink).0);

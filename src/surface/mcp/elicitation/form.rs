@@ -10,6 +10,7 @@ use haft_tool::consent::FRAME;
 use haft_tool::{Answer, ApprovalRequest, Decision, Prompt, Question, visible};
 
 const APPROVE: &str = "Approve";
+const ALWAYS: &str = "Approve, always for this tool";
 
 /// Builds the form that asks whether a call may run. `None`: the form cannot be built.
 pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
@@ -18,11 +19,9 @@ pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams>
         request.to_text(),
         visible::name(&request.tool)
     );
-    let field = json!({
-        "type": "string",
-        "title": "Decision",
-        "enum": [APPROVE, "Deny"],
-    });
+    let mut options = vec![APPROVE, "Deny"];
+    options.extend(request.can_be_remembered.then_some(ALWAYS));
+    let field = json!({"type": "string", "title": "Decision", "enum": options});
     form(&message, "decision", field)
 }
 
@@ -30,6 +29,7 @@ pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams>
 pub(super) fn decision(result: &ElicitResult) -> Decision {
     match field(result, "decision") {
         Some(Value::String(word)) if word == APPROVE => Decision::Approved,
+        Some(Value::String(word)) if word == ALWAYS => Decision::AlwaysApproved,
         _ => Decision::Denied,
     }
 }

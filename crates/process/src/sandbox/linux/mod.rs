@@ -13,12 +13,14 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use rustix::process::Pid;
-use seccompiler::BpfProgram;
+use seccompiler::{BpfProgram, sock_filter};
 
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
 use crate::exec_args::{Ends, Order, Refusal};
 use private_tmp::PrivateTmp;
 use syscalls::Connect;
+
+pub(crate) use start::{enter_group, forbid_core_dumps, kill, set_limits};
 
 /// Returns true if haft can connect for programs. Before Linux 5.19, which has the second version of
 /// Landlock, signals interrupt a `connect` that is handed over, and the program repeats it.
@@ -126,7 +128,8 @@ impl Sandbox {
             return Err(SandboxError::Threads);
         }
         start::forbid_core_dumps();
-        self.restrict(None)
+        self.restriction(false)
+            .apply(None)
             .map_err(|(step, errno)| SandboxError::Enter {
                 step,
                 source: errno.into(),
@@ -138,15 +141,39 @@ impl Sandbox {
         start::run(order, ends, self)
     }
 
+    /// Returns what restricts a process. `hands_over` is true if it has a channel for the
+    /// descriptor of its connections.
+    pub(crate) fn restriction(&self, hands_over: bool) -> Restriction<'_> {
+        let handed_over = self.0.handed_over.as_ref().filter(|_| hands_over);
+        Restriction {
+            rules: self.0.rules.as_fd(),
+            filter: handed_over.map_or(&self.0.filter, |(filter, _)| filter),
+            hands_over: handed_over.is_some(),
+        }
+    }
+}
+
+/// The rules and the filter of a sandbox, for one process.
+pub(crate) struct Restriction<'a> {
+    pub(crate) rules: BorrowedFd<'a>,
+    pub(crate) filter: &'a [sock_filter],
+    /// True if the filter hands connections over to haft.
+    pub(crate) hands_over: bool,
+}
+
+impl Restriction<'_> {
     /// Restricts the calling thread. It allocates nothing, since it also runs between a `vfork` and
     /// an `execve`. The descriptor for handed-over connections is sent to `channel`.
-    fn restrict(&self, channel: Option<BorrowedFd<'_>>) -> Result<(), (&'static str, Errno)> {
+    pub(crate) fn apply(
+        &self,
+        channel: Option<BorrowedFd<'_>>,
+    ) -> Result<(), (&'static str, Errno)> {
         capabilities::restrict().map_err(|errno| ("capabilities", errno))?;
-        files::restrict(self.0.rules.as_fd()).map_err(|errno| ("Landlock", errno))?;
-        let filtered = match (&self.0.handed_over, channel) {
-            (Some((filter, _)), Some(channel)) => syscalls::restrict_with_listener(filter)
+        files::restrict(self.rules).map_err(|errno| ("Landlock", errno))?;
+        let filtered = match channel {
+            Some(channel) if self.hands_over => syscalls::restrict_with_listener(self.filter)
                 .and_then(|listener| connections::send(channel, listener)),
-            _ => syscalls::restrict(&self.0.filter),
+            _ => syscalls::restrict(self.filter),
         };
         filtered.map_err(|errno| ("seccomp", errno))
     }

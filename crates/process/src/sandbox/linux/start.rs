@@ -73,11 +73,8 @@ pub(in crate::sandbox) fn run(
     let c_path = |path: &Path| {
         CString::new(path.as_os_str().as_bytes()).map_err(|_| Refusal::Exec(Errno::EINVAL))
     };
-    let channel = sandbox.0.handed_over.as_ref().map(|_| UnixStream::pair());
-    let channel = channel
-        .transpose()
-        .map_err(|_| Refusal::Exec(Errno::EMFILE))?;
-    let (ours, theirs) = channel.unzip();
+    let channel = sandbox.channel();
+    let (ours, theirs) = channel.map_err(|_| Refusal::Exec(Errno::EMFILE))?.unzip();
     let plan = Plan {
         order,
         ends,
@@ -120,23 +117,14 @@ pub(in crate::sandbox) fn run(
     let pid = started.map_err(Refusal::Exec)?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
     let failure = failure.into_inner();
-    let reap = || {
-        let options = WaitIdOptions::EXITED;
-        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options));
-    };
     if failure == 0 {
         // Otherwise the end of the channel would never be seen.
         drop(plan);
-        if let Err(error) = connect_for(sandbox, ours) {
-            tracing::debug!(%error, "a program without its network is killed");
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-            reap();
-            return Err(Refusal::Exec(Errno::EAGAIN));
-        }
+        sandbox.connect_for(pid, ours)?;
         return Ok(pid);
     }
     // It has ended already.
-    reap();
+    reap(pid);
     let errno = Errno::from_raw((failure & u64::from(u32::MAX)) as i32);
     Err(match failure >> 32 {
         step if step == Step::Cwd as u64 => Refusal::Cwd(errno),
@@ -147,13 +135,38 @@ pub(in crate::sandbox) fn run(
     })
 }
 
-/// Starts to connect for the program, if its sandbox needs that.
-fn connect_for(sandbox: &Sandbox, channel: Option<UnixStream>) -> io::Result<()> {
-    let (Some((_, ports)), Some(channel)) = (&sandbox.0.handed_over, channel) else {
-        return Ok(());
-    };
-    let listener = connections::receive(&channel)?;
-    connections::serve(listener, ports.clone())
+impl Sandbox {
+    /// Makes the channel on which a program sends the descriptor for its connections, if haft
+    /// connects for it.
+    pub(crate) fn channel(&self) -> io::Result<Option<(UnixStream, UnixStream)>> {
+        let channel = self.0.handed_over.as_ref().map(|_| UnixStream::pair());
+        channel.transpose()
+    }
+
+    /// Starts to connect for the program at the other end of the channel, or kills it.
+    pub(crate) fn connect_for(&self, pid: Pid, channel: Option<UnixStream>) -> Result<(), Refusal> {
+        let (Some((_, ports)), Some(channel)) = (&self.0.handed_over, channel) else {
+            return Ok(());
+        };
+        let listener = connections::receive(&channel);
+        let connects = listener.and_then(|it| connections::serve(it, ports.clone()));
+        connects.map_err(|error| {
+            tracing::debug!(%error, "a program without its network is killed");
+            kill(pid);
+            Refusal::Exec(Errno::EAGAIN)
+        })
+    }
+}
+
+/// Kills and reaps a process that cannot work.
+pub(crate) fn kill(pid: Pid) {
+    let _ = rustix::process::kill_process(pid, Signal::KILL);
+    reap(pid);
+}
+
+fn reap(pid: Pid) {
+    let options = WaitIdOptions::EXITED;
+    let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options));
 }
 
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
@@ -176,7 +189,8 @@ fn steps(plan: &Plan<'_>) -> Result<Infallible, Failure> {
         rustix::process::chdir(cwd.as_c_str()).map_err(|error| (Step::Cwd, from_rustix(error)))?;
     }
     let channel = plan.channel.as_ref().map(UnixStream::as_fd);
-    plan.sandbox.restrict(channel).map_err(|(layer, errno)| {
+    let restriction = plan.sandbox.restriction(channel.is_some());
+    restriction.apply(channel).map_err(|(layer, errno)| {
         let step = match layer {
             "capabilities" => Step::Capabilities,
             "Landlock" => Step::Landlock,
@@ -254,14 +268,14 @@ fn streams(plan: &Plan<'_>) -> rustix::io::Result<()> {
 }
 
 /// Enters the control group by writing to its file, which the child could not do later.
-fn enter_group(entrance: &CStr) -> rustix::io::Result<()> {
+pub(crate) fn enter_group(entrance: &CStr) -> rustix::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::open(entrance, flags, Mode::empty())?;
     rustix::io::write(&file, b"0").map(drop)
 }
 
 /// Sets the limits. One that cannot be set is already lower.
-fn set_limits(limits: &Limits) {
+pub(crate) fn set_limits(limits: &Limits) {
     let set = |resource, soft: u64, hard: u64| {
         let limit = Rlimit {
             current: Some(soft),
@@ -280,7 +294,7 @@ fn set_limits(limits: &Limits) {
 
 /// Sets the size of core dumps to zero. They would contain the memory of a tool, and are written
 /// where the sandbox does not apply.
-pub(super) fn forbid_core_dumps() {
+pub(crate) fn forbid_core_dumps() {
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),

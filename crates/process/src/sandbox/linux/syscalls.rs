@@ -175,13 +175,13 @@ pub(super) fn is_available() -> bool {
 }
 
 /// Puts the filter on the calling thread. It allocates nothing.
-pub(super) fn restrict(filter: &BpfProgram) -> Result<(), Errno> {
+pub(super) fn restrict(filter: &[sock_filter]) -> Result<(), Errno> {
     install(filter, 0).map(drop)
 }
 
 /// Puts the filter on the calling thread, and returns the descriptor on which its handed-over calls
 /// arrive. It allocates nothing.
-pub(super) fn restrict_with_listener(filter: &BpfProgram) -> Result<RawFd, Errno> {
+pub(super) fn restrict_with_listener(filter: &[sock_filter]) -> Result<RawFd, Errno> {
     // With the second flag, signals do not interrupt a call that is being answered.
     let flags =
         libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -189,7 +189,7 @@ pub(super) fn restrict_with_listener(filter: &BpfProgram) -> Result<RawFd, Errno
     RawFd::try_from(listener).map_err(|_| Errno::EBADF)
 }
 
-fn install(filter: &BpfProgram, flags: libc::c_ulong) -> Result<libc::c_long, Errno> {
+fn install(filter: &[sock_filter], flags: libc::c_ulong) -> Result<libc::c_long, Errno> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).map_err(|_| Errno::EINVAL)?,
         filter: filter.as_ptr().cast_mut().cast(),

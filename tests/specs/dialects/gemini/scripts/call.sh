@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "$1 in $(basename "$(dirname "$0")")"

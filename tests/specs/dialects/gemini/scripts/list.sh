@@ -1,0 +1,1 @@
+echo '[{"name": "where", "description": "Says where it runs"}]'
