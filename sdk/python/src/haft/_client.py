@@ -167,9 +167,7 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
             call_soon(loop, items.put_nowait, item)
 
         on_ask, on_approval = on_ask or self._on_ask, on_approval or self._on_approval
-        call = self._begin(
-            method, name, arguments, post, timeout, on_update, on_ask, on_approval
-        )
+        call = self._begin(method, name, arguments, post, timeout, on_update, on_ask, on_approval)
         questions: dict[Any, asyncio.Task[None]] = {}
         try:
             while not isinstance(item := await items.get(), Finished):

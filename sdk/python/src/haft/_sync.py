@@ -110,9 +110,7 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
             RequestError: haft could not run the tool.
             ProcessEndedError: haft ended meanwhile.
         """
-        return self._call(
-            "tools/call", name, arguments, timeout, on_update, on_ask, on_approval
-        )
+        return self._call("tools/call", name, arguments, timeout, on_update, on_ask, on_approval)
 
     def run(
         self,
@@ -138,9 +136,7 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
             max_output_tokens: length of the text; a file gets the whole of a longer one.
         """
         given = script(code, args, own_time, max_output_tokens)
-        return self._call(
-            "code/run", "run_code", given, timeout, on_update, on_ask, on_approval
-        )
+        return self._call("code/run", "run_code", given, timeout, on_update, on_ask, on_approval)
 
     def _call(
         self,
