@@ -313,14 +313,16 @@ def test_threads_and_descriptors_do_not_pile_up(project: Path) -> None:
         with HaftSync(cwd=project, trust=True) as tools:
             tools.call("greet", {"name": "Ada"})
 
+    def settled() -> tuple[int, int]:
+        gc.collect()
+        # The last thread may be about to end.
+        for thread in threading.enumerate():
+            if thread.name.startswith("haft-"):
+                thread.join(TEST_TIMEOUT)
+        return counts()
+
     once()
-    gc.collect()
-    before = counts()
+    before = settled()
     for _ in range(5):
         once()
-    gc.collect()
-    # The last thread may be about to end.
-    for thread in threading.enumerate():
-        if thread.name.startswith("haft-"):
-            thread.join(TEST_TIMEOUT)
-    assert counts() == before
+    assert settled() == before
