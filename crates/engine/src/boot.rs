@@ -194,33 +194,28 @@ pub(super) fn reseed() -> Result<(), String> {
 /// own lacks objects of ours, and V8 would abort the process. The heap is freed with the last
 /// isolate, so one isolate with our snapshot stays for the life of the process.
 ///
+/// `heap_mb` sets V8 up, unless that was done before.
+///
 /// # Errors
-/// If the isolate cannot be made.
-pub(super) fn keep_read_only_heap(options: &EngineOptions) -> Result<(), String> {
+/// If the thread of the isolate cannot be started or ends.
+pub(super) fn keep_read_only_heap(heap_mb: u32) -> Result<(), String> {
     static KEPT: OnceLock<Result<(), String>> = OnceLock::new();
-    KEPT.get_or_init(|| keep_isolate(options.clone())).clone()
+    KEPT.get_or_init(|| keep_isolate(heap_mb)).clone()
 }
 
 /// Makes an isolate that runs nothing, on a thread that never ends.
-fn keep_isolate(options: EngineOptions) -> Result<(), String> {
+fn keep_isolate(heap_mb: u32) -> Result<(), String> {
     let (made, is_made) = mpsc::channel();
     let keep = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = match runtime {
-            Ok(runtime) => runtime,
-            // The caller waits for the answer.
-            Err(error) => return drop(made.send(Err(error.to_string()))),
-        };
-        runtime.block_on(async {
-            let alarm = HeapLimit::new((options.heap_mb as usize) << 20);
-            let worker = unused_worker(&options, &alarm);
-            let _ = made.send(worker.as_ref().map(drop).map_err(Clone::clone));
-            while worker.is_ok() {
-                thread::park();
-            }
-        });
+        let alone = one_at_a_time();
+        start_v8(heap_mb, Threads::Several);
+        let _kept = Unconfigured::new(heap_mb);
+        drop(alone);
+        // The caller waits for it.
+        let _ = made.send(());
+        loop {
+            thread::park();
+        }
     };
     let started = thread::Builder::new()
         .name("haft-heap".into())
@@ -228,18 +223,7 @@ fn keep_isolate(options: EngineOptions) -> Result<(), String> {
         .spawn(keep);
     started.map_err(|error| error.to_string())?;
     let answer = is_made.recv();
-    answer.unwrap_or_else(|_| Err("the thread of its heap ended".to_owned()))
-}
-
-fn unused_worker(options: &EngineOptions, alarm: &HeapLimit) -> Result<MainWorker, String> {
-    let _alone = one_at_a_time();
-    start_v8(options.heap_mb, Threads::Several);
-    let profile = Arc::new(PermissionProfile::default());
-    let guard = ReadGuard::new(profile.clone());
-    let node = Rc::new(NodeServices::guarded(None, None, guard));
-    let main = main_url(options)?;
-    let isolate = Isolate::New(create_params(options.heap_mb, alarm));
-    make_worker(options, &profile, &main, isolate, (None, node))
+    answer.map_err(|_| "the thread of its heap ended".to_owned())
 }
 
 /// Returns the lock that is held while an isolate is created.

@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 
 use super::boot;
 use super::memory::HeapLimit;
-use super::options::EngineOptions;
 
 /// Time limit of one evaluation.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -51,7 +50,7 @@ const WITHHELD: &[&str] = &[
 
 /// Evaluates expressions, one at a time. Starts nothing before the first one.
 pub struct Expressions {
-    options: EngineOptions,
+    heap_mb: u32,
     inbox: Mutex<Option<mpsc::Sender<Job>>>,
 }
 
@@ -92,11 +91,11 @@ enum Wanted {
 }
 
 impl Expressions {
-    /// Returns an evaluator that has not started yet. `options` are used to set V8 up, unless that
+    /// Returns an evaluator that has not started yet. `heap_mb` is used to set V8 up, unless that
     /// was done before.
-    pub(super) fn new(options: EngineOptions) -> Expressions {
+    pub fn new(heap_mb: u32) -> Expressions {
         Expressions {
-            options,
+            heap_mb,
             inbox: Mutex::default(),
         }
     }
@@ -156,12 +155,12 @@ impl Expressions {
             },
             None => job,
         };
-        let options = self.options.clone();
+        let heap_mb = self.heap_mb;
         let (sender, jobs) = mpsc::channel();
         thread::Builder::new()
             .name("haft-expressions".into())
             .stack_size(STACK_SIZE)
-            .spawn(move || serve(&options, &jobs))
+            .spawn(move || serve(heap_mb, &jobs))
             .map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
         // The thread that was started a moment ago holds the other end.
         let _ = sender.send(job);
@@ -171,9 +170,9 @@ impl Expressions {
 }
 
 /// Main loop of the thread: starts an isolate and replaces it when it may be unsound.
-fn serve(options: &EngineOptions, jobs: &mpsc::Receiver<Job>) {
+fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
     let mut waiting = jobs.recv().ok();
-    if let Err(why) = boot::keep_read_only_heap(options) {
+    if let Err(why) = boot::keep_read_only_heap(heap_mb) {
         if let Some(job) = waiting {
             // The caller may have been cancelled.
             let _ = job.answer.send(Err(ExpressionError::Unavailable(why)));

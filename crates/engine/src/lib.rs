@@ -120,7 +120,7 @@ impl Engine {
         let inner = Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
-            expressions: Expressions::new(options.clone()),
+            expressions: Expressions::new(options.heap_mb),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),

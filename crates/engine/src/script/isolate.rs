@@ -16,7 +16,6 @@ use super::{
     Control, Message, Place, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest,
     ScriptSource,
 };
-use crate::EngineOptions;
 use crate::boot;
 use crate::memory::HeapLimit;
 
@@ -82,7 +81,7 @@ struct Functions {
 pub(super) fn run(
     source: &ScriptSource,
     limits: ScriptLimits,
-    options: &EngineOptions,
+    heap_mb: u32,
     control: &Arc<Control>,
     inbox: &Receiver<Message>,
     events: UnboundedSender<ScriptEvent>,
@@ -95,7 +94,7 @@ pub(super) fn run(
             return;
         }
     };
-    if let Err(why) = boot::keep_read_only_heap(options) {
+    if let Err(why) = boot::keep_read_only_heap(heap_mb) {
         let failure = ScriptFailure::Unavailable(why);
         let _ = events.send(ScriptEvent::Ended(Err(failure)));
         return;

@@ -214,13 +214,13 @@ impl Engine {
             inbox,
             is_ending: CancellationToken::new(),
         });
-        let (of_thread, options) = (control.clone(), self.inner.options.clone());
+        let (of_thread, heap_mb) = (control.clone(), self.inner.options.heap_mb);
         let sender = events.clone();
         let started = std::thread::Builder::new()
             .name("haft-script".into())
             .stack_size(isolate::STACK_SIZE)
             .spawn(move || {
-                isolate::run(&source, limits, &options, &of_thread, &messages, sender);
+                isolate::run(&source, limits, heap_mb, &of_thread, &messages, sender);
             });
         if let Err(error) = started {
             let failure = ScriptFailure::Unavailable(error.to_string());
