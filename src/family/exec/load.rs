@@ -29,7 +29,12 @@ pub(super) trait Protocol {
     fn name(described: &Self::Described) -> &str;
 
     /// Returns the problem of a tool whose name is taken by another one.
-    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem;
+    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
+        if lost.is_override {
+            return precedence::overridden(loser, lost.holder, name);
+        }
+        precedence::comes_first(loser, lost.holder, name)
+    }
 
     /// Builds the tool and its runner.
     fn take(candidate: &Candidate, described: Self::Described, means: &LoadContext<'_>) -> Loaded;

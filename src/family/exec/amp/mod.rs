@@ -7,7 +7,6 @@ mod description;
 use std::sync::Arc;
 
 use super::load::{self, Protocol};
-use super::precedence::{self, Lost};
 use super::program::{self, NamedFiles, ProgramCall, ProgramRunner};
 use super::verified::{Refused, verified};
 use super::{Confinement, LoadContext, Loaded, spawn_error};
@@ -62,13 +61,6 @@ impl Protocol for Amp {
 
     fn name((description, _): &Self::Described) -> &str {
         &description.name
-    }
-
-    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
-        if lost.is_override {
-            return precedence::overridden(loser, lost.holder, name);
-        }
-        precedence::comes_first(loser, lost.holder, name)
     }
 
     fn take(

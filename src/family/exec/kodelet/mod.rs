@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::load::{self, Protocol};
-use super::precedence::{self, Lost};
 use super::verified::{Refused, verified};
 use super::{Confinement, LoadContext, Loaded, spawn_error};
 use description::Description;
@@ -77,13 +76,6 @@ impl Protocol for Kodelet {
 
     fn name((description, _): &Self::Described) -> &str {
         &description.name
-    }
-
-    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
-        if lost.is_override {
-            return precedence::overridden(loser, lost.holder, name);
-        }
-        precedence::comes_first(loser, lost.holder, name)
     }
 
     fn take(
