@@ -113,11 +113,7 @@ impl std::str::FromStr for CodeListing {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
-        known
-            .map(|(_, own)| *own)
-            .ok_or_else(|| format!("`{text}` is not one of never, auto, only"))
+        named(&Self::NAMES, text)
     }
 }
 
@@ -133,11 +129,19 @@ impl std::str::FromStr for Structured {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
-        known
-            .map(|(_, own)| *own)
-            .ok_or_else(|| format!("`{text}` is not one of declared, always, never"))
+        named(&Self::NAMES, text)
+    }
+}
+
+/// Returns the value of this name in a table.
+fn named<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
+    let text = text.trim();
+    match table.iter().find(|(name, _)| *name == text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+            Err(format!("`{text}` is not one of {}", names.join(", ")))
+        }
     }
 }
 

@@ -435,15 +435,8 @@ impl<'a> CallRequest<'a> {
         if text.trim_start().starts_with('[') {
             return Err(unprocessable("a call is an object"));
         }
-        let request: CallRequest<'a> = serde_json::from_str(text).map_err(|error| {
-            let text = format!("the body is not a call: {error}");
-            if error.is_data() {
-                ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
-                    .hint("like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}")
-            } else {
-                ProblemResponse::bad_request(text)
-            }
-        })?;
+        let hint = "like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}";
+        let request: CallRequest<'a> = parse(text, "call", hint)?;
         check_id(request.call_id.as_deref())?;
         // Checked here, because a call that times out before the tool starts is not validated.
         if request.arguments.is_some_and(|given| !is_object(given)) {
@@ -461,18 +454,27 @@ impl RunRequest {
         if !text.trim_start().starts_with('{') {
             return Err(unprocessable("the body is an object").hint(hint));
         }
-        let request: RunRequest = serde_json::from_str(text).map_err(|error| {
-            let text = format!("the body is not a script: {error}");
-            if error.is_data() {
-                unprocessable(&text).hint(hint)
-            } else {
-                ProblemResponse::bad_request(text)
-            }
-        })?;
+        let request: RunRequest = parse(text, "script", hint)?;
         check_id(request.call_id.as_deref())?;
         check_time(request.timeout_ms)?;
         Ok(request)
     }
+}
+
+/// Parses a body. `what` completes "the body is not a …".
+fn parse<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    what: &str,
+    hint: &str,
+) -> Result<T, ProblemResponse> {
+    serde_json::from_str(text).map_err(|error| {
+        let text = format!("the body is not a {what}: {error}");
+        if error.is_data() {
+            unprocessable(&text).hint(hint)
+        } else {
+            ProblemResponse::bad_request(text)
+        }
+    })
 }
 
 /// Returns the number as an integer if it is one: `5.0` is an integer of JSON Schema. The schema of
