@@ -41,6 +41,7 @@ pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
 use haft_engine::{CallSpin, Engine};
+pub(crate) use haft_engine::{InspectedIsolate, Inspector, InspectorSession};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub(crate) use handle::HandleTools;
@@ -283,6 +284,17 @@ impl Host {
     /// calls for a long time. Nothing is started for tools without `isolation`.
     pub fn keep_spare_worker(&self) {
         self.inner.engine.keep_spare_worker();
+    }
+
+    /// Returns the isolates of the tools for debuggers; `None` if they cannot be debugged.
+    pub(crate) fn inspector(&self) -> Option<&Arc<Inspector>> {
+        self.inner.engine.inspector()
+    }
+
+    /// Stops the profiler of the module that the configuration names, and returns its profile as
+    /// JSON; `None` if the module did not run.
+    pub(crate) async fn profile(&self) -> Option<Result<String, String>> {
+        self.inner.engine.profile().await
     }
 
     /// Returns the configuration of the host.

@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub(crate) mod http;
+pub(crate) mod inspect;
 pub(crate) mod json_rpc;
 pub(crate) mod mcp;
 pub(crate) mod page;

@@ -37,6 +37,8 @@ mod sandbox_attacks;
 mod workers;
 // Modules over several isolates.
 mod isolates;
+// Debuggers and profiles.
+mod debugging;
 // A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.

@@ -65,7 +65,7 @@ use declare::{
 };
 use haft_process::owners::FileAccess;
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
+use haft_tool::{ApprovalPolicy, Debugging, Level, Problem, Screen};
 use profiles::PROJECT_KEY;
 
 /// Home directory of accounts that have none, as in Debian. It does not exist.
@@ -188,6 +188,8 @@ declare::settings! {
             /// The tool file that has all of the user's permissions, because its accesses are
             /// recorded.
             pub records_permissions_of: Option<PathBuf>,
+            /// How the JavaScript of tools is debugged. No setting turns it on.
+            pub debugging: Debugging,
             /// The tools of the project are only described, in the strictest sandbox.
             pub is_untrusted_listing: bool,
             /// Do not run the tools of the project, not even trusted ones.

@@ -136,10 +136,18 @@ impl Module {
         asked: &mut Asked,
         ctx: &CallCtx,
     ) -> Option<Answered> {
+        let Some(target) = isolate.target() else {
+            return tokio::select! {
+                biased;
+                answer = self.answer(isolate, asked) => Some(answer),
+                () = ctx.cancelled() => None,
+            };
+        };
         tokio::select! {
             biased;
             answer = self.answer(isolate, asked) => Some(answer),
             () = ctx.cancelled() => None,
+            never = target.hold_clock(&ctx.updates) => match never {},
         }
     }
 
@@ -162,7 +170,7 @@ impl Module {
             is_waiting = isolate.lets_wait(asked);
             isolate.tell_start(asked);
             let now_taken = isolate.last_taken();
-            if now_taken != last_taken {
+            if now_taken != last_taken || isolate.is_paused() {
                 (last_taken, still_since) = (now_taken, Instant::now());
             }
             let still_for = still_since.elapsed();
@@ -252,7 +260,8 @@ impl Module {
         } else {
             Duration::ZERO
         };
-        if alive.answered_within(glance).await {
+        // An isolate that a debugger has paused does not hang. It ends when it goes on.
+        if isolate.is_paused() || alive.answered_within(glance).await {
             isolate.retire(asked.id);
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");

@@ -88,6 +88,9 @@ pub(super) trait CallerLink: Send + Sync {
     fn push_pending(&self, id: u32, label: &str) -> bool;
 
     fn pending_done(&self, id: u32);
+
+    /// Reports that a module waits for a debugger, or has one.
+    fn waits_for_debugger(&self, waits: bool);
 }
 
 /// The connection of an isolate to callers in the same process.
@@ -272,5 +275,11 @@ impl CallerLink for LocalLink {
 
     fn pending_done(&self, id: u32) {
         self.shared.pending.done(self.shared.home, id);
+    }
+
+    fn waits_for_debugger(&self, waits: bool) {
+        if let Some(target) = &self.shared.target {
+            target.set_waiting(waits);
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::surface::stdout::Out;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_tool::provider_schema::Names;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Debugging, Error, ErrorKind};
 use haft_tool::{Severity, Stopped};
 
 /// Shutdown timeout: the host's own grace period and a margin.
@@ -132,6 +132,14 @@ impl<'a> CommandContext<'a> {
         let mut config = self.host.config().clone();
         config.records_permissions_of = Some(file.to_owned());
         config.use_cache = false;
+        self.host.shutdown().await;
+        self.host = self.make_host(config);
+    }
+
+    /// Creates the host again, with these options for debugging.
+    pub(super) async fn debugs(&mut self, debugging: Debugging) {
+        let mut config = self.host.config().clone();
+        config.debugging = debugging;
         self.host.shutdown().await;
         self.host = self.make_host(config);
     }

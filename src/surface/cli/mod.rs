@@ -13,6 +13,7 @@ mod call_input;
 mod call_session;
 mod completions;
 mod config;
+mod debug;
 mod doctor;
 mod install;
 mod learn;

@@ -247,7 +247,7 @@ fn leave() -> ! {
     std::process::exit(1)
 }
 
-fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSender) {
+fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<HostSender>) {
     match message {
         Control::Withdraw { id } => {
             let state = shared.requests.withdraw_sent(id);
@@ -267,6 +267,41 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSe
             // So must one that waits for a request.
             let _ = shutdown(&host.socket, Shutdown::Read);
         }
+        Control::OpenInspector { session } => open_inspector(session, shared, host),
+        Control::Inspect { session, message } => {
+            if let Some(sessions) = &shared.sessions {
+                sessions.send(session, message);
+            }
+        }
+        Control::CloseInspector { session } => {
+            if let Some(sessions) = &shared.sessions {
+                sessions.close(session);
+            }
+        }
+    }
+}
+
+/// Opens a session for a debugger of haft's process. A thread passes on its messages, because that
+/// of the isolate waits while JavaScript is paused.
+fn open_inspector(session: u32, shared: &Shared, host: &Arc<HostSender>) {
+    let Some(sessions) = &shared.sessions else {
+        return;
+    };
+    let (outgoing, messages) = futures::channel::mpsc::unbounded();
+    let host = host.clone();
+    let pass_on = move || {
+        for message in futures::executor::block_on_stream(messages) {
+            host.send(&FromWorker::Inspected {
+                session,
+                message: message.content,
+            });
+        }
+    };
+    let started = std::thread::Builder::new()
+        .name("haft-inspector".to_owned())
+        .spawn(pass_on);
+    if started.is_ok() {
+        sessions.open(session, outgoing);
     }
 }
 

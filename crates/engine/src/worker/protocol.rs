@@ -13,8 +13,8 @@ use crate::requests::Withdrawn;
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
-    CodeFromData, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay, ReplayChannel,
-    Tier, ToolRights, TrustDomain, VerifiedFiles,
+    CodeFromData, Debugging, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay,
+    ReplayChannel, Tier, ToolRights, TrustDomain, VerifiedFiles,
 };
 
 /// Message on the main socket to the worker.
@@ -47,6 +47,12 @@ pub(super) enum Control {
     Reply(u32, Reply),
     /// End the isolate, whatever it is doing.
     Terminate { why: String },
+    /// Open a session of V8's inspector.
+    OpenInspector { session: u32 },
+    /// A message of the debugger to a session.
+    Inspect { session: u32, message: String },
+    /// End a session.
+    CloseInspector { session: u32 },
 }
 
 /// Message on the main socket to haft.
@@ -129,6 +135,15 @@ pub(super) enum FromWorker {
         channel: Channel,
         request: String,
         answer: String,
+    },
+    /// A module waits for a debugger, or has one.
+    WaitsForDebugger {
+        waits: bool,
+    },
+    /// A message of a session to its debugger.
+    Inspected {
+        session: u32,
+        message: String,
     },
     /// A query, which is answered by a [`Reply`] with the same number.
     Query(u32, Query),
@@ -332,6 +347,7 @@ pub(super) struct BootSettings {
     permissions: String,
     pub(super) keeps_detached: bool,
     pub(super) has_replay: bool,
+    debugging: Debugging,
     pub(super) verifier: Option<VerifierSettings>,
 }
 
@@ -379,6 +395,7 @@ impl BootSettings {
                 .expect("permissions are lists of texts"),
             keeps_detached: options.keeps_detached,
             has_replay: options.tape.is_some(),
+            debugging: options.debugging.clone(),
             verifier: verifier.map(|verifier| VerifierSettings {
                 files: TrustedFiles::from(&*verifier.files()),
                 is_learning: verifier.is_learning(),
@@ -441,6 +458,8 @@ impl BootSettings {
             auto_approve: self.auto_approve,
             verifier,
             cache: self.cache,
+            debugging: self.debugging,
+            inspector: None,
         }
     }
 }

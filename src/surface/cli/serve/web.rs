@@ -12,9 +12,11 @@ use crate::agent_runs::Sessions;
 use crate::audit::{Caller, Event};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
 use crate::host::Host;
+use crate::surface::cli::debug;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
+use crate::surface::inspect::InspectAddress;
 use crate::surface::rpc::Descriptor;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -53,16 +55,18 @@ impl Web {
 }
 
 /// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
-/// ends it at once. `surface` is the name in the call log, `program` the descriptor of a program that
+/// ends it at once. Debuggers can attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
 /// is served too.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
+    inspect: Option<InspectAddress>,
     surface: &str,
     program: Option<Descriptor>,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
-    let config = Config::resolve(flags)?;
+    let mut config = Config::resolve(flags)?;
+    debug::inspect(&mut config, inspect);
     // Tools must not read input that is meant for haft.
     drop(stdin::claim()?);
     let mut signals = Signals::take()?;
@@ -82,6 +86,7 @@ pub(super) async fn run(
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
     host.keep_spare_worker();
+    let _debuggers = debug::serve(&host, inspect).await?;
     let program = program.map(|descriptor| descriptor.serve(&host));
     let program = program.transpose()?;
     let log = host.audit_log().cloned();
