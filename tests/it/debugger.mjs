@@ -107,7 +107,7 @@ const first = await session.event("Debugger.paused");
 const script = await session.event("Debugger.scriptParsed", (script) => script.url === url);
 const encoded = script.sourceMapURL.slice(script.sourceMapURL.indexOf(",") + 1);
 const map = new SourceMap(JSON.parse(Buffer.from(encoded, "base64").toString()));
-print({ broke: first.callFrames[0].url === url });
+print({ broke: first.callFrames[0].location.scriptId === script.scriptId });
 
 const { scriptId } = script;
 const place = compiled(map, script, Number(line));

@@ -302,13 +302,15 @@ impl Life<'_> {
     }
 
     fn perform(&mut self, ask: &Ask) {
+        if let Ask::Load { url, .. } = ask {
+            self.debug(url);
+            if self.shared.termination.get().is_some() {
+                return;
+            }
+        }
         let functions = &self.functions;
         match ask {
             Ask::Load { id, module, url } => {
-                self.debug(url);
-                if self.shared.termination.get().is_some() {
-                    return;
-                }
                 self.link.loading(*id, url);
                 let function = functions.load.clone();
                 self.call(&function, &[*id, *module], &[url]);

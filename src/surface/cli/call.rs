@@ -147,12 +147,12 @@ impl Args {
             session.learns()?;
         }
         // Loaded first, so that loading is not part of the call's time and spinner.
-        let mut entry = session.tool_to_call(&self.name).await?;
+        let entry = session.tool_to_call(&self.name).await?;
         let arguments = input.typed_by(&entry.tool)?;
         let debugged = self.debugging.begin(&entry, session).await?;
         if debugged.is_some() {
             // The host is another one now.
-            entry = session.tool_to_call(&self.name).await?;
+            session.tool_to_call(&self.name).await?;
         }
         let kept = match &self.session {
             Some(name) => Some(

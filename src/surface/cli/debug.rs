@@ -1,6 +1,6 @@
 //! Flags for debugging JavaScript tools: debuggers and profiles.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::context::CommandContext;
 use super::exit::{Failure, say};
@@ -24,9 +24,8 @@ pub(super) struct DebugFlags {
     inspect_brk: Option<InspectAddress>,
 
     /// Write a CPU profile of the tool to this file [default: TOOL.cpuprofile]
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        default_missing_value = "")]
-    profile: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    profile: Option<Option<PathBuf>>,
 }
 
 /// A call that is debugged.
@@ -68,7 +67,10 @@ impl DebugFlags {
         }
         Ok(Some(DebuggedCall {
             _debuggers: debuggers,
-            profile: self.profile.as_deref().map(|file| profile_path(file, name)),
+            profile: self.profile.as_ref().map(|file| match file {
+                Some(file) => file.clone(),
+                None => PathBuf::from(format!("{name}.cpuprofile")),
+            }),
         }))
     }
 }
@@ -98,14 +100,6 @@ impl DebuggedCall {
 
 fn no_profile(why: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("there is no profile: {why}"))
-}
-
-fn profile_path(typed: &Path, tool: &str) -> PathBuf {
-    if typed.as_os_str().is_empty() {
-        PathBuf::from(format!("{tool}.cpuprofile"))
-    } else {
-        typed.to_owned()
-    }
 }
 
 /// Makes the tools of a server ones that can be debugged, if there is an address for debuggers.

@@ -25,7 +25,7 @@ use url::Url;
 use super::isolate::Shared;
 use super::lock;
 use haft_tool::Updates;
-pub(super) use profile::{Profiler, SourceMaps};
+pub(super) use profile::Profiler;
 pub(super) use sessions::Sessions;
 
 /// The isolates of an engine to which debuggers can attach.

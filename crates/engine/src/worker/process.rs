@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use deno_core::InspectorMsg;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -287,7 +288,7 @@ fn open_inspector(session: u32, shared: &Shared, host: &Arc<HostSender>) {
     let Some(sessions) = &shared.sessions else {
         return;
     };
-    let (outgoing, messages) = futures::channel::mpsc::unbounded();
+    let (outgoing, messages) = futures::channel::mpsc::unbounded::<InspectorMsg>();
     let host = host.clone();
     let pass_on = move || {
         for message in futures::executor::block_on_stream(messages) {
