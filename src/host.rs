@@ -9,6 +9,7 @@ mod handle;
 mod load;
 mod load_paths;
 mod load_state;
+mod measures;
 mod program_tools;
 mod refresh;
 mod reload_plan;
@@ -16,6 +17,7 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod span;
 mod untrusted;
 mod watcher;
 
@@ -40,6 +42,7 @@ use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
+pub(crate) use haft_engine::telemetry;
 use haft_engine::{CallSpin, Engine};
 pub(crate) use haft_engine::{InspectedIsolate, Inspector, InspectorSession};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
@@ -51,6 +54,7 @@ use program_tools::OwnTools;
 use refresh::Found;
 pub use running_call::RunningCall;
 pub use sdk::HostExt;
+pub(crate) use span::CallSource;
 pub use watcher::{Reload, WatchGuard};
 
 /// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.
@@ -94,6 +98,8 @@ struct Inner {
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
     call_log: CallLog,
+    /// Numbers about the calls, if they are collected.
+    measures: OnceLock<measures::Measures>,
     /// The tools of the embedding program.
     embedded_tools: Catalog,
     /// These tools and those of the connected program, which every catalog begins with.
@@ -228,6 +234,7 @@ impl Host {
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
         let sandboxes = Arc::new(Sandboxes::new(&config));
+        span::start_telemetry(&config);
         let engine = js::engine(&config, world, &sandboxes);
         let inner = Inner {
             default_user,
@@ -251,6 +258,7 @@ impl Host {
             closing: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
+            measures: OnceLock::new(),
             own: parking_lot::Mutex::new(OwnTools {
                 catalog: own.clone(),
                 version: 0,

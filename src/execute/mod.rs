@@ -16,7 +16,7 @@ use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event,
-    LogListener, Outcome, Runner, Stopped, Tool, Updates, User, UserInterface, queue,
+    LogListener, Outcome, Runner, Stopped, Tool, TraceContext, Updates, User, UserInterface, queue,
     with_tool_name,
 };
 pub(crate) use spill::Spill;
@@ -40,6 +40,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// The record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
+    /// The span of the call, or of its caller.
+    pub(crate) span: Option<TraceContext>,
     /// Storage for texts that are too long.
     pub(crate) spill: &'a Spill,
     /// The limit of the text in bytes, if it differs from the limit of `spill`.
@@ -71,6 +73,7 @@ pub(crate) async fn execute(
     }
     ctx.log = terms.log;
     ctx.trace = terms.trace;
+    ctx.span = terms.span;
     ctx.auto_approve = terms.policy.auto_approves();
     // Dropped when the call ends for any reason, which withdraws its questions.
     let _withdraw = terms.ui.map(|ui| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::call_log::CallOrigin;
+use super::span::CallSource;
 use crate::audit::AuditLog;
 use crate::registry::Entry;
 use haft_engine::{Script, ScriptLimits, ScriptSource};
@@ -28,6 +29,8 @@ pub(super) struct HandleOptions {
     pub(super) tools: Option<Arc<dyn HandleTools>>,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
+    /// The request that the handle's calls answer.
+    pub(super) source: Option<Arc<CallSource>>,
 }
 
 /// Tools that only calls of one handle find, before those of the catalog.

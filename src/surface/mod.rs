@@ -18,4 +18,5 @@ pub(crate) mod signals;
 pub(crate) mod stdin;
 pub(crate) mod stdio;
 pub(crate) mod stdout;
+pub(crate) mod traces;
 pub(crate) mod wire;

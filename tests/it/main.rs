@@ -39,6 +39,8 @@ mod workers;
 mod isolates;
 // Debuggers and profiles.
 mod debugging;
+// Traces, metrics and logs for OpenTelemetry and Prometheus.
+mod telemetry;
 // A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.

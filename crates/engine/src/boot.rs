@@ -25,7 +25,7 @@ use super::op_host::OpHost;
 use super::transpile_cache::Compiled;
 use super::{
     EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
-    snapshot, sqlite,
+    snapshot, sqlite, telemetry,
 };
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 
@@ -297,6 +297,7 @@ fn make_worker(
             bootstrap: BootstrapOptions {
                 mode: WorkerExecutionMode::None,
                 has_node_modules_dir: true,
+                otel_config: telemetry::of_isolates(),
                 user_agent: concat!("haft/", env!("CARGO_PKG_VERSION")).to_owned(),
                 ..Default::default()
             },

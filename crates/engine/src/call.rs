@@ -11,6 +11,7 @@ use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::requests::{Caller, Withdrawn};
+use super::telemetry;
 use haft_tool::error::Error;
 use haft_tool::{CallCtx, Stopped, Tier};
 
@@ -86,6 +87,7 @@ impl Module {
                     tool: index,
                     call_id: call.call_id.to_owned(),
                     arguments: call.arguments.get().to_owned(),
+                    span: traced_span(ctx),
                 },
                 Some(Caller::of_tool(ctx, &self.url)),
             );
@@ -312,6 +314,12 @@ pub(super) async fn unless_stopped<T: Send + 'static>(
         done = work => done.unwrap_or_else(|_| Err(not_started())),
         () = ctx.cancelled() => Err(Ended::NotStarted(ctx.stop_reason())),
     }
+}
+
+/// Returns the span of the call for JavaScript, if its spans are sent.
+pub(super) fn traced_span(ctx: &CallCtx) -> Option<String> {
+    let span = ctx.span.as_ref().filter(|_| telemetry::is_on());
+    span.map(ToString::to_string)
 }
 
 fn not_started() -> Ended {

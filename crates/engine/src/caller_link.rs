@@ -15,6 +15,7 @@ use super::asking::{self, GrantedNow, PermitStore};
 use super::isolate::Shared;
 use super::load_trace::LoadTrace;
 use super::prompts::PromptBridge;
+use super::telemetry;
 use super::users::Users;
 use super::widgets::WidgetBridge;
 use haft_tool::{
@@ -259,6 +260,10 @@ impl CallerLink for LocalLink {
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
         self.log
             .log(self.shared.key.domain, level, tool, message, context);
+        if telemetry::is_on() {
+            let span = self.shared.requests.span(request);
+            telemetry::log(level, tool, message, span.as_ref());
+        }
         if let Some(listener) = self.shared.requests.log(request) {
             listener.hear(LogLine {
                 level,

@@ -168,6 +168,8 @@ pub enum Ask {
         tool: u32,
         call_id: String,
         arguments: String,
+        /// The span of the call, as a `traceparent`, if the spans of tools are sent.
+        span: Option<String>,
     },
     /// Check arguments and report the approval that the call requires; it waits for `Start` or
     /// `Forget`. If the call was approved in another isolate, only the arguments are reported.
@@ -183,6 +185,8 @@ pub enum Ask {
         id: u32,
         prepared: u32,
         call_id: String,
+        /// Like that of `Invoke`.
+        span: Option<String>,
     },
     /// Drop the prepared call.
     Forget { prepared: u32 },
@@ -434,6 +438,11 @@ impl Shared {
     pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
         // The thread calls this only once.
         let _ = self.life.set(Life::Thread { v8, thread_id });
+    }
+
+    /// Returns true in a worker process.
+    pub(super) fn is_in_worker(&self) -> bool {
+        self.host.is_some()
     }
 
     /// Returns the id of the isolate's thread; 0 before the isolate is ready.

@@ -47,6 +47,7 @@ mod snapshot;
 mod spin_wait;
 mod sqlite;
 mod stuck_threads;
+pub mod telemetry;
 mod termination;
 mod thread;
 mod transpile_cache;

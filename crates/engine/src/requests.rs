@@ -15,7 +15,9 @@ use url::Url;
 
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
-use haft_tool::{CallCtx, CallTrace, Cancellation, LogListener, Progress, Updates, User};
+use haft_tool::{
+    CallCtx, CallTrace, Cancellation, LogListener, Progress, TraceContext, Updates, User,
+};
 
 /// Channels and options of the caller of a request.
 pub(super) struct Caller {
@@ -25,6 +27,7 @@ pub(super) struct Caller {
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
     cancellation: Cancellation,
+    span: Option<TraceContext>,
     /// The file of the called tool.
     file: Option<PathBuf>,
 }
@@ -133,6 +136,7 @@ impl From<&CallCtx> for Caller {
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
             cancellation: ctx.cancellation().clone(),
+            span: ctx.span.clone(),
             file: None,
         }
     }
@@ -435,6 +439,11 @@ impl Requests {
             file: caller.file.clone(),
         });
         running.collect()
+    }
+
+    /// Returns the span of a request's call.
+    pub(super) fn span(&self, id: u32) -> Option<TraceContext> {
+        self.table().slots.get(&id)?.caller.as_ref()?.span.clone()
     }
 
     /// Returns the listener for the log lines of a request.

@@ -26,8 +26,8 @@ use super::platform::ForegroundTasks;
 use super::requests::Termination;
 use super::spin_wait::RequestSpin;
 use super::worker::{NoMessage, SocketInbox};
-use super::{asking, load_trace, stuck_threads};
-use haft_tool::Debugging;
+use super::{asking, load_trace, stuck_threads, telemetry};
+use haft_tool::{Debugging, TraceContext};
 
 /// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -321,11 +321,18 @@ impl Life<'_> {
                 tool,
                 call_id,
                 arguments,
-            } => self.call(
-                &functions.invoke.clone(),
-                &[*id, *module, *tool],
-                &[call_id, arguments],
-            ),
+                span,
+            } => {
+                let function = functions.invoke.clone();
+                let numbers = [*id, *module, *tool];
+                match span {
+                    Some(span) => {
+                        self.notes_span(span);
+                        self.call(&function, &numbers, &[call_id, arguments, span]);
+                    }
+                    None => self.call(&function, &numbers, &[call_id, arguments]),
+                }
+            }
             Ask::Prepare {
                 id,
                 module,
@@ -341,11 +348,17 @@ impl Life<'_> {
                 id,
                 prepared,
                 call_id,
-            } => self.call(
-                &functions.start_prepared.clone(),
-                &[*id, *prepared],
-                &[call_id],
-            ),
+                span,
+            } => {
+                let function = functions.start_prepared.clone();
+                match span {
+                    Some(span) => {
+                        self.notes_span(span);
+                        self.call(&function, &[*id, *prepared], &[call_id, span]);
+                    }
+                    None => self.call(&function, &[*id, *prepared], &[call_id]),
+                }
+            }
             Ask::Forget { prepared } => {
                 self.call(&functions.forget.clone(), &[*prepared], &[]);
             }
@@ -411,6 +424,16 @@ impl Life<'_> {
                 };
                 self.shared.requests.answer(*id, answer);
             }
+        }
+    }
+
+    /// Notes a call whose spans are not recorded, in a worker process.
+    fn notes_span(&self, span: &str) {
+        if self.shared.is_in_worker()
+            && let Some(span) = TraceContext::parse(span, None)
+            && !span.is_sampled()
+        {
+            telemetry::unsampled(&span);
         }
     }
 

@@ -38,6 +38,7 @@ mod session;
 mod suggest;
 mod timestamp;
 mod trace;
+mod trace_context;
 pub mod types;
 mod ui;
 mod user;
@@ -77,6 +78,7 @@ pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, Session
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub use timestamp::Timestamp;
 pub use trace::CallTrace;
+pub use trace_context::TraceContext;
 pub use ui::{
     Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,

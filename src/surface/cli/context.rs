@@ -12,7 +12,7 @@ use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::{learn, progress, trust};
 use crate::audit::Caller;
-use crate::host::Host;
+use crate::host::{CallSource, Host};
 use crate::registry::{Catalog, Entry};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -95,7 +95,7 @@ impl<'a> CommandContext<'a> {
         // Tools must not read input that is meant for haft.
         let input = stdin::claim()?;
         let mut session = CommandContext {
-            host: Host::for_one_call(config).recorded(Caller::parent(surface)),
+            host: in_trace(Host::for_one_call(config).recorded(Caller::parent(surface))),
             surface,
             out,
             err: Ink::for_stderr(),
@@ -157,7 +157,7 @@ impl<'a> CommandContext<'a> {
             (false, true) => Host::new(config),
             (false, false) => Host::for_one_call(config),
         };
-        host.recorded(Caller::parent(self.surface))
+        in_trace(host.recorded(Caller::parent(self.surface)))
     }
 
     /// Returns every tool, and loads them if need be. Ctrl-C ends the wait.
@@ -263,5 +263,16 @@ impl<'a> CommandContext<'a> {
         let _ = timeout(KILL, self.host.kill()).await;
         // Freeing the host's data would only delay the end.
         std::mem::forget(self.host);
+    }
+}
+
+/// Makes the calls of `host` parts of the span of the program that started haft.
+fn in_trace(host: Host) -> Host {
+    match host.config().trace_parent.clone() {
+        Some(parent) => host.in_trace(CallSource {
+            parent: Some(parent),
+            ..CallSource::default()
+        }),
+        None => host,
     }
 }

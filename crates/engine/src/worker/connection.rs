@@ -22,6 +22,7 @@ use super::spare::BootingWorker;
 use crate::caller_link::{CallerLink, LocalLink};
 use crate::isolate::{Ask, Shared};
 use crate::requests::{Termination, Withdrawn};
+use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{EngineOptions, lock};
 use haft_tool::{PermissionKind, Replay, ReplayAnswer, VerifiedFiles};
@@ -428,6 +429,7 @@ impl Connection {
                 context,
             } => link.log(request, level_of(level), &tool, &message, &context),
             FromWorker::PendingDone { id } => link.pending_done(id),
+            FromWorker::Spans(spans) => telemetry::forward(spans),
             FromWorker::WaitsForDebugger { waits } => link.waits_for_debugger(waits),
             FromWorker::Inspected { session, message } => {
                 if let Some(target) = &shared.target {

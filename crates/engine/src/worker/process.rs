@@ -20,6 +20,7 @@ use crate::boot::{self, Threads, Unconfigured};
 use crate::isolate::{AnswerSink, Message, PingSink, Shared};
 use crate::lock;
 use crate::requests::{Slot, Termination};
+use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{Programs, thread};
 use haft_process::Forked;
@@ -153,6 +154,10 @@ fn serve(
         .then(|| Arc::new(RemoteReplay(link.clone())) as Arc<dyn Replay>);
     let programs = programs(tape.clone(), settings.keeps_detached);
     let (verifier, settings) = verifier(*settings, host);
+    if settings.sends_spans {
+        let host = host.clone();
+        telemetry::start_in_worker(move |spans| host.send(&FromWorker::Spans(spans)));
+    }
     let options = settings.into_options(&key, programs, tape, verifier.clone());
     let (alive, ended) = std::sync::mpsc::channel();
     let shared = Shared::of_worker(&options, &key, host.clone(), ended);
@@ -185,6 +190,7 @@ fn serve(
         }
     }
     link.close();
+    telemetry::finish();
     haft_process::kill_all();
     Ok(())
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::isolate::{Answer, Ask};
 use crate::load_trace::LoadTrace;
 use crate::requests::Withdrawn;
+use crate::telemetry::{self, RelayedSpan};
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
@@ -145,6 +146,8 @@ pub(super) enum FromWorker {
         session: u32,
         message: String,
     },
+    /// Spans of tools that have ended.
+    Spans(Vec<RelayedSpan>),
     /// A query, which is answered by a [`Reply`] with the same number.
     Query(u32, Query),
     /// The isolate ends now, for this reason.
@@ -348,6 +351,8 @@ pub(super) struct BootSettings {
     pub(super) keeps_detached: bool,
     pub(super) has_replay: bool,
     debugging: Debugging,
+    /// The spans of tools go to haft's process.
+    pub(super) sends_spans: bool,
     pub(super) verifier: Option<VerifierSettings>,
 }
 
@@ -396,6 +401,7 @@ impl BootSettings {
             keeps_detached: options.keeps_detached,
             has_replay: options.tape.is_some(),
             debugging: options.debugging.clone(),
+            sends_spans: telemetry::is_on(),
             verifier: verifier.map(|verifier| VerifierSettings {
                 files: TrustedFiles::from(&*verifier.files()),
                 is_learning: verifier.is_learning(),

@@ -17,6 +17,7 @@ use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
 use crate::surface::inspect::InspectAddress;
+use crate::surface::rest;
 use crate::surface::rpc::Descriptor;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -106,7 +107,8 @@ pub(super) async fn run(
         access,
     };
     let unanswered = Unanswered::default();
-    let router = http::counted(compose(&web), &unanswered);
+    let metrics = web.for_clients(rest::metrics_router(&web.host));
+    let router = http::counted(compose(&web).merge(metrics), &unanswered);
     let router = http::guarded(router, Arc::clone(&web.access), limits, budget);
     say(&format!("listening on {}\n", listening.url()));
     say(&about_token(
