@@ -95,6 +95,8 @@ struct Inner {
     watching: parking_lot::Mutex<Vec<Problem>>,
     /// Cancelled when the host shuts down.
     closing: CancellationToken,
+    /// Cancelled when the host takes no new calls.
+    draining: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
     call_log: CallLog,
@@ -256,6 +258,7 @@ impl Host {
             rights_changes: watch::Sender::default(),
             watching: parking_lot::Mutex::default(),
             closing: CancellationToken::new(),
+            draining: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
             measures: OnceLock::new(),
@@ -328,6 +331,16 @@ impl Host {
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         self.inner.engine.shutdown().await;
         self.inner.sandboxes.close();
+    }
+
+    /// Takes no new calls from now on. Calls that are parts of running ones still start.
+    pub(crate) fn refuse_calls(&self) {
+        self.inner.draining.cancel();
+    }
+
+    /// Waits until no call runs.
+    pub(crate) async fn calls_ended(&self) {
+        self.inner.call_log.ended().await;
     }
 
     /// Ends everything at once, without a grace period.

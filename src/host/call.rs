@@ -156,6 +156,7 @@ impl Host {
         let tool = match tool {
             // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.inner.closing.is_cancelled() => Some(Err(shut_down())),
+            Some(Ok(_)) if self.refuses_new_calls() => Some(Err(drained())),
             Some(Ok(tool)) => ready(tool, cancellation).await.map(Ok),
             other => other,
         };
@@ -192,6 +193,11 @@ impl Host {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns true if the host is draining, and the handle's calls are not parts of running ones.
+    fn refuses_new_calls(&self) -> bool {
+        self.inner.draining.is_cancelled() && self.options.origin.is_root()
     }
 
     /// Checks a call's arguments without running anything.
@@ -317,6 +323,12 @@ async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entr
         },
     };
     is_ready.then_some(tool)
+}
+
+/// Returns the error for a call that came after the server began to end. It can be made elsewhere.
+fn drained() -> Error {
+    let text = "the server is ending and takes no new calls";
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), text)
 }
 
 pub(super) fn shut_down() -> Error {

@@ -48,6 +48,13 @@ pub(crate) struct CallOrigin {
     pub(super) parent: Option<Arc<str>>,
 }
 
+impl CallOrigin {
+    /// Returns true if the calls are not parts of another call.
+    pub(super) fn is_root(&self) -> bool {
+        self.parent.is_none()
+    }
+}
+
 /// A call in the log.
 pub(crate) struct CallRecord {
     pub(crate) id: String,
@@ -121,8 +128,7 @@ pub(super) struct CallEntry {
     /// Trace of a call that is not in the audit log.
     trace: Option<Arc<CallTrace>>,
     span: Option<CallSpan>,
-    /// Whether its tool is known, if the call is measured.
-    measured: Option<bool>,
+    is_measured: bool,
     has_ended: bool,
 }
 
@@ -318,10 +324,10 @@ impl CallEntry {
         }
         let span = CallSpan::begin(host, call);
         let measures = host.inner.measures.get();
-        let measured = measures.map(|measures| {
+        if let Some(measures) = measures {
             measures.begin();
-            host.known_entry(&call.tool).is_some()
-        });
+        }
+        let is_measured = measures.is_some();
         CallEntry {
             host: host.inner.clone(),
             slot,
@@ -329,7 +335,7 @@ impl CallEntry {
             recording: Recording::begin(host, call, span.as_ref()),
             trace: host.options.trace.clone(),
             span,
-            measured,
+            is_measured,
             has_ended: false,
         }
     }
@@ -351,15 +357,28 @@ impl CallEntry {
         self.span.as_ref().map(CallSpan::context)
     }
 
+    /// Sends the span of the call and counts the call.
+    fn report(&mut self, result: &Result<Outcome, Error>) {
+        let named = &self.call.tool;
+        // The name may be an alias, and the tools may not have been known at the start.
+        let entry = Host::from_inner(self.host.clone()).known_entry(named);
+        if let Some(span) = self.span.take() {
+            span.end(named, entry.as_deref(), result);
+        }
+        if let Some(measures) = self.host.measures.get().filter(|_| self.is_measured) {
+            let tool = match &entry {
+                Some(entry) => &*entry.tool.name,
+                None if has_run(result) => named,
+                None => "",
+            };
+            measures.end(tool, self.call.started.elapsed(), result);
+        }
+    }
+
     fn leave(&mut self, result: &Result<Outcome, Error>) {
         self.has_ended = true;
-        if let Some(span) = self.span.take() {
-            span.end(&self.call.tool, result);
-        }
-        if let (Some(is_known), Some(measures)) = (self.measured, self.host.measures.get()) {
-            let is_known = is_known || has_run(result);
-            let tool = if is_known { &*self.call.tool } else { "" };
-            measures.end(tool, self.call.started.elapsed(), result);
+        if self.span.is_some() || self.is_measured {
+            self.report(result);
         }
         if let Some(recording) = self.recording.take() {
             recording.end(result);

@@ -8,6 +8,7 @@ use std::sync::Once;
 use std::time::{Instant, SystemTime};
 
 use super::Host;
+use crate::registry::Entry;
 use haft_config::Config;
 use haft_engine::telemetry::{self, Attributes, Metric, Span, SpanKind, Value};
 use haft_tool::{Call, Error, ErrorKind, Outcome, TraceContext};
@@ -62,15 +63,10 @@ impl CallSpan {
         let text = |text: &str| Value::Text(Cow::Owned(text.to_owned()));
         let mut attributes = vec![
             ("gen_ai.operation.name", Value::Text("execute_tool".into())),
-            ("gen_ai.tool.name", text(&call.tool)),
             ("gen_ai.tool.call.id", text(&call.id)),
             ("gen_ai.tool.type", Value::Text("function".into())),
         ];
         let has_content = host.config().telemetry.content;
-        if let Some(entry) = host.known_entry(&call.tool) {
-            let description = text(&entry.tool.description);
-            attributes.push(("gen_ai.tool.description", description));
-        }
         if has_content {
             let arguments = text(call.arguments.get());
             attributes.push(("gen_ai.tool.call.arguments", arguments));
@@ -90,8 +86,10 @@ impl CallSpan {
         &self.context
     }
 
-    /// Sends the span and the duration of the call.
-    pub(super) fn end(self, tool: &str, result: &Result<Outcome, Error>) {
+    /// Sends the span and the duration of the call. `named` is the name that the caller used, and
+    /// `entry` the tool, if it is known.
+    pub(super) fn end(self, named: &str, entry: Option<&Entry>, result: &Result<Outcome, Error>) {
+        let tool = entry.map_or(named, |entry| &entry.tool.name);
         let failure = failure(result);
         let mut attributes = self.attributes;
         let of_tool = || ("gen_ai.tool.name", Value::Text(Cow::Owned(tool.to_owned())));
@@ -111,6 +109,11 @@ impl CallSpan {
             measured.extend(of_error.clone());
             telemetry::measure(Metric::McpOperation, duration, measured);
             attributes.extend(mcp);
+        }
+        attributes.push(of_tool());
+        if let Some(entry) = entry {
+            let description = Value::Text(Cow::Owned(entry.tool.description.clone()));
+            attributes.push(("gen_ai.tool.description", description));
         }
         attributes.extend(of_error);
         if let (true, Ok(outcome)) = (self.has_content, result) {

@@ -308,10 +308,12 @@ fn a_profile_names_the_places_of_the_source() {
             .collect::<Vec<_>>();
         assert!(!own.is_empty(), "it was not sampled");
         for node in own {
-            // The function begins at the seventh line, and its loop is the eleventh.
+            // The function begins at the seventh line, and what takes time is in the tenth and the
+            // eleventh.
             assert_eq!(node["callFrame"]["lineNumber"], 6);
             let ticks = node["positionTicks"].as_array().expect("a list");
-            assert!(ticks.iter().all(|tick| tick["line"] == 11), "{ticks:?}");
+            let is_busy = |tick: &serde_json::Value| tick["line"] == 10 || tick["line"] == 11;
+            assert!(ticks.iter().all(is_busy), "{ticks:?}");
         }
         assert!(
             profile["samples"]

@@ -96,6 +96,8 @@ mod served;
 mod rest;
 // Events at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
+// A server that finishes its calls before it ends.
+mod drain;
 // Access to a server.
 mod callers;
 // Rights of token holders, and the separation of clients.
