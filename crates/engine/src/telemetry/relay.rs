@@ -46,13 +46,16 @@ pub(crate) struct RelayedSpan {
     name: String,
     started: SystemTime,
     ended: SystemTime,
-    attributes: Vec<(String, Attribute)>,
-    events: Vec<(String, SystemTime, Vec<(String, Attribute)>)>,
-    links: Vec<([u8; 16], [u8; 8], u8, Vec<(String, Attribute)>)>,
+    attributes: Attributes,
+    events: Vec<(String, SystemTime, Attributes)>,
+    links: Vec<([u8; 16], [u8; 8], u8, Attributes)>,
     /// 0: not set, 1: succeeded, 2: failed with this text.
     status: (u8, String),
     scope: (String, Option<String>),
 }
+
+/// Attributes of a span, an event or a link.
+type Attributes = Vec<(String, Attribute)>;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Attribute {
@@ -258,7 +261,7 @@ impl From<RelayedSpan> for SpanData {
     }
 }
 
-fn sent(attributes: Vec<KeyValue>) -> Vec<(String, Attribute)> {
+fn sent(attributes: Vec<KeyValue>) -> Attributes {
     let texts = |texts: Vec<StringValue>| texts.into_iter().map(String::from).collect();
     let attributes = attributes.into_iter().filter_map(|attribute| {
         let value = match attribute.value {
@@ -277,7 +280,7 @@ fn sent(attributes: Vec<KeyValue>) -> Vec<(String, Attribute)> {
     attributes.collect()
 }
 
-fn received(attributes: Vec<(String, Attribute)>) -> Vec<KeyValue> {
+fn received(attributes: Attributes) -> Vec<KeyValue> {
     let texts = |texts: Vec<String>| texts.into_iter().map(StringValue::from).collect();
     let attributes = attributes.into_iter().map(|(key, value)| {
         let value = match value {
