@@ -13,10 +13,11 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::approval::{Judge, RunApprover, RunUser};
+use super::approval::{RunApprover, RunUser};
 use super::index::Index;
 use super::record::{RecordedRun, Recorder};
 use super::{CodeMode, RUN_CODE, run_code, search, value};
+use crate::execute::approver_or_user;
 use crate::host::Host;
 use crate::registry::Entry;
 use haft_engine::{
@@ -169,12 +170,8 @@ impl Runner for RunCode {
 /// asked about all calls that do more than read, because no user has seen them before.
 fn calls_of(host: &Host, id: &str, ctx: &CallCtx) -> Host {
     let ui = host.user_interface();
-    let judge = match (host.approver(), &ui) {
-        (Some(approver), _) => Judge::Approver(approver),
-        (None, Some(ui)) => Judge::User(ui.clone()),
-        (None, None) => Judge::Nobody,
-    };
-    let approver = RunApprover::start(id, judge, ctx.updates.clone());
+    let approver = approver_or_user(host.approver().as_ref(), ui.as_ref());
+    let approver = RunApprover::start(id, approver, ctx.updates.clone());
     let mut policy = host.approval_policy().clone();
     if !policy.is_chosen {
         policy.mode = ApprovalMode::AlwaysAsk;

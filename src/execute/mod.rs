@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use approval::Approvers;
 use approval::Gatekeeper;
+pub(crate) use approval::approver_or_user;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{

@@ -128,7 +128,7 @@ impl<'a> From<&'a ApprovalRequest> for ApprovalView<'a> {
             details: request.details.as_deref(),
             arguments: &request.arguments,
             text: request.to_text(),
-            can_be_remembered: request.can_be_remembered,
+            can_be_remembered: request.can_be_remembered(),
         }
     }
 }

@@ -111,12 +111,23 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
-    /// True if [`Decision::AlwaysApproved`] is a possible answer: the question follows from the mode
-    /// of approval, and the tool has a file to which the answer can be bound.
-    pub can_be_remembered: bool,
-    /// True if the user or the tool wants a question for every call, so that no answer may hold for
-    /// a later one.
-    pub each_time: bool,
+    /// The calls that the answer may hold for.
+    pub scope: AnswerScope,
+}
+
+/// The calls that an answer to an [`ApprovalRequest`] may hold for. Each scope contains the ones
+/// before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnswerScope {
+    /// Only the call: a rule of the user or the tool demands a question for every call, or the tool
+    /// needs an explicit yes.
+    Call,
+    /// Also later calls of the tool in the same run of a script: the question follows from the mode
+    /// of approval.
+    Run,
+    /// Also all later calls of the tool ([`Decision::AlwaysApproved`]): the tool has a file to which
+    /// the answer can be bound.
+    Tool,
 }
 
 /// A question to the user for the approval of all calls that a script waits for.
@@ -147,7 +158,8 @@ pub enum Decision {
     /// The user approved the call.
     Approved,
     /// The user approved the call, and later calls of the tool up to its tier, as long as the tool's
-    /// file does not change. Counts as [`Decision::Approved`] if the request cannot be remembered.
+    /// file does not change. Counts as [`Decision::Approved`] if the scope of the request is not
+    /// [`AnswerScope::Tool`].
     AlwaysApproved,
     /// The user refused the call.
     Denied,
@@ -227,6 +239,13 @@ impl Rule {
             "prompt" => Some(Rule::Prompt),
             _ => None,
         }
+    }
+}
+
+impl ApprovalRequest {
+    /// Returns true if [`Decision::AlwaysApproved`] is a possible answer.
+    pub fn can_be_remembered(&self) -> bool {
+        self.scope == AnswerScope::Tool
     }
 }
 

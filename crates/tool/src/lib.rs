@@ -45,8 +45,8 @@ pub mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
-    Approver, Decision, Rule, RunApprovalRequest, RunDecision,
+    AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
+    ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
