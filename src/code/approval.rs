@@ -1,4 +1,4 @@
-//! Approval of the calls of a script, and the questions of its tools.
+//! Approval of the calls of a script.
 //!
 //! The user is asked once for each tool and run, about all calls that wait at that moment. Where the
 //! [scope](AnswerScope) of the answer is one call, the user is asked about each call. The deadline
@@ -12,8 +12,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use haft_tool::{
-    Answer, AnswerScope, ApprovalRequest, Approver, Decision, NotificationFrom, Question,
-    RunApprovalRequest, RunDecision, Updates, UserInterface, Widget, WidgetSurface,
+    AnswerScope, ApprovalRequest, Approver, Decision, RunApprovalRequest, RunDecision, Updates,
 };
 
 /// Calls that want approval within this time are shown together.
@@ -146,45 +145,5 @@ async fn ask_for_run(
         biased;
         decision = approver.ask_for_run(request) => decision,
         () = given_up => RunDecision::Denied,
-    }
-}
-
-/// User interface of the calls of a script: that of the script's own call, whose deadline stands
-/// still while the user is asked.
-pub(super) struct RunUser {
-    pub(super) user: Arc<dyn UserInterface>,
-    /// Id of the script's call, which the caller knows.
-    pub(super) run: String,
-    pub(super) updates: Updates,
-}
-
-#[async_trait]
-impl UserInterface for RunUser {
-    fn has_user(&self) -> bool {
-        self.user.has_user()
-    }
-
-    async fn ask(&self, mut question: Question) -> Answer {
-        question.from.call_id = Some(self.run.clone());
-        let _held = self.updates.hold_clock();
-        self.user.ask(question).await
-    }
-
-    fn tell(&self, mut notice: NotificationFrom) {
-        notice.from.call_id = Some(self.run.clone());
-        self.user.tell(notice);
-    }
-
-    fn editor_text(&self) -> String {
-        self.user.editor_text()
-    }
-
-    fn canvas(&self) -> Option<WidgetSurface> {
-        self.user.canvas()
-    }
-
-    async fn show(&self, widget: Widget) {
-        let _held = self.updates.hold_clock();
-        self.user.show(widget).await;
     }
 }

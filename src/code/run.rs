@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::approval::{RunApprover, RunUser};
+use super::approval::RunApprover;
 use super::index::Index;
 use super::record::{RecordedRun, Recorder};
 use super::{CodeMode, RUN_CODE, run_code, search, value};
 use crate::execute::approver_or_user;
-use crate::host::Host;
+use crate::host::{Host, NestedUser};
 use crate::registry::Entry;
 use haft_engine::{
     Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest, ScriptSource,
@@ -26,8 +26,8 @@ use haft_engine::{
 use haft_tool::schema::{Schema, object_of};
 use haft_tool::types::Observations;
 use haft_tool::{
-    ApprovalMode, ApprovalRequirement, Block, Call, CallCtx, Cancellation, Outcome, Progress,
-    Runner, Stopped, Tier, Tool,
+    ApprovalRequirement, Block, Call, CallCtx, Cancellation, Outcome, Progress, Runner, Stopped,
+    Tier, Tool,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -166,28 +166,19 @@ impl Runner for RunCode {
     }
 }
 
-/// Returns the host for the calls of a script. Without a mode that the user has chosen, the user is
-/// asked about all calls that do more than read, because no user has seen them before.
+/// Returns the host for the calls of a script.
 fn calls_of(host: &Host, id: &str, ctx: &CallCtx) -> Host {
     let ui = host.user_interface();
     let approver = approver_or_user(host.approver().as_ref(), ui.as_ref());
     let approver = RunApprover::start(id, approver, ctx.updates.clone());
-    let mut policy = host.approval_policy().clone();
-    if !policy.is_chosen {
-        policy.mode = ApprovalMode::AlwaysAsk;
-    }
     let calls = host
         .with_parent(id)
         // The script gets the whole result; only its own is shortened.
         .with_text_limit(0)
-        .with_approval(policy)
+        .with_approval(host.approval_policy().for_unseen_calls())
         .asking(Arc::new(approver));
     match ui {
-        Some(user) => calls.with_ui(Arc::new(RunUser {
-            user,
-            run: id.to_owned(),
-            updates: ctx.updates.clone(),
-        })),
+        Some(user) => calls.with_ui(NestedUser::new(user, id, &ctx.updates)),
         None => calls,
     }
 }

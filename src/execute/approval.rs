@@ -105,6 +105,7 @@ impl Gatekeeper {
                 .arguments
                 .and_then(|text| RawValue::from_string(text).ok())
                 .unwrap_or_else(|| self.call.arguments.clone()),
+            caller: None,
             scope,
         };
         let asked = Instant::now();
@@ -215,6 +216,9 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> 
         None => String::new(),
     };
     let users_rule = user.map(|(_, rule)| rule);
+    if policy.asks_always {
+        return Verdict::Ask(AnswerScope::Call).by("the calling tool may do less");
+    }
     if users_rule == Some(Rule::Prompt) {
         return Verdict::Ask(AnswerScope::Call).by(user_says("prompt"));
     }

@@ -26,6 +26,8 @@ pub(super) struct HandleOptions {
     pub(super) audit: Option<AuditLog>,
     /// Tools that only calls of the handle find.
     pub(super) tools: Option<Arc<dyn HandleTools>>,
+    /// Number of calls of which the handle's calls are parts, one within the other.
+    pub(super) depth: u32,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
 }

@@ -55,6 +55,9 @@ pub struct ApprovalPolicy {
     /// The highest tier that a call may have. A call above it is refused, whatever else approves
     /// it.
     pub max_tier: Option<Tier>,
+    /// True if the user is asked about every call that is not refused: the caller is a tool that
+    /// may do less than the called one.
+    pub asks_always: bool,
 }
 
 /// Statement of a tool about the harm of a call and about its approval.
@@ -111,6 +114,8 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
+    /// Name of the tool that makes the call, if a tool makes it.
+    pub caller: Option<String>,
     /// The calls that the answer may hold for.
     pub scope: AnswerScope,
 }

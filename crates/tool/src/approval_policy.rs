@@ -129,6 +129,17 @@ impl ApprovalPolicy {
             .max()
     }
 
+    /// Returns the policy for calls that code makes, so that no user has seen them before: without
+    /// a mode that the user has chosen, the user is asked about all that do more than read.
+    #[must_use]
+    pub fn for_unseen_calls(&self) -> ApprovalPolicy {
+        let mut policy = self.clone();
+        if !policy.is_chosen {
+            policy.mode = ApprovalMode::AlwaysAsk;
+        }
+        policy
+    }
+
     /// Returns the tier of the call: the user's tier for the tool, otherwise the tool's own.
     pub fn tier(&self, tool: &Tool, stance: &ApprovalRequirement) -> Tier {
         self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)

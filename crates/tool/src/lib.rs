@@ -19,6 +19,7 @@ mod hints;
 mod isolation;
 pub mod json;
 mod log;
+mod nested;
 pub mod panic;
 mod permissions;
 mod place;
@@ -58,6 +59,7 @@ pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
+pub use nested::NestedCalls;
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
     TOOL_PLACEHOLDER, permit_command, with_tool_name,

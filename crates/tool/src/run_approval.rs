@@ -126,6 +126,7 @@ impl RunApprovalRequest {
             ),
             details: (self.calls.len() > 1).then(|| self.to_text()),
             arguments,
+            caller: None,
             scope: AnswerScope::Run,
         }
     }
@@ -145,6 +146,7 @@ mod tests {
             details: None,
             arguments: serde_json::value::RawValue::from_string(arguments.to_owned())
                 .unwrap_or_else(|_| Call::no_arguments()),
+            caller: None,
             scope: AnswerScope::Run,
         }
     }
