@@ -134,7 +134,12 @@ impl Args {
         for file in &files {
             writeln!(out, "{}", shown(file))?;
         }
-        let trust = if self.user { "" } else { "haft trust\n" };
+        // The module starts haft, which a sandbox does not let call other tools.
+        let trust = if self.user {
+            ""
+        } else {
+            "haft trust --profile full\n"
+        };
         let module = shown(&files[0]);
         writeln!(out, "\nhaft test {module}\n{trust}haft call {name}")?;
         Ok(SUCCESS)
