@@ -201,6 +201,18 @@ said.join(" and ")`;
 /** The configuration of haft for `CODE`. */
 export const CODE_CONFIG = "mcp: {code: only}\n";
 
+/** One prompt of an agent that takes tools from a discovery command and calls them by a call command. */
+export const COMMANDS = {
+  async "discovery command"(run) {
+    const turn = await run.first("judge_details", {});
+    const offered = (name) => turn.tools.some((tool) => tool.name.endsWith(name));
+    const missing = OURS.filter((name) => !offered(name));
+    if (missing.length) fail(`lacks ${missing.join(", ")}`);
+    says(await run.firstResult(), "what the tool said");
+    return `all ${OURS.length} tools, and the text of a call`;
+  },
+};
+
 /** A session of its own, beside the others, since it takes long. */
 export const LONG_CALL = {
   async "call of 90 s"(run) {

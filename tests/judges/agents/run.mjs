@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 import { isNamed, prompt } from "./api/server.mjs";
-import { Place } from "./place.mjs";
+import { Place, TOOLS } from "./place.mjs";
 
 /** Timeout of a check in milliseconds, beyond any time on a busy machine, apart from the tools' waits. */
 const PATIENCE = 60_000;
@@ -16,7 +16,7 @@ const INSISTING = 1_500;
 const MAX_GREETINGS = 10;
 
 export class Run {
-  constructor({ client, path, api, haft, instructions, name, config }) {
+  constructor({ client, path, api, haft, instructions, name, config, byCommands }) {
     this.client = client;
     this.path = path;
     this.api = api;
@@ -26,7 +26,8 @@ export class Run {
     this.place = new Place(name, api.url(name));
     client.prepare(this.place);
     if (config) this.place.write(".config/haft/config.yaml", config);
-    this.place.configure(haft, client.id);
+    if (byCommands) client.offerByCommands(this.place, haft, TOOLS);
+    else this.place.configure(haft, client.id);
   }
 
   #patience = PATIENCE;
