@@ -3,11 +3,7 @@
 // Each is a call of the host like any other: validated, approved, logged and cancelled. It ends with the call
 // that it is a part of.
 
-import {
-  op_haft_nested_cancel,
-  op_haft_nested_next,
-  op_haft_nested_start,
-} from "ext:core/ops";
+import { op_haft_nested_cancel, op_haft_nested_next, op_haft_nested_start } from "ext:core/ops";
 import { captured, type RunningCall } from "ext:haft/00_state.ts";
 
 export interface NestedOptions {

@@ -44,6 +44,9 @@ pub struct ApprovalPolicy {
     /// tool that needs an explicit yes. Where tools are approved by pattern, the default asks about
     /// all other tools.
     pub is_chosen: bool,
+    /// True if the user names the tool of each call, which is an explicit yes to that call. It is
+    /// none to the calls that the tool makes itself.
+    pub is_named: bool,
     /// Rules by tool name.
     pub tools: BTreeMap<String, Rule>,
     /// Tools that run without a question.

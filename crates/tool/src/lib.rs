@@ -64,7 +64,7 @@ pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
     TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
-pub use place::{code_frame, place_after};
+pub use place::{Place, code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};

@@ -332,6 +332,8 @@ fn rules(policy: &SandboxPolicy) -> Compiled<Rules> {
         deny(libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
     }
 
+    // The processors that haft lets it use (`limits.worker_cpus`), and those of other processes.
+    deny(libc::SYS_sched_setaffinity, &[])?;
     // Limits and priority of another process; 0 is the own one.
     for number in [
         libc::SYS_prlimit64,
