@@ -26,14 +26,14 @@ Examples:
   haft new shell greet          .cycod/tools/greet.yaml
   haft new shell greet --user   ~/.cycod/tools/greet.yaml
   haft new report --from-run last   a tool of the script that `haft run` or a model ran last")]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
     #[command(subcommand)]
     kind: Option<Kind>,
 
     /// The name of the tool for --from-run
     // A second word is taken, so that a misspelled kind is reported as one.
-    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    #[arg(value_name = "NAME", num_args = 1..=2)]
     words: Vec<String>,
 
     /// Make a tool of the script of this run: its id, the beginning of it, or `last`
@@ -97,8 +97,11 @@ impl Args {
                 let error = Error::new(ErrorKind::Usage, text);
                 Err(error.with_hint("usage: haft new [OPTIONS] --from-run <ID> <NAME>"))
             }
-            (words, _) => {
-                let word = words.first().map_or("", String::as_str);
+            ([], _) => {
+                let text = "`haft new` wants `js`, `shell`, or a name and `--from-run`";
+                Err(Error::new(ErrorKind::Usage, text))
+            }
+            ([word, ..], None) => {
                 let text = format!("there is no command `haft new {word}`");
                 let hint = match suggest(word, ["js", "shell"]) {
                     Some(near) => format!("did you mean `haft new {near}`?"),
