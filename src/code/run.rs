@@ -17,7 +17,6 @@ use super::approval::RunApprover;
 use super::index::Index;
 use super::record::{RecordedRun, Recorder};
 use super::{CodeMode, RUN_CODE, run_code, search, value};
-use crate::execute::approver_or_user;
 use crate::host::{Host, NestedUser};
 use crate::registry::Entry;
 use haft_engine::{
@@ -169,8 +168,7 @@ impl Runner for RunCode {
 /// Returns the host for the calls of a script.
 fn calls_of(host: &Host, id: &str, ctx: &CallCtx) -> Host {
     let ui = host.user_interface();
-    let approver = approver_or_user(host.approver().as_ref(), ui.as_ref());
-    let approver = RunApprover::start(id, approver, ctx.updates.clone());
+    let approver = RunApprover::start(id, host.approver(), ctx.updates.clone());
     let calls = host
         .with_parent(id)
         // The script gets the whole result; only its own is shortened.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Host;
 use super::call_log::CallOrigin;
 use crate::audit::AuditLog;
+use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{Script, ScriptLimits, ScriptSource};
 use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
@@ -64,9 +65,10 @@ impl Host {
         own.unwrap_or(&self.inner.config.approval)
     }
 
-    /// Returns the approver of the handle.
+    /// Returns the approver of the handle's calls: its own, or else the user of its interface.
     pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
-        self.options.approver.clone()
+        let own = self.options.approver.as_ref();
+        approver_or_user(own, self.user_interface().as_ref())
     }
 
     /// Returns the user interface of the handle's calls.

@@ -17,7 +17,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Host;
 use super::call_log::CallEntry;
-use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_tool::{
     Answer, ApprovalPolicy, ApprovalRequest, Approver, Call, Cancellation, Decision, Event,
@@ -91,7 +90,7 @@ impl PartsOfCall {
         let ui = self.host.user_interface();
         let mut host = self.host.with_parent(&self.id).with_text_limit(0);
         host.options.depth += 1;
-        if let Some(approver) = approver_or_user(self.host.options.approver.as_ref(), ui.as_ref()) {
+        if let Some(approver) = self.host.approver() {
             host = host.asking(Arc::new(NestedApprover {
                 approver,
                 id: self.id.clone(),

@@ -577,7 +577,7 @@ fn the_user_at_a_terminal_answers_once_for_all_calls_of_a_tool() {
     let mut terminal = saves(&tools);
     terminal.types("\r");
     let (written, code) = end(terminal);
-    assert!(written.contains("\nsaved 1,saved 2,saved 3\n"), "{written}");
+    assert!(written.contains("saved 1,saved 2,saved 3\n"), "{written}");
     // No further question was asked.
     assert!(!written.contains("{\"n\":3}"), "{written}");
     assert_eq!(code, Some(0));
@@ -598,7 +598,7 @@ fn the_user_at_a_terminal_is_asked_for_each_call_until_always_is_the_answer() {
     terminal.shows("`always` approves later calls of this tool too.");
     terminal.types("always\r");
     let (written, code) = end(terminal);
-    assert!(written.contains("\nsaved 1,saved 2,saved 3\n"), "{written}");
+    assert!(written.contains("saved 1,saved 2,saved 3\n"), "{written}");
     assert_eq!(code, Some(0));
 }
 

@@ -186,10 +186,6 @@ fn a_script_is_run_and_asks_at_the_same_terminal() {
     let mut repl = fixture.at_terminal(&["--plain"]);
     let upper = "/run (await tools.looks()).toUpperCase()";
     repl.line(upper, &["LOOKED WITH CARE", "run_code: "]);
-    // An open bracket goes on in the next line.
-    repl.0.types("/run [1, 2].map((n) => {\r");
-    repl.0.shows("  ... ");
-    repl.line("return 2 * n })", &["[2,4]"]);
     repl.line(
         "/run null.x",
         &[
@@ -208,7 +204,8 @@ fn a_script_is_run_and_asks_at_the_same_terminal() {
     repl.leave();
 
     let (output, code) = fixture.script("/run await tools.looks()\n/run 20 + 22\n");
-    assert_eq!((output.as_str(), code), ("looked with care\n42\n", 0));
+    assert!(output.ends_with("looked with care\n42\n"), "{output}");
+    assert_eq!(code, 0);
     let (output, code) = fixture.script("/run await tools.greet({ name: 'Ada' })\n");
     assert!(output.contains("requires approval"), "{output}");
     assert_eq!(code, 1);

@@ -380,7 +380,7 @@ fn workers_that_are_forked_share_no_random_numbers_and_no_rights() {
     arena::alone(
         "workers::workers_that_are_forked_share_no_random_numbers_and_no_rights",
         async |arena| {
-            compare_workers().await;
+            compare_workers("haft-worker").await;
             arena.assert_no_process_is_left();
         },
     );
@@ -392,13 +392,14 @@ fn workers_that_are_started_share_no_random_numbers_and_no_rights() {
         "workers::workers_that_are_started_share_no_random_numbers_and_no_rights",
         &[("HAFT_ZYGOTE", "0")],
         async |arena| {
-            compare_workers().await;
+            compare_workers("haft").await;
             arena.assert_no_process_is_left();
         },
     );
 }
 
-async fn compare_workers() {
+/// Compares three workers, whose process has this name.
+async fn compare_workers(name: &str) {
     haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     for isolation in [Isolation::Process, Isolation::Sandbox] {
         let sandbox = Sandbox::with_home();
@@ -418,7 +419,7 @@ async fn compare_workers() {
         };
         let all: [&serde_json::Value; 3] = [&one, &other, &third];
         for (index, facts) in all.iter().enumerate() {
-            assert_eq!(facts["name"], "haft-worker", "{isolation:?}");
+            assert_eq!(facts["name"], name, "{isolation:?}");
             let same = serde_json::json!([true, 45, 49999, 5, "timed-out", "ca978112", "ran\n"]);
             assert_eq!(facts["same"], same, "{isolation:?}");
             for later in &all[index + 1..] {

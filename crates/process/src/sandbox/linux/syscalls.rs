@@ -28,6 +28,8 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
+    // The processors that haft lets the program use (`limits.worker_cpus`), and those of others.
+    libc::SYS_sched_setaffinity,
     // Parts of the kernel with many faults.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
@@ -332,8 +334,6 @@ fn rules(policy: &SandboxPolicy) -> Compiled<Rules> {
         deny(libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
     }
 
-    // The processors that haft lets it use (`limits.worker_cpus`), and those of other processes.
-    deny(libc::SYS_sched_setaffinity, &[])?;
     // Limits and priority of another process; 0 is the own one.
     for number in [
         libc::SYS_prlimit64,
