@@ -110,6 +110,8 @@ mod rpc_program;
 // A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
 mod mcp_code;
+// Calls that tools make of other tools.
+mod nested;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and closed ends on standard input and output: no answer is lost.

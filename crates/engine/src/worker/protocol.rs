@@ -125,6 +125,15 @@ pub(super) enum FromWorker {
     PendingDone {
         id: u32,
     },
+    StartNested {
+        request: u32,
+        id: u32,
+        tool: String,
+        arguments: String,
+    },
+    CancelNested {
+        id: u32,
+    },
     KeepReplay {
         channel: Channel,
         request: String,
@@ -182,6 +191,9 @@ pub(super) enum Query {
     NextTouch {
         id: u32,
     },
+    NextOfNested {
+        id: u32,
+    },
     PushPending {
         id: u32,
         label: String,
@@ -197,7 +209,10 @@ impl Query {
     pub(super) fn is_awaited(&self) -> bool {
         matches!(
             self,
-            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. }
+            Query::AskUser { .. }
+                | Query::Show { .. }
+                | Query::NextTouch { .. }
+                | Query::NextOfNested { .. }
         )
     }
 }
