@@ -138,7 +138,10 @@ fn a_server_that_died_is_started_again() {
     let alive = results.iter().filter(|it| *it == "hello is here").count();
     assert!(alive >= 2, "{results:?}");
     let dead = results.iter().find(|it| *it != "hello is here");
-    assert!(dead.is_some_and(|it| it.contains("`hostile`")), "{results:?}");
+    assert!(
+        dead.is_some_and(|it| it.contains("`hostile`")),
+        "{results:?}"
+    );
 }
 
 #[test]
@@ -183,7 +186,10 @@ fn a_description_that_changes_while_the_server_runs_is_not_used() {
         .into_iter()
         .find(|result| result["isError"] == true)
         .expect("the change is noticed");
-    assert!(text(&refused).contains("changed since you trusted it"), "{refused}");
+    assert!(
+        text(&refused).contains("changed since you trusted it"),
+        "{refused}"
+    );
     let listed = client.ask("tools/list", json!({}));
     assert!(!listed.to_string().contains(".ssh"), "{listed}");
     assert_eq!(client.call("hello", json!({}))["isError"], true);
@@ -202,7 +208,10 @@ fn a_server_that_asks_without_end_is_stopped() {
         if message["method"] == "elicitation/create" {
             asked += 1;
             assert!(asked < 1000, "the user is asked without end");
-            client.reply(&message, json!({"action": "accept", "content": {"answer": "yes"}}));
+            client.reply(
+                &message,
+                json!({"action": "accept", "content": {"answer": "yes"}}),
+            );
         } else if message["id"] == call {
             break message;
         }

@@ -76,7 +76,10 @@ fn served(client: &mut Client, id: u64) -> (Value, Vec<Value>) {
                 client.reply(&message, result);
             }
             "roots/list" => {
-                client.reply(&message, json!({"roots": [{"uri": "file:///work", "name": "work"}]}));
+                client.reply(
+                    &message,
+                    json!({"roots": [{"uri": "file:///work", "name": "work"}]}),
+                );
             }
             _ => notifications.push(message),
         }
@@ -88,7 +91,10 @@ fn everything_passes_through() {
     let command = npm("@modelcontextprotocol/server-everything/dist/index.js");
     let mut client = client_of("everything", &command);
     assert_eq!(names(&mut client).len(), 16);
-    assert_eq!(text(&client.call("echo", json!({"message": "hi"}))), "Echo: hi");
+    assert_eq!(
+        text(&client.call("echo", json!({"message": "hi"}))),
+        "Echo: hi"
+    );
     let sum = client.call("get-sum", json!({"a": 2, "b": 3}));
     assert_eq!(text(&sum), "The sum of 2 and 3 is 5.");
     let weather = client.call("get-structured-content", json!({"location": "New York"}));
@@ -105,8 +111,14 @@ fn everything_passes_through() {
         json!({"duration": 0.2, "steps": 2}),
     );
     let (result, notifications) = served(&mut client, id);
-    assert!(text(&result).starts_with("Long running operation completed."), "{result}");
-    let steps: Vec<&Value> = notifications.iter().map(|it| &it["params"]["progress"]).collect();
+    assert!(
+        text(&result).starts_with("Long running operation completed."),
+        "{result}"
+    );
+    let steps: Vec<&Value> = notifications
+        .iter()
+        .map(|it| &it["params"]["progress"])
+        .collect();
     assert_eq!(steps, [1, 2]);
 }
 
@@ -152,8 +164,17 @@ fn a_file_server_reads_its_folder() {
 fn a_memory_server_keeps_what_it_is_told() {
     let command = npm("@modelcontextprotocol/server-memory/dist/index.js");
     let upstream = Upstream::new();
-    let file = upstream.sandbox.path().join("memory.json").display().to_string();
-    let command = [vec!["env".into(), format!("MEMORY_FILE_PATH={file}")], command].concat();
+    let file = upstream
+        .sandbox
+        .path()
+        .join("memory.json")
+        .display()
+        .to_string();
+    let command = [
+        vec!["env".into(), format!("MEMORY_FILE_PATH={file}")],
+        command,
+    ]
+    .concat();
     let upstream = with(upstream, "memory", &command).connected(&["memory"]);
     let mut client = upstream.client(json!({}));
     assert_eq!(names(&mut client).len(), 9);
@@ -168,13 +189,21 @@ fn the_browser_server_lists_its_tools() {
     let mut client = client_of("browser", &npm("@playwright/mcp/cli.js"));
     let names = names(&mut client);
     assert_eq!(names.len(), 25, "{names:?}");
-    assert!(names.iter().all(|name| name.starts_with("browser_")), "{names:?}");
+    assert!(
+        names.iter().all(|name| name.starts_with("browser_")),
+        "{names:?}"
+    );
 }
 
 #[test]
 fn a_git_server_reads_a_repository() {
     let upstream = Upstream::new();
-    let repository = upstream.sandbox.path().join("repository").display().to_string();
+    let repository = upstream
+        .sandbox
+        .path()
+        .join("repository")
+        .display()
+        .to_string();
     upstream.succeeds(
         "git init -q -b main repository && cd repository && echo one > a.txt && git add a.txt && git commit -qm First",
     );
@@ -209,7 +238,10 @@ fn a_fastmcp_server_passes_through() {
     let sum = client.call("add", json!({"a": 2, "b": 3}));
     assert_eq!(sum["structuredContent"], json!({"result": 5}));
     let city = client.call("city", json!({"name": "Ulm"}));
-    assert_eq!(city["structuredContent"], json!({"name": "Ulm", "people": 1000}));
+    assert_eq!(
+        city["structuredContent"],
+        json!({"name": "Ulm", "people": 1000})
+    );
     let id = client.start("count", json!({"to": 2}));
     let (result, notifications) = served(&mut client, id);
     assert_eq!(text(&result), "counted to 2");
@@ -272,7 +304,11 @@ fn twenty_servers_answer_at_once() {
         .client(json!({}));
     let mut waiting: Vec<u64> = Vec::new();
     for _ in 0..5 {
-        waiting.extend(names.iter().map(|name| client.request("tools/call", json!({"name": name, "arguments": {}}))));
+        waiting.extend(
+            names
+                .iter()
+                .map(|name| client.request("tools/call", json!({"name": name, "arguments": {}}))),
+        );
     }
     let mut pids = std::collections::BTreeMap::<String, Vec<u64>>::new();
     while !waiting.is_empty() {
@@ -283,7 +319,9 @@ fn twenty_servers_answer_at_once() {
         waiting.retain(|waits| *waits != id);
         let said = text(&message["result"]);
         let (pid, count) = said.split_once(' ').expect("two numbers");
-        pids.entry(pid.to_owned()).or_default().push(count.parse().expect("a number"));
+        pids.entry(pid.to_owned())
+            .or_default()
+            .push(count.parse().expect("a number"));
     }
     // Each server has one process, which got all of its calls.
     assert_eq!(pids.len(), 20);
