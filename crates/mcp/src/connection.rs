@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::http::{self, TlsConfig};
+use crate::oauth::{Login, TokenFile};
 use crate::session::{Handler, Session, Watched};
 use crate::sse;
 use crate::stdio::Stdio;
@@ -49,6 +50,8 @@ pub enum Endpoint {
         is_sse: bool,
         /// The settings of TLS.
         tls: TlsConfig,
+        /// The file of the user's login.
+        tokens: TokenFile,
     },
 }
 
@@ -218,13 +221,19 @@ impl Start<'_> {
                 headers,
                 is_sse,
                 tls,
+                tokens,
             } => {
                 let client = http::client(tls, headers)?;
+                // The headers of the configuration are for the server, not for the authorization.
+                let mut login = None;
+                if tokens.exists() {
+                    login = Some(Login::new(tokens.clone(), http::client(tls, &[])?));
+                }
                 if *is_sse {
-                    let transport = sse::connect(client, url.clone()).await?;
+                    let transport = sse::connect(client, login, url.clone()).await?;
                     self.serve(transport, session.clone()).await?
                 } else {
-                    let transport = http::transport(client, url);
+                    let transport = http::transport(client, login, url);
                     self.serve(transport, session.clone()).await?
                 }
             }
@@ -278,12 +287,15 @@ impl Start<'_> {
     }
 }
 
+/// Reason of a connection that the server refuses.
+pub(crate) const LOGIN: &str = "it requires a login";
+
 /// Begin of the reason of a connection that has ended.
 const CLOSED: &str = "the connection was closed";
 
 fn explain(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
-        return "it requires a login".to_owned();
+        return LOGIN.to_owned();
     }
     match error {
         ClientInitializeError::ConnectionClosed(_) => CLOSED.to_owned(),

@@ -27,6 +27,7 @@ mod result;
 mod session;
 
 mod http;
+mod oauth;
 mod sse;
 mod stdio;
 mod text;
@@ -36,6 +37,7 @@ pub use call::{CallInput, CallLink};
 pub use connection::{Connection, Endpoint};
 pub use definitions::{Definitions, Failure, Record, ServerInfo, ToolDefinition};
 pub use http::TlsConfig;
+pub use oauth::{Authorization, TokenFile};
 pub use pins::{Difference, Pins, Standing};
 pub use pool::Pool;
 pub use rules::{Rules, ServerRules};

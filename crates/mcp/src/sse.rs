@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use reqwest::Client;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Client, RequestBuilder};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use sse_stream::{Sse, SseStream};
 use url::Url;
+
+use crate::connection::LOGIN;
+use crate::oauth::Login;
 
 /// Time in which a message of ours must be taken.
 const POST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,15 +31,33 @@ pub(crate) struct SseTransport {
     client: Client,
     events: Option<Events>,
     post_to: Url,
+    login: Option<Login>,
 }
 
 /// Opens the stream, and waits for the address.
-pub(crate) async fn connect(client: Client, url: Url) -> Result<SseTransport, String> {
-    let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
-    let response = request.send().await.map_err(|error| plain(&error))?;
+pub(crate) async fn connect(
+    client: Client,
+    login: Option<Login>,
+    url: Url,
+) -> Result<SseTransport, String> {
+    let get = async |token: Option<&String>| {
+        let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
+        let request = with_token(request, token);
+        request.send().await.map_err(|error| plain(&error))
+    };
+    let token = match &login {
+        Some(login) => login.token().await,
+        None => None,
+    };
+    let mut response = get(token.as_ref()).await?;
+    if let (401, Some(login), Some(refused)) = (response.status().as_u16(), &login, &token)
+        && let Some(token) = login.refreshed(refused).await
+    {
+        response = get(Some(&token)).await?;
+    }
     let status = response.status();
     if status.as_u16() == 401 {
-        return Err("it requires a login".to_owned());
+        return Err(LOGIN.to_owned());
     }
     if !status.is_success() {
         return Err(format!("it answers with HTTP status {status}"));
@@ -61,12 +82,20 @@ pub(crate) async fn connect(client: Client, url: Url) -> Result<SseTransport, St
             client,
             events: Some(events),
             post_to,
+            login,
         });
     }
 }
 
+fn with_token(request: RequestBuilder, token: Option<&String>) -> RequestBuilder {
+    match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    }
+}
+
 /// Returns the error without the URL, which may contain a secret.
-fn plain(error: &reqwest::Error) -> String {
+pub(crate) fn plain(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
@@ -93,8 +122,14 @@ impl Transport<RoleClient> for SseTransport {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let request = self.client.post(self.post_to.clone());
+        let login = self.login.clone();
         async move {
             let body = serde_json::to_vec(&item)?;
+            let token = match &login {
+                Some(login) => login.token().await,
+                None => None,
+            };
+            let request = with_token(request, token.as_ref());
             let request = request.header(CONTENT_TYPE, "application/json").body(body);
             let response = request.timeout(POST_TIMEOUT).send().await;
             let response = response.map_err(|error| io::Error::other(plain(&error)))?;

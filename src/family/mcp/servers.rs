@@ -11,7 +11,9 @@ use crate::family::LoadContext;
 use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
-use haft_mcp::{Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, foreign};
+use haft_mcp::{
+    Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, TokenFile, foreign,
+};
 use haft_process::Spawn;
 use haft_tool::{LogLevel, PermissionKind, Problem};
 
@@ -307,6 +309,7 @@ pub(super) fn prepare(
                 headers: headers.clone().into_iter().collect(),
                 is_sse: *is_sse,
                 tls: means.upstream.tls.clone(),
+                tokens: TokenFile::of(&config.state_dir, &name, address),
             }
         }
     };

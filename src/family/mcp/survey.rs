@@ -8,8 +8,12 @@ use super::servers::{self, PinStore};
 use crate::family::LoadContext;
 use haft_config::McpServer;
 use haft_discover::Candidate;
-use haft_mcp::{Connection, Definitions, Failure, Pins, Server, ServerAddress, Standing};
+use haft_mcp::{
+    Authorization, Connection, Definitions, Failure, Pins, Server, ServerAddress, Standing,
+    TlsConfig, TokenFile,
+};
 use haft_tool::{Problem, Source};
+use url::Url;
 
 /// A server of a configuration file.
 pub(crate) struct ServerState {
@@ -28,6 +32,8 @@ pub(crate) struct ServerState {
     pub(crate) fault: Option<Problem>,
     server: Option<Arc<Server>>,
     pins: PinStore,
+    /// The address of a server over HTTP, with the file of the user's login.
+    login: Option<(Url, TokenFile, TlsConfig)>,
 }
 
 /// Returns the servers in the files of these candidates. Nothing is started.
@@ -49,10 +55,16 @@ pub(crate) fn survey(
                 &template.clone().unwrap_or_default(),
             );
             let address = template.as_ref().map_or_else(String::new, shown);
-            let (mut server, mut fault) = (None, None);
+            let (mut server, mut fault, mut login) = (None, None, None);
             if *is_allowed && is_enabled {
                 match servers::prepare(means, candidate, configured) {
-                    Ok(prepared) => server = Some(prepared.server),
+                    Ok(prepared) => {
+                        login = prepared.url.map(|url| {
+                            let file = TokenFile::of(&means.config.state_dir, &name, &url);
+                            (url, file, means.upstream.tls.clone())
+                        });
+                        server = Some(prepared.server);
+                    }
                     Err(problem) => fault = Some(*problem),
                 }
             }
@@ -66,6 +78,7 @@ pub(crate) fn survey(
                 fault,
                 server,
                 pins,
+                login,
             });
         }
     }
@@ -127,6 +140,43 @@ impl ServerState {
             tracing::warn!(%error, "trusted definitions cannot be read");
         }
         Ok(connection)
+    }
+
+    /// Stops the server.
+    pub(crate) async fn close(&self) {
+        if let Some(server) = &self.server {
+            server.close().await;
+        }
+    }
+
+    /// Logs the user in. `open` shows the page for it.
+    pub(crate) async fn log_in(
+        &self,
+        client_id: Option<String>,
+        open: &(dyn Fn(&Url) + Send + Sync),
+    ) -> Result<(), String> {
+        let Some((url, file, tls)) = self.login.clone() else {
+            return Err(match &self.fault {
+                Some(problem) => problem.message.clone(),
+                None => "only a server over HTTP has a login".to_owned(),
+            });
+        };
+        let authorization = Authorization {
+            url: &url,
+            tls,
+            client_id,
+            file,
+            open,
+        };
+        authorization.run().await
+    }
+
+    /// Forgets the user's login; returns false if there was none.
+    pub(crate) fn log_out(&self) -> std::io::Result<bool> {
+        match &self.login {
+            Some((_, file, _)) => file.forget(),
+            None => Ok(false),
+        }
     }
 
     /// Trusts what the server offers now.

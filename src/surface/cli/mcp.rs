@@ -15,7 +15,7 @@ use super::context::CommandContext;
 use super::exit::{Answer, Failure, SUCCESS, say};
 use super::flags::{Globals, With};
 use super::serve::McpArgs;
-use super::trust;
+use super::{open, trust};
 use crate::agents::{add_server, remove_server};
 use crate::host::ServerState;
 use crate::surface::rpc::Descriptor;
@@ -31,9 +31,8 @@ use haft_tool::{Error, ErrorKind, suggest};
 /// Exit code of a server that cannot be used.
 const UNUSABLE: u8 = 1;
 
-/// Serve MCP on standard input and output, or manage the MCP servers whose tools haft offers
-#[derive(clap::Args)]
-#[command(after_help = "\
+/// Help of the command. The flags of the server bring their own help, which this replaces.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   haft mcp                                       what an agent's configuration starts
   haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
@@ -43,8 +42,11 @@ Examples:
   haft trust mcp:files                           what it changed since you trusted it
   haft mcp import claude-code cursor             take over servers of other programs
 
-docs/mcp.md has the options of the server, docs/mcp-servers.md the configuration of servers.")]
-pub(super) struct Args {
+docs/mcp.md has the options of the server, docs/mcp-servers.md the configuration of servers.";
+
+/// Serve MCP on standard input and output, or manage the MCP servers whose tools haft offers
+#[derive(clap::Args)]
+pub(super) struct McpCommand {
     #[command(flatten)]
     serve: With<McpArgs>,
     #[command(subcommand)]
@@ -59,6 +61,8 @@ enum Verb {
     Test(With<Test>),
     Refresh(With<Refresh>),
     Import(With<Import>),
+    Login(With<Login>),
+    Logout(With<Logout>),
 }
 
 /// Add an MCP server to config.yaml, and start it once to see what it offers
@@ -141,7 +145,7 @@ struct Import {
     yes: bool,
 }
 
-impl Args {
+impl McpCommand {
     /// Returns the global arguments that were typed after `mcp`.
     pub(super) fn globals(&self) -> Globals {
         let globals = self.serve.globals.clone();
@@ -153,6 +157,8 @@ impl Args {
             Some(Verb::Test(c)) => globals.followed_by(&c.globals),
             Some(Verb::Refresh(c)) => globals.followed_by(&c.globals),
             Some(Verb::Import(c)) => globals.followed_by(&c.globals),
+            Some(Verb::Login(c)) => globals.followed_by(&c.globals),
+            Some(Verb::Logout(c)) => globals.followed_by(&c.globals),
         }
     }
 
@@ -191,6 +197,12 @@ impl Args {
                 CommandContext::with(flags, out, async |s| c.args.run(s).await).await
             }
             Some(Verb::Import(c)) => c.args.run(&Config::resolve(flags)?, out).await,
+            Some(Verb::Login(c)) => {
+                CommandContext::with(flags, out, async |s| c.args.run(s).await).await
+            }
+            Some(Verb::Logout(c)) => {
+                CommandContext::with(flags, out, async |s| c.args.run(s).await).await
+            }
         }
     }
 }
@@ -486,8 +498,8 @@ async fn connect(server: &ServerState) -> Found<'_> {
     let connected = server.connect().await;
     let took = start.elapsed();
     let result = match connected {
-        Ok(connection) => {
-            connection.close().await;
+        Ok(_) => {
+            server.close().await;
             Ok(())
         }
         Err(failure) => Err(failure.text()),
@@ -496,6 +508,84 @@ async fn connect(server: &ServerState) -> Found<'_> {
         server,
         result,
         took,
+    }
+}
+
+/// Log in to an MCP server in the browser
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft mcp login github
+  haft mcp login intranet --client-id haft-cli   a client that was registered by hand
+
+The tokens are in a file that only you can read, and go to this server only.")]
+struct Login {
+    /// Name of the server
+    name: String,
+
+    /// Id of the client, for a server that registers none by itself
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+
+    /// Print the address of the page, and do not open it
+    #[arg(long)]
+    no_browser: bool,
+}
+
+/// Forget the login to an MCP server
+#[derive(clap::Args)]
+struct Logout {
+    /// Name of the server
+    name: String,
+}
+
+impl Login {
+    async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
+        let server = find(session, &self.name).await?;
+        let browser = session.host.config().browser.clone();
+        let browser = browser.filter(|_| !self.no_browser);
+        let open = |page: &url::Url| {
+            say(&format!("Log in on this page:\n{page}\n"));
+            if let Some(words) = browser.clone() {
+                let page = page.to_string();
+                // The page is printed, too, so it does not matter whether that works.
+                tokio::spawn(async move { open::show(&words, &page).await });
+            }
+        };
+        let logged_in = server.log_in(self.client_id.clone(), &open);
+        let logged_in = tokio::select! {
+            logged_in = logged_in => logged_in,
+            () = session.signals.next() => Err("it was cancelled".to_owned()),
+        };
+        logged_in.map_err(|why| {
+            let text = format!("no login to `{}`: {why}", self.name);
+            Error::new(ErrorKind::Denied, text)
+        })?;
+        writeln!(session.out, "logged in to `{}`", self.name)?;
+        session.out.flush()?;
+        let found = connect(&server).await;
+        match &found.result {
+            Ok(()) => session.out.write_all(page(&found).as_bytes())?,
+            Err(why) => say(&format!("{}: {why}\n", self.name)),
+        }
+        Ok(SUCCESS)
+    }
+}
+
+impl Logout {
+    async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
+        let server = find(session, &self.name).await?;
+        let was_there = server.log_out().map_err(|error| {
+            let text = format!("the login cannot be removed: {error}");
+            Error::new(ErrorKind::Internal, text)
+        })?;
+        let text = if was_there {
+            "logged out of"
+        } else {
+            "there is no login to"
+        };
+        writeln!(session.out, "{text} `{}`", self.name)?;
+        Ok(SUCCESS)
     }
 }
 

@@ -116,7 +116,8 @@ enum Command {
     Agents(Box<agents::Args>),
     Bundle(With<bundle::Args>),
     Rpc(With<rpc::Args>),
-    Mcp(Box<mcp::Args>),
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(Box<mcp::McpCommand>),
     Serve(Box<serve::Args>),
     Open(With<open::Args>),
     Token(Box<token::Args>),
