@@ -20,6 +20,12 @@ use crate::sessions;
 /// 200 MB, and JavaScript alone needs about 60.
 const MEMORY: u64 = 200;
 
+/// What a call says of a line without end.
+const TOO_LONG: &str = "the MCP server `hostile` ended: it printed a line of more than 32 MiB";
+
+/// What a call says after its timeout.
+const TIME_IS_UP: &str = "The call was stopped: its time was up.";
+
 /// Settings of a server whose calls need no approval.
 const FREE: &str = r#"approval: {"*": read}"#;
 
@@ -99,15 +105,15 @@ fn client_of(behaviour: &str, settings: &[&str]) -> Client {
 }
 
 #[rstest]
-#[case::long_line("long_line")]
-#[case::endless_line("endless_line")]
-#[case::huge_result("huge_result")]
-#[case::endless_notifications("endless_notifications")]
-fn a_flood_costs_one_call(#[case] behaviour: &str) {
-    let mut client = client_of(behaviour, &[FREE, "timeout: 20s"]);
+#[case::long_line("long_line", "60s", TOO_LONG)]
+#[case::endless_line("endless_line", "60s", TOO_LONG)]
+#[case::huge_result("huge_result", "60s", TOO_LONG)]
+#[case::endless_notifications("endless_notifications", "3s", TIME_IS_UP)]
+fn a_flood_costs_one_call(#[case] behaviour: &str, #[case] timeout: &str, #[case] expected: &str) {
+    let mut client = client_of(behaviour, &[FREE, &format!("timeout: {timeout}")]);
     let result = call_beside_echo(&mut client);
     assert_eq!(result["isError"], true, "{result}");
-    assert!(text(&result).contains("`hostile`"), "{result}");
+    assert_eq!(text(&result), expected);
     let peak = peak_megabytes(client.child.id());
     assert!(peak < MEMORY, "{peak} MB");
 }
@@ -128,20 +134,26 @@ fn a_flood_costs_nothing(#[case] behaviour: &str) {
 
 #[test]
 fn a_server_that_died_is_started_again() {
-    let mut client = client_of("dies_in_call", &[FREE]);
-    // The first start was for the list of its tools.
-    let mut results = Vec::new();
-    for _ in 0..4 {
+    // It dies in its first call at every other start.
+    let upstream = beside_plain("dies_in_call", &[FREE]).connected(&["hostile", "hostile"]);
+    let mut client = upstream.client(json!({}));
+    let results = [(); 3].map(|()| client.call("hello", json!({})));
+    let dead =
+        "the MCP server `hostile` ended: it ended with exit code 7; its last words: out of luck";
+    let expected = [dead, "hello is here", "hello is here"];
+    assert_eq!(results.each_ref().map(text), expected);
+}
+
+#[test]
+fn a_server_that_always_dies_is_not_started_for_every_call() {
+    let mut client = client_of("dies_always", &[FREE]);
+    for _ in 0..20 {
         let result = client.call("hello", json!({}));
-        results.push(text(&result).lines().next().unwrap_or_default().to_owned());
+        assert_eq!(result["isError"], true, "{result}");
     }
-    let alive = results.iter().filter(|it| *it == "hello is here").count();
-    assert!(alive >= 2, "{results:?}");
-    let dead = results.iter().find(|it| *it != "hello is here");
-    assert!(
-        dead.is_some_and(|it| it.contains("`hostile`")),
-        "{results:?}"
-    );
+    let starts = fs::read_to_string(client.sandbox.path().join("starts"));
+    let starts = starts.expect("it counts its starts").len();
+    assert!(starts < 10, "{starts} starts");
 }
 
 #[test]
@@ -267,20 +279,22 @@ fn hostile_http(#[files("tests/mcp_servers/hostile_http/*.txt")] session: PathBu
 }
 
 #[rstest]
-#[case::endless_stream("endless_stream")]
-#[case::long_event("long_event")]
-#[case::huge_body("huge_body")]
-#[case::gzip_bomb("gzip_bomb")]
-fn a_flood_over_http_costs_one_call(#[case] behaviour: &str) {
+#[case::endless_stream("endless_stream", "3s")]
+#[case::long_event("long_event", "60s")]
+#[case::huge_body("huge_body", "60s")]
+#[case::gzip_bomb("gzip_bomb", "60s")]
+fn a_flood_over_http_costs_one_call(#[case] behaviour: &str, #[case] timeout: &str) {
     let server = HttpServer::start(&["hostile_http.mjs", behaviour]);
+    let timeout = format!("timeout: {timeout}");
     let mut client = Upstream::new()
-        .url("hostile", &server.url, &[FREE, "timeout: 20s"])
+        .url("hostile", &server.url, &[FREE, &timeout])
         .node("plain", &["plain.mjs"], &[FREE, "include: [echo]"])
         .connected(&["plain", "hostile"])
         .client(json!({}));
     let result = call_beside_echo(&mut client);
     assert_eq!(result["isError"], true, "{result}");
-    assert!(text(&result).contains("`hostile`"), "{result}");
+    let said = text(&result);
+    assert!(said.contains("`hostile`") || said == TIME_IS_UP, "{said}");
     let peak = peak_megabytes(client.child.id());
     assert!(peak < MEMORY, "{peak} MB");
 }

@@ -224,7 +224,7 @@ export const BEHAVIOURS = {
     answers: { "tools/list": list(tool("hello", { inputSchema: loop })) },
   },
   huge_schema: {
-    must: "leave out the tool with the schema of 50 MB, with a problem",
+    must: "leave out the tool with the schema of 50 MB, or the server, with a problem",
     answers: {
       "tools/list": () => {
         const text = { type: "string", description: "x".repeat(1000) };
@@ -271,7 +271,7 @@ export const BEHAVIOURS = {
   },
   many_tools: {
     must: "stop at a limit of tools, with a problem",
-    answers: { "tools/list": () => ({ tools: Array.from({ length: 100_000 }, (_, number) => tool(`hello_${number}`)) }) },
+    answers: { "tools/list": () => ({ tools: Array.from({ length: 10_000 }, (_, number) => tool(`hello_${number}`)) }) },
   },
 
   // What was trusted changes; each counts its starts in STATE.
@@ -341,7 +341,7 @@ export const BEHAVIOURS = {
   },
   other_id: {
     must: "ignore the answer to a request that it never sent; the call fails after its timeout",
-    answers: { "tools/call": () => send({ id: 999_999, result: says("stolen") }) },
+    answers: { "tools/call": () => void send({ id: 999_999, result: says("stolen") }) },
   },
   swapped_ids: {
     must: "give each of two calls the answer with its id, whatever the order",
@@ -362,8 +362,8 @@ export const BEHAVIOURS = {
     },
   },
   both: {
-    must: "fail the call: an answer with a result and an error is neither",
-    answers: { "tools/call": (_, id) => send({ id, result: says("result"), error: { code: -1, message: "error" } }) },
+    must: "take one of the two, or fail the call: an answer with a result and an error is neither",
+    answers: { "tools/call": (_, id) => void send({ id, result: says("result"), error: { code: -1, message: "error" } }) },
   },
   wrong_result: {
     must: "fail the call with an error that its result has the wrong form",

@@ -127,7 +127,7 @@ pub(crate) fn named_files(file: &Path) -> Vec<PathBuf> {
 fn files_below(words: Vec<String>, folder: &Path) -> Vec<PathBuf> {
     let files = words
         .iter()
-        .filter_map(|word| paths::join(folder, word).canonicalize().ok());
+        .filter_map(|word| folder.join(word).canonicalize().ok());
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     files
         .filter(|file| file.is_file() && file.starts_with(&folder))
@@ -268,7 +268,7 @@ pub(super) fn prepare(
                 .map_or(config.cwd.clone(), |cwd| config.cwd.join(cwd));
             // A program with a slash is a path in the project, as for other tools.
             let program = if command.contains('/') {
-                paths::join(&config.cwd, command)
+                paths::resolve(&config.cwd, Path::new(command))
             } else {
                 command.into()
             };
