@@ -13,7 +13,7 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError,
     serve_client_with_lifecycle_and_ct,
 };
-use rmcp::transport::Transport;
+use rmcp::transport::{DynamicTransportError, Transport};
 use rmcp::{RoleClient, model};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -187,6 +187,7 @@ impl Start<'_> {
             let (end, last) = words.take();
             let why = match end {
                 Some(end) if why.starts_with(CLOSED) => format!("{end} before it answered"),
+                _ if why == LOGIN => format!("{LOGIN}: `haft mcp login {}`", self.server),
                 _ => why,
             };
             Failure::now(why, last)
@@ -303,19 +304,28 @@ fn explain(error: &ClientInitializeError) -> String {
         ClientInitializeError::JsonRpcError(error) => {
             format!("it refuses the connection: {}", visible(&error.message))
         }
-        other => {
-            let mut text = visible(&other.to_string());
-            let mut source = std::error::Error::source(other);
-            while let Some(cause) = source {
-                let cause_text = visible(&cause.to_string());
-                if !text.contains(&cause_text) {
-                    text = format!("{text}: {cause_text}");
-                }
-                source = cause.source();
-            }
-            text
-        }
+        ClientInitializeError::TransportError { error, .. } => of_transport(error),
+        other => visible(&other.to_string()),
     }
+}
+
+/// Returns the fault of a transport, without the URL, which may contain a secret.
+fn of_transport(error: &DynamicTransportError) -> String {
+    let mut text = String::new();
+    let mut cause: Option<&dyn std::error::Error> = Some(error.error.as_ref());
+    while let Some(error) = cause {
+        let own = error.to_string();
+        let own = own.split(" for url").next().unwrap_or_default();
+        let own = own.strip_prefix("Client error: ").unwrap_or(own);
+        if !text.contains(own) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(own);
+        }
+        cause = error.source();
+    }
+    visible(&text)
 }
 
 /// Returns a text of the server for one line.
@@ -441,6 +451,7 @@ impl Connection {
         match error {
             ServiceError::McpError(error) => visible(&error.message),
             ServiceError::TransportClosed => CLOSED.to_owned(),
+            ServiceError::TransportSend(error) => of_transport(error),
             other => visible(&other.to_string()),
         }
     }
