@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -13,6 +14,7 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::stdio::RawArguments;
@@ -20,8 +22,8 @@ use crate::{elicitation, result};
 use haft_tool::{CallCtx, LogListener, Outcome, Updates, User};
 use haft_tool::{Error, ErrorKind};
 
-/// Limit of the answers with questions before the result.
-const MAX_ROUNDS: usize = 16;
+/// Limit of the questions of one call, and of the answers with questions before its result.
+const MAX_ROUNDS: usize = 32;
 
 /// Limits of the interval at which a task is polled.
 const POLL: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
@@ -47,6 +49,10 @@ pub struct CallLink {
     pub user: Option<User>,
     /// Receiver of log lines, if there is one.
     pub log: Option<Arc<dyn LogListener>>,
+    /// Number of requests of the server so far.
+    asked: AtomicUsize,
+    /// Cancelled when the server has asked too often.
+    too_many: CancellationToken,
 }
 
 impl CallLink {
@@ -57,7 +63,26 @@ impl CallLink {
             updates: ctx.updates.clone(),
             user: ctx.user.clone(),
             log: ctx.log.clone(),
+            asked: AtomicUsize::new(0),
+            too_many: CancellationToken::new(),
         }
+    }
+
+    /// Counts a request of the server. Returns false, and ends the call, if there were too many.
+    pub(crate) fn may_ask(&self) -> bool {
+        let may = self.asked.fetch_add(1, Ordering::Relaxed) < MAX_ROUNDS;
+        if !may {
+            self.too_many.cancel();
+        }
+        may
+    }
+
+    /// Forwards a request of the server to the caller; `None` if the caller does not answer it.
+    pub(crate) async fn forward(&self, method: &'static str, params: Value) -> Option<Value> {
+        if !self.may_ask() {
+            return None;
+        }
+        self.user.as_ref()?.forward(method, params).await.ok()?
     }
 
     /// Returns true if both belong to the same user and listener.
@@ -82,6 +107,8 @@ enum Answered {
     Failed(ServiceError),
     /// The call was cancelled, and so was the request.
     Stopped,
+    /// The server asked too often, and the request was cancelled.
+    AskedTooOften,
 }
 
 impl Connection {
@@ -104,11 +131,11 @@ impl Connection {
             let mut request = CallToolRequest::new(params.clone());
             request.extensions.insert(link.clone());
             request.extensions.insert(raw.clone());
-            let answered = self
-                .request(ClientRequest::CallToolRequest(request), ctx)
-                .await;
+            let request = ClientRequest::CallToolRequest(request);
+            let answered = self.request(request, &link, ctx).await;
             let result = match answered {
-                Answered::Stopped => return Ok(stopped(ctx, started)),
+                Answered::Stopped => return Ok(self.stopped(ctx, started)),
+                Answered::AskedTooOften => break,
                 Answered::Failed(error) => return self.failed(&error, started),
                 Answered::Result(result) => *result,
             };
@@ -119,7 +146,7 @@ impl Connection {
                 ServerResult::InputRequiredResult(required) => {
                     let requests = required.input_requests.unwrap_or_default();
                     let Some(responses) = self.answers(&requests, &link, ctx).await else {
-                        return Ok(stopped(ctx, started));
+                        return Ok(self.stopped(ctx, started));
                     };
                     params.input_responses = (!requests.is_empty()).then_some(responses);
                     params.request_state = required.request_state;
@@ -134,7 +161,7 @@ impl Connection {
         Ok(Outcome::failure(text, started.elapsed()))
     }
 
-    async fn request(&self, request: ClientRequest, ctx: &CallCtx) -> Answered {
+    async fn request(&self, request: ClientRequest, link: &CallLink, ctx: &CallCtx) -> Answered {
         let options = PeerRequestOptions::no_options();
         let handle = self.peer().send_cancellable_request(request, options).await;
         let mut handle = match handle {
@@ -154,6 +181,10 @@ impl Connection {
                 let _ = handle.cancel(Some(why)).await;
                 Answered::Stopped
             }
+            () = link.too_many.cancelled() => {
+                let _ = handle.cancel(Some("it asks too often".to_owned())).await;
+                Answered::AskedTooOften
+            }
         }
     }
 
@@ -168,6 +199,9 @@ impl Connection {
         for (key, request) in requests {
             let response = match request {
                 InputRequest::Elicitation(request) => {
+                    if !link.may_ask() {
+                        continue;
+                    }
                     let asking =
                         elicitation::ask(self.server(), &request.params, link.user.as_ref());
                     let result = tokio::select! {
@@ -177,8 +211,15 @@ impl Connection {
                     };
                     serde_json::to_value(result).unwrap_or_default()
                 }
-                InputRequest::ListRoots(_) => json!({"roots": []}),
-                // haft has not said that it offers these.
+                InputRequest::ListRoots(_) => {
+                    let roots = link.forward("roots/list", Value::Null).await;
+                    roots.unwrap_or_else(|| json!({"roots": []}))
+                }
+                InputRequest::CreateMessage(request) => {
+                    let params = serde_json::to_value(&request.params).unwrap_or_default();
+                    let message = link.forward("sampling/createMessage", params).await;
+                    message.unwrap_or_else(|| json!({}))
+                }
                 _ => json!({}),
             };
             responses.insert(key.clone(), response);
@@ -277,7 +318,7 @@ impl Connection {
             .cancel_task(CancelTaskParams::new(id.to_owned()));
         // The server may have died, and the call ends in any case.
         let _ = tokio::time::timeout(POLL.1, cancel).await;
-        stopped(ctx, started)
+        self.stopped(ctx, started)
     }
 
     /// Returns the end of a call whose request failed.
@@ -314,10 +355,14 @@ impl Connection {
         );
         Outcome::failure(text, started.elapsed())
     }
-}
 
-fn stopped(ctx: &CallCtx, started: Instant) -> Outcome {
-    let why = ctx.stop_reason();
-    let text = format!("The call was stopped: {}.", why.reason());
-    Outcome::stopped(why, text, started.elapsed())
+    fn stopped(&self, ctx: &CallCtx, started: Instant) -> Outcome {
+        let why = ctx.stop_reason();
+        let server = self.server();
+        let text = format!(
+            "The call of the MCP server `{server}` was stopped: {}.",
+            why.reason()
+        );
+        Outcome::stopped(why, text, started.elapsed())
+    }
 }

@@ -55,6 +55,30 @@ pub enum Endpoint {
     },
 }
 
+impl Endpoint {
+    /// Returns the values that may be secret: those of variables and headers. Short ones would hide
+    /// ordinary words.
+    fn secrets(&self) -> Vec<String> {
+        let values: Vec<String> = match self {
+            Endpoint::Program(spawn) => {
+                let set = spawn.env.set_values();
+                set.map(|value| value.to_string_lossy().into_owned())
+                    .collect()
+            }
+            Endpoint::Http { headers, .. } => {
+                let values = headers.iter().map(|(_, value)| value.as_str());
+                // A server may repeat the token alone.
+                let values = values.flat_map(|value| value.split(' '));
+                values.map(str::to_owned).collect()
+            }
+        };
+        values
+            .into_iter()
+            .filter(|value| value.len() >= 6)
+            .collect()
+    }
+}
+
 /// A connection to a server that has started.
 pub struct Connection {
     server: String,
@@ -77,6 +101,8 @@ pub struct Connection {
 pub(crate) struct LastWords {
     state: Mutex<Words>,
     log: Option<LineLog>,
+    /// Values of the configuration that are not shown.
+    secrets: Vec<String>,
 }
 
 /// Receiver of the lines that a server prints to its standard error.
@@ -90,11 +116,18 @@ struct Words {
 }
 
 impl LastWords {
-    pub(crate) fn new(log: Option<LineLog>) -> LastWords {
+    pub(crate) fn new(log: Option<LineLog>, secrets: Vec<String>) -> LastWords {
         LastWords {
             state: Mutex::default(),
             log,
+            secrets,
         }
+    }
+
+    /// Returns the text without the values of the configuration.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let mask = |text: String, secret: &String| text.replace(secret, "…");
+        self.secrets.iter().fold(text.to_owned(), mask)
     }
 
     /// Adds bytes of the standard error.
@@ -115,7 +148,7 @@ impl LastWords {
 
     fn line(&self, state: &mut Words, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
-        let text = one_line(&text, MAX_WORDS.1);
+        let text = one_line(&self.masked(&text), MAX_WORDS.1);
         if text.is_empty() {
             return;
         }
@@ -164,7 +197,7 @@ pub(crate) struct Start<'a> {
 impl Start<'_> {
     /// Starts the server, agrees on a protocol, and lists the tools.
     pub(crate) async fn run(self) -> Result<Connection, Failure> {
-        let words = Arc::new(LastWords::new(self.log.clone()));
+        let words = Arc::new(LastWords::new(self.log.clone(), self.endpoint.secrets()));
         let deadline = Instant::now() + self.timeout;
         let started = timeout_at(deadline, self.connect(&words)).await;
         let connected = match started {
@@ -190,7 +223,7 @@ impl Start<'_> {
                 _ if why == LOGIN => format!("{LOGIN}: `haft mcp login {}`", self.server),
                 _ => why,
             };
-            Failure::now(why, last)
+            Failure::now(words.masked(&why), last)
         })
     }
 
@@ -305,6 +338,10 @@ fn explain(error: &ClientInitializeError) -> String {
             format!("it refuses the connection: {}", visible(&error.message))
         }
         ClientInitializeError::TransportError { error, .. } => of_transport(error),
+        ClientInitializeError::ExpectedInitResult(_)
+        | ClientInitializeError::ExpectedInitResponse(_) => {
+            "its answer to `initialize` is not what MCP demands".to_owned()
+        }
         other => visible(&other.to_string()),
     }
 }
@@ -393,7 +430,7 @@ impl Connection {
         if has_tools {
             self.list(&mut definitions).await?;
         }
-        let definitions = Arc::new(definitions);
+        let definitions = Arc::new(definitions.complete());
         *self.definitions.lock() = definitions.clone();
         Ok(definitions)
     }
@@ -449,7 +486,7 @@ impl Connection {
     /// Returns the fault of a request for people.
     pub(crate) fn fault(&self, error: &ServiceError) -> String {
         match error {
-            ServiceError::McpError(error) => visible(&error.message),
+            ServiceError::McpError(error) => visible(&self.words.masked(&error.message)),
             ServiceError::TransportClosed => CLOSED.to_owned(),
             ServiceError::TransportSend(error) => of_transport(error),
             other => visible(&other.to_string()),

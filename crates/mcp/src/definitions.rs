@@ -1,6 +1,7 @@
 //! What a server says that it offers, and the cache of it. Listing reads the cache and starts
 //! nothing.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -137,12 +138,21 @@ pub struct Definitions {
     /// Entries of its list that are not tools, with the reason.
     #[serde(default)]
     pub faults: Vec<String>,
+    /// Names of the tools, while they are added.
+    #[serde(skip)]
+    names: HashSet<String>,
 }
 
 impl Definitions {
     /// Returns the definition of a tool.
     pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Forgets what is only needed while entries are added.
+    pub(crate) fn complete(mut self) -> Definitions {
+        self.names = HashSet::new();
+        self
     }
 
     /// Adds an entry of the server's list. One that cannot be used is a fault and costs nothing
@@ -154,7 +164,7 @@ impl Definitions {
         };
         let name = shown(&entry);
         let fault = match checked(entry) {
-            Ok(tool) if self.tool(&tool.name).is_some() => "it is listed twice".to_owned(),
+            Ok(tool) if !self.names.insert(tool.name.clone()) => "it is listed twice".to_owned(),
             Ok(_) if self.tools.len() >= MAX_TOOLS => {
                 format!("the server has more than {MAX_TOOLS} tools")
             }
@@ -290,7 +300,7 @@ mod tests {
     fn definitions(entries: Vec<Value>) -> Definitions {
         let mut definitions = Definitions::default();
         entries.into_iter().for_each(|entry| definitions.add(entry));
-        definitions
+        definitions.complete()
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Questions of a server (elicitation) as questions to the user of a call.
 //!
-//! haft's prompts have one field each, so a form becomes one prompt after another. A form that is
-//! dismissed at any field is cancelled as a whole.
+//! A user interface that is a client of MCP gets the whole request. haft's own prompts have one field
+//! each, so there a form becomes one prompt after another. A form that is dismissed at any field is
+//! cancelled as a whole.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Number, Value};
@@ -24,9 +25,17 @@ pub(crate) async fn ask(
     request: &ElicitRequestParams,
     user: Option<&User>,
 ) -> ElicitResult {
-    let Some(user) = user.filter(|user| user.is_there()) else {
-        return ElicitResult::new(ElicitationAction::Cancel);
+    let cancelled = || ElicitResult::new(ElicitationAction::Cancel);
+    let Some(user) = user else {
+        return cancelled();
     };
+    // A client of MCP shows the whole form.
+    let params = serde_json::to_value(request).unwrap_or_default();
+    match user.forward("elicitation/create", params).await {
+        Ok(Some(result)) => return serde_json::from_value(result).unwrap_or_else(|_| cancelled()),
+        Ok(None) if user.is_there() => {}
+        Ok(None) | Err(_) => return cancelled(),
+    }
     match request {
         ElicitRequestParams::FormElicitationParams {
             message,

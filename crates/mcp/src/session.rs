@@ -6,7 +6,7 @@
 
 #![expect(
     deprecated,
-    reason = "log messages are deprecated, but servers send them"
+    reason = "log messages, sampling and roots are deprecated, but servers use them"
 )]
 
 use std::borrow::Cow;
@@ -18,14 +18,16 @@ use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ElicitationCapability, ExtensionCapabilities, FormElicitationCapability,
-    Implementation, JsonRpcMessage, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken, RequestId, ServerNotification, TASKS_EXTENSION_ID,
-    UrlElicitationCapability,
+    ClientCapabilities, ClientConfig, ClientRequest, CreateMessageRequestParams,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorCode, ExtensionCapabilities, FormElicitationCapability,
+    Implementation, JsonRpcMessage, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken, RequestId, RootsCapabilities, SamplingCapability,
+    ServerNotification, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -178,6 +180,7 @@ impl Session {
     /// Asks the user of the running call.
     pub(crate) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
         match self.only_link() {
+            Some(link) if !link.may_ask() => ElicitResult::new(ElicitationAction::Cancel),
             Some(link) => elicitation::ask(&self.server, request, link.user.as_ref()).await,
             None => {
                 tracing::warn!(
@@ -187,6 +190,21 @@ impl Session {
                 ElicitResult::new(ElicitationAction::Cancel)
             }
         }
+    }
+}
+
+impl Session {
+    /// Forwards a request of the server to the caller of the running call.
+    async fn forward<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, ErrorData> {
+        let refused = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None);
+        let link = self.only_link().ok_or_else(refused)?;
+        let answer = link.forward(method, params).await.ok_or_else(refused)?;
+        serde_json::from_value(answer)
+            .map_err(|error| ErrorData::new(ErrorCode::INTERNAL_ERROR, error.to_string(), None))
     }
 }
 
@@ -233,6 +251,9 @@ impl ClientHandler for Handler {
             .with_form(FormElicitationCapability::default())
             .with_url(UrlElicitationCapability::default());
         capabilities.elicitation = Some(elicitation);
+        // A caller that does not answer these refuses them.
+        capabilities.sampling = Some(SamplingCapability::default());
+        capabilities.roots = Some(RootsCapabilities::default());
         let mut extensions = ExtensionCapabilities::new();
         extensions.insert(TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new());
         capabilities.extensions = Some(extensions);
@@ -254,7 +275,36 @@ impl ClientHandler for Handler {
         }
     }
 
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let params = serde_json::to_value(params).unwrap_or_default();
+        let asking = self.session.forward("sampling/createMessage", params);
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(cancelled()),
+            result = asking => result,
+        }
+    }
+
+    async fn list_roots(
+        &self,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(cancelled()),
+            result = self.session.forward("roots/list", Value::Null) => result,
+        }
+    }
+
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {}
+}
+
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("cancelled", None)
 }
 
 /// Transport whose messages a session sees first.

@@ -11,12 +11,15 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolResult, ClientRequest, JsonRpcMessage, RequestId, RequestMetaObject, ServerResult,
+    CallToolResult, ClientRequest, CustomResult, ErrorData, JsonRpcMessage, RequestId,
+    RequestMetaObject, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -71,6 +74,9 @@ impl Stdio {
         match parse(line, &self.session) {
             Ok(message) => Some(message),
             Err(error) => {
+                if let Some(message) = unreadable(line, &error.to_string()) {
+                    return Some(message);
+                }
                 self.garbage += 1;
                 self.words.garbage(line, &error.to_string());
                 None
@@ -241,6 +247,48 @@ fn parse(
     serde_json::from_slice(line)
 }
 
+/// Answer of which only the id is known to be valid.
+#[derive(Deserialize)]
+struct UnreadAnswer<'a> {
+    id: RequestId,
+    method: Option<IgnoredAny>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
+/// A page of a list whose entries are parsed one by one.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UnreadPage<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    next_cursor: Option<String>,
+}
+
+/// Returns what stands for an answer that cannot be parsed, so that its request ends: the list of
+/// tools without the bad ones, or an error. `None` if the line is no answer.
+fn unreadable(line: &[u8], why: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
+    let answer: UnreadAnswer<'_> = serde_json::from_slice(line).ok()?;
+    if answer.method.is_some() {
+        return None;
+    }
+    let result = answer.result?;
+    if let Ok(page) = serde_json::from_str::<UnreadPage<'_>>(result.get()) {
+        let tools = page.tools.into_iter().map(|tool| {
+            let read = serde_json::from_str::<Value>(tool.get());
+            read.unwrap_or_else(|error| Value::String(error.to_string()))
+        });
+        let page = json!({"tools": tools.collect::<Vec<_>>(), "nextCursor": page.next_cursor});
+        let result = ServerResult::CustomResult(CustomResult::new(page));
+        return Some(RxJsonRpcMessage::<RoleClient>::response(result, answer.id));
+    }
+    let error = ErrorData::internal_error(format!("its answer cannot be read: {why}"), None);
+    Some(RxJsonRpcMessage::<RoleClient>::error(
+        error,
+        Some(answer.id),
+    ))
+}
+
 #[derive(Serialize)]
 struct WrittenCall<'a> {
     jsonrpc: &'static str,
@@ -327,6 +375,29 @@ mod tests {
         assert!(lines.push(&chunk));
         assert!(lines.next().is_some());
         assert!(lines.push(&chunk));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_deep_ends_its_request() {
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{{\"content\":{deep}}}}}");
+        let message = unreadable(line.as_bytes(), "too deep").expect("it is an answer");
+        let JsonRpcMessage::Error(error) = message else {
+            panic!("it is an error");
+        };
+        assert_eq!(error.id, Some(RequestId::Number(3)));
+        assert_eq!(error.error.message, "its answer cannot be read: too deep");
+        let line = format!(
+            "{{\"id\":4,\"result\":{{\"tools\":[{{\"name\":\"a\"}},{{\"name\":\"b\",\"x\":{deep}}}]}}}}"
+        );
+        let message = unreadable(line.as_bytes(), "too deep").expect("it is an answer");
+        let text = serde_json::to_string(&message).expect("it is JSON");
+        assert!(
+            text.contains("{\"name\":\"a\"}") && !text.contains("\"b\""),
+            "{text}"
+        );
+        assert!(unreadable(b"{\"id\":1,\"method\":\"ping\"}", "").is_none());
+        assert!(unreadable(b"Server started", "").is_none());
     }
 
     #[test]

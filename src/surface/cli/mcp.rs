@@ -28,6 +28,9 @@ use haft_render::{problem, text, units};
 use haft_tool::visible;
 use haft_tool::{Error, ErrorKind, suggest};
 
+/// Number of tools that are shown of a server.
+const MAX_SHOWN: usize = 60;
+
 /// Exit code of a server that cannot be used.
 const UNUSABLE: u8 = 1;
 
@@ -603,12 +606,15 @@ fn page(found: &Found<'_>) -> String {
         units::count(definitions.tools.len(), "tool"),
         found.took.as_millis(),
     );
-    for tool in &definitions.tools {
+    for tool in definitions.tools.iter().take(MAX_SHOWN) {
         let about = tool.description.as_deref().unwrap_or_default();
         let about = about.lines().next().unwrap_or_default();
         let line = format!("  {}  {}", visible::name(&tool.name), visible::line(about));
         page.push_str(&text::keep_start(line.trim_end(), 100));
         page.push('\n');
+    }
+    if let Some(more @ 1..) = definitions.tools.len().checked_sub(MAX_SHOWN) {
+        page.push_str(&format!("  and {more} more\n"));
     }
     for fault in &definitions.faults {
         page.push_str(&format!("  {fault}\n"));
@@ -820,6 +826,35 @@ fn written(server: &McpServer) -> Map<String, Value> {
     set("startup_timeout", json!(seconds(server.startup_timeout)));
     set("timeout", json!(seconds(server.timeout)));
     map
+}
+
+/// Shows what MCP servers have changed since they were trusted. Nothing is printed without changes.
+pub(super) async fn show_changes(globals: &Globals, out: &mut Out) -> Result<(), Failure> {
+    let config = Config::resolve(globals.flags())?;
+    let has_own = !config.mcp.servers.is_empty() || !config.mcp.project_servers.is_empty();
+    let is_imported = config.mcp.import.iter().any(|import| {
+        let files = imported_files(&config, *import);
+        files.iter().any(|file| file.is_file())
+    });
+    if !has_own && !is_imported {
+        return Ok(());
+    }
+    let show = async |session: &mut CommandContext<'_>| {
+        for server in session.host.mcp_servers().await? {
+            let changes = changes_page(&server);
+            if !changes.is_empty() {
+                let name = &server.name;
+                writeln!(
+                    session.out,
+                    "\nMCP server {name}: `haft trust mcp:{name}` asks"
+                )?;
+                session.out.write_all(changes.as_bytes())?;
+            }
+        }
+        Ok(SUCCESS)
+    };
+    CommandContext::with(globals.flags(), out, show).await?;
+    Ok(())
 }
 
 /// Shows what an MCP server offers that is not trusted, asks, and trusts it.

@@ -86,6 +86,15 @@ struct ProjectView<'a> {
 
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let code = self.decide(globals, out).await?;
+        let is_page = !self.list && !self.revoke && !self.json && self.path.is_none();
+        if is_page {
+            mcp::show_changes(globals, out).await?;
+        }
+        Ok(code)
+    }
+
+    async fn decide(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let server = self.path.as_deref().and_then(Path::to_str);
         if let Some(name) = server.and_then(|path| path.strip_prefix("mcp:")) {
             let name = name.to_owned();
