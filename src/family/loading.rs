@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::mcp::Upstream;
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -52,4 +53,6 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
+    /// Connections to MCP servers.
+    pub(crate) upstream: &'a Upstream,
 }

@@ -125,6 +125,14 @@ mod mcp_asking;
 // Log messages of tools, as their callers get them.
 mod mcp_log;
 mod mcp_schemas;
+// A sandbox with MCP servers of ours behind haft.
+mod mcp_upstream;
+// Everything that a server behind haft can do, over each transport and in both variants.
+mod mcp_upstream_passing;
+// MCP servers behind haft that misbehave, and their effect on everything else.
+mod mcp_upstream_hostile;
+// MCP servers by other authors behind haft.
+mod mcp_upstream_real;
 // MCP over HTTP: with sessions, without them, streams.
 mod mcp_http;
 // Hanging, slow and silent clients of every server, and their effect on the others.

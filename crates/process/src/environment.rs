@@ -59,6 +59,11 @@ impl Environment {
         self
     }
 
+    /// Returns the values of the variables that are set besides those of the base.
+    pub fn set_values(&self) -> impl Iterator<Item = &OsStr> {
+        self.changes.values().filter_map(|value| value.as_deref())
+    }
+
     fn from_base(base: Base) -> Self {
         Self {
             base,

@@ -78,7 +78,7 @@ pub use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub use timestamp::Timestamp;
 pub use trace::CallTrace;
 pub use ui::{
-    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    Answer, Forwarded, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,
 };
 pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};
