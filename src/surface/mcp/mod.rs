@@ -24,6 +24,7 @@ mod result;
 
 mod handler;
 mod server;
+mod spans;
 
 mod http;
 mod stdio;
