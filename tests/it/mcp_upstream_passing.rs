@@ -204,7 +204,7 @@ fn all_pages_of_the_tools_are_listed() {
     let mut client = plain(&[]).client(json!({}));
     let listed = client.ask("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools");
-    assert_eq!(tools.len(), 32, "{listed}");
+    assert_eq!(tools.len(), 31, "{listed}");
     let echo = tools.iter().find(|tool| tool["name"] == "echo");
     let echo = echo.expect("it is listed");
     assert_eq!(echo["title"], "Echo");
@@ -357,7 +357,9 @@ fn variables_reach_the_program_and_no_other_place() {
         .join("plain.mjs")
         .display()
         .to_string();
-    upstream.sandbox.write("below/note.txt", "");
+    upstream
+        .sandbox
+        .write("home/.config/haft/below/note.txt", "");
     let config = format!(
         r#"
 mcp:
@@ -669,7 +671,7 @@ fn servers_of_a_project_count_only_if_it_is_trusted() {
     assert!(!starts.exists(), "an untrusted server was started");
     upstream.succeeds("haft trust --yes");
     upstream.succeeds("haft mcp test mine");
-    let called = upstream.succeeds("haft --yes call echo --arg text=hi");
+    let called = upstream.succeeds("haft call --yolo echo --arg text=hi");
     assert_eq!(called, "hi\n");
     // The program of the server is a file of the project, too.
     fs::remove_file(&starts).expect("it was started");
@@ -678,7 +680,7 @@ fn servers_of_a_project_count_only_if_it_is_trusted() {
         fs::read_to_string(upstream.sandbox.path().join("plain.mjs")).expect("ours")
     );
     upstream.sandbox.write("plain.mjs", &changed);
-    refused = upstream.sandbox.sh("haft --yes call echo --arg text=hi");
+    refused = upstream.sandbox.sh("haft call --yolo echo --arg text=hi");
     assert_ne!(refused.code, 0, "{}", refused.output);
     assert!(!starts.exists(), "a changed program was started");
 }

@@ -155,7 +155,7 @@ fn a_file_server_reads_its_folder() {
     let refused = client.call("read_text_file", json!({"path": "/etc/passwd"}));
     assert_eq!(refused["isError"], true);
     let written = json!({"path": format!("{files}/b.txt"), "content": "the second"});
-    assert_eq!(client.call("write_file", written)["isError"], Value::Null);
+    assert_ne!(client.call("write_file", written)["isError"], true);
     let second = fs::read_to_string(client.sandbox.path().join("files/b.txt"));
     assert_eq!(second.expect("the tool wrote it"), "the second");
 }
@@ -220,7 +220,7 @@ fn a_git_server_reads_a_repository() {
 #[test]
 fn a_time_server_converts_times() {
     let mut client = client_of("time", &python("mcp-server-time"));
-    assert_eq!(names(&mut client), ["get_current_time", "convert_time"]);
+    assert_eq!(names(&mut client), ["convert_time", "get_current_time"]);
     let arguments = json!({
         "source_timezone": "Asia/Tokyo",
         "time": "12:00",
