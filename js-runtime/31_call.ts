@@ -21,6 +21,7 @@ import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
 import { callTool, type NestedOptions } from "ext:haft/29_nested.ts";
 import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
+import { inSpan } from "ext:haft/44_spans.ts";
 
 /** Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. */
 export function invoke(
@@ -29,10 +30,11 @@ export function invoke(
   toolIndex: number,
   toolCallId: string,
   argumentsText: string,
+  span?: string,
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
-  const call = running(id, tool.name, moduleId);
+  const call = running(id, tool.name, moduleId, span);
   whenPrepared(
     tool,
     argumentsText,
@@ -97,6 +99,7 @@ export function running(
   id: number,
   owner: string,
   moduleId: number,
+  span?: string,
   identity?: object,
 ): RunningCall {
   const call: RunningCall = {
@@ -104,6 +107,7 @@ export function running(
     owner,
     moduleId,
     identity,
+    span,
     abort: new captured.AbortController(),
     ended: false,
     fail: (error) => {
@@ -140,7 +144,8 @@ export function execute(
   if (!op_haft_start(call.id)) return end(call);
   let result: unknown;
   try {
-    result = onBehalfOf(call, () => started(call, tool, toolCallId, prepared.args, onUpdate));
+    const start = () => started(call, tool, toolCallId, prepared.args, onUpdate);
+    result = inSpan(call.span, () => onBehalfOf(call, start));
   } catch (error) {
     return call.fail(error);
   }

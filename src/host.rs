@@ -9,6 +9,9 @@ mod handle;
 mod load;
 mod load_paths;
 mod load_state;
+#[cfg(feature = "cli")]
+mod mcp;
+mod measures;
 mod nested;
 mod program_tools;
 mod refresh;
@@ -17,6 +20,7 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod span;
 mod untrusted;
 mod watcher;
 
@@ -33,6 +37,9 @@ use crate::audit;
 use crate::execute::Spill;
 pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::family::js::{self, RESOLVE, World};
+#[cfg(feature = "cli")]
+pub(crate) use crate::family::mcp::ServerState;
+use crate::family::mcp::Upstream;
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
@@ -41,7 +48,9 @@ use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
+pub(crate) use haft_engine::telemetry;
 use haft_engine::{CallSpin, Engine};
+pub(crate) use haft_engine::{InspectedIsolate, Inspector, InspectorSession};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub(crate) use handle::HandleTools;
@@ -52,6 +61,7 @@ use program_tools::OwnTools;
 use refresh::Found;
 pub use running_call::RunningCall;
 pub use sdk::HostExt;
+pub(crate) use span::CallSource;
 pub use watcher::{Reload, WatchGuard};
 
 /// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.
@@ -69,6 +79,8 @@ struct Inner {
     engine: Engine,
     /// Sandboxes of the tools' programs.
     sandboxes: Arc<Sandboxes>,
+    /// Connections to MCP servers.
+    upstream: Upstream,
     /// Generation into which new modules are loaded.
     base: parking_lot::Mutex<Engine>,
     spill: Spill,
@@ -92,9 +104,13 @@ struct Inner {
     watching: parking_lot::Mutex<Vec<Problem>>,
     /// Cancelled when the host shuts down.
     closing: CancellationToken,
+    /// Cancelled when the host takes no new calls.
+    draining: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
     call_log: CallLog,
+    /// Numbers about the calls, if they are collected.
+    measures: OnceLock<measures::Measures>,
     /// The tools of the embedding program.
     embedded_tools: Catalog,
     /// These tools and those of the connected program, which every catalog begins with.
@@ -229,7 +245,10 @@ impl Host {
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
         let sandboxes = Arc::new(Sandboxes::new(&config));
-        let engine = js::engine(&config, world, &sandboxes);
+        span::start_telemetry(&config);
+        let log = js::tool_log(&config);
+        let upstream = Upstream::new(&config, log.clone());
+        let engine = js::engine(&config, world, &sandboxes, log);
         let inner = Inner {
             default_user,
             session,
@@ -238,6 +257,7 @@ impl Host {
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
             sandboxes,
+            upstream,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
@@ -250,8 +270,10 @@ impl Host {
             rights_changes: watch::Sender::default(),
             watching: parking_lot::Mutex::default(),
             closing: CancellationToken::new(),
+            draining: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
+            measures: OnceLock::new(),
             own: parking_lot::Mutex::new(OwnTools {
                 catalog: own.clone(),
                 version: 0,
@@ -287,6 +309,17 @@ impl Host {
         self.inner.engine.keep_spare_worker();
     }
 
+    /// Returns the isolates of the tools for debuggers; `None` if they cannot be debugged.
+    pub(crate) fn inspector(&self) -> Option<&Arc<Inspector>> {
+        self.inner.engine.inspector()
+    }
+
+    /// Stops the profiler of the module that the configuration names, and returns its profile as
+    /// JSON; `None` if the module did not run.
+    pub(crate) async fn profile(&self) -> Option<Result<String, String>> {
+        self.inner.engine.profile().await
+    }
+
     /// Returns the configuration of the host.
     pub fn config(&self) -> &Config {
         &self.inner.config
@@ -308,14 +341,24 @@ impl Host {
         // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
-        self.inner.engine.shutdown().await;
+        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
         self.inner.sandboxes.close();
+    }
+
+    /// Takes no new calls from now on. Calls that are parts of running ones still start.
+    pub(crate) fn refuse_calls(&self) {
+        self.inner.draining.cancel();
+    }
+
+    /// Waits until no call runs.
+    pub(crate) async fn calls_ended(&self) {
+        self.inner.call_log.ended().await;
     }
 
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
-        self.inner.engine.shutdown().await;
+        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
         self.inner.sandboxes.close();
     }
 
@@ -336,6 +379,7 @@ impl Host {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
+            upstream: &self.inner.upstream,
         }
     }
 

@@ -17,8 +17,8 @@ use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event,
-    LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, Updates, User, UserInterface, queue,
-    with_tool_name,
+    LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, TraceContext, Updates, User,
+    UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -44,6 +44,8 @@ pub(crate) struct CallPolicy<'a> {
     /// Returns what starts calls of other tools as parts of this call; `None` if the tool makes
     /// none.
     pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Option<Arc<dyn NestedCalls>> + Sync),
+    /// The span of the call, or of its caller.
+    pub(crate) span: Option<TraceContext>,
     /// Storage for texts that are too long.
     pub(crate) spill: &'a Spill,
     /// The limit of the text in bytes, if it differs from the limit of `spill`.
@@ -77,6 +79,7 @@ pub(crate) async fn execute(
     }
     ctx.log = terms.log;
     ctx.trace = terms.trace;
+    ctx.span = terms.span;
     ctx.auto_approve = terms.policy.auto_approves();
     // Dropped when the call ends for any reason, which withdraws its questions.
     let _withdraw = terms.ui.map(|ui| {

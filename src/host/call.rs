@@ -18,7 +18,9 @@ use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
 use haft_process::StartObserver;
-use haft_tool::{Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, queue};
+use haft_tool::{
+    Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, TraceContext, queue,
+};
 use haft_tool::{Error, ErrorKind};
 
 impl Host {
@@ -119,10 +121,12 @@ impl Host {
         let running = async move {
             let (_spinning, _events) = (spinning, events.end_on_drop());
             let (record, trace) = (entry.call.clone(), entry.trace());
+            let span = entry.span().or_else(|| host.caller_span()).cloned();
             let cancellation = record.cancellation();
-            let running = host.run(call, tool, timeout, cancellation, events, trace.clone());
+            let marks = (trace.clone(), span.clone());
+            let running = host.run(call, tool, timeout, cancellation, events, marks);
             // Pinned first, so that wrapping it moves a pointer and not the whole future.
-            let running = pin!(traced(trace, running));
+            let running = pin!(traced(trace, span, running));
             // A panic of a call must not unwind into the embedding program.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let mut ended = ended.unwrap_or_else(|_| Err(defect()));
@@ -143,7 +147,7 @@ impl Host {
         timeout: Option<Duration>,
         cancellation: &Cancellation,
         events: queue::Sender<Event>,
-        trace: Option<Arc<CallTrace>>,
+        (trace, span): (Option<Arc<CallTrace>>, Option<TraceContext>),
     ) -> Result<Outcome, Error> {
         // Boxed, because most calls do not need the room of this future.
         let tool = match tool {
@@ -153,6 +157,7 @@ impl Host {
         let tool = match tool {
             // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.inner.closing.is_cancelled() => Some(Err(shut_down())),
+            Some(Ok(_)) if self.refuses_new_calls() => Some(Err(drained())),
             Some(Ok(tool)) => ready(tool, cancellation).await.map(Ok),
             other => other,
         };
@@ -168,6 +173,7 @@ impl Host {
                 }
                 let terms = CallPolicy {
                     trace,
+                    span,
                     timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                     cancellation: cancellation.clone(),
                     policy: self.approval_policy(),
@@ -196,6 +202,11 @@ impl Host {
         }
     }
 
+    /// Returns true if the host is draining, and the handle's calls are not parts of running ones.
+    fn refuses_new_calls(&self) -> bool {
+        self.inner.draining.is_cancelled() && self.options.origin.is_root()
+    }
+
     /// Checks a call's arguments without running anything.
     ///
     /// # Errors
@@ -221,7 +232,7 @@ impl Host {
     }
 
     /// Returns the tool of that name, if it is known without waiting.
-    fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+    pub(super) fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
         if let Some(own) = self.handle_tool(name) {
             return Some(own);
         }
@@ -271,21 +282,41 @@ impl Host {
     }
 }
 
-/// Notes the programs that a call starts in its trace.
-struct TracedStarts(Arc<CallTrace>);
+/// Notes the programs that a call starts in its trace, and gives them the span of the call.
+struct TracedStarts {
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+}
 
 impl StartObserver for TracedStarts {
     fn starts(&self, program: &str) {
-        self.0.starts(program);
+        if let Some(trace) = &self.trace {
+            trace.starts(program);
+        }
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let Some(span) = &self.span else {
+            return Vec::new();
+        };
+        let state = span.state.as_ref();
+        let state = state.map(|state| ("TRACESTATE", state.to_string()));
+        let parent = ("TRACEPARENT", span.to_string());
+        std::iter::once(parent).chain(state).collect()
     }
 }
 
-/// Runs a call. `trace` notes the programs that the call starts.
-async fn traced<T>(trace: Option<Arc<CallTrace>>, running: impl Future<Output = T>) -> T {
-    match trace {
-        Some(trace) => haft_process::observed(Arc::new(TracedStarts(trace)), running).await,
-        None => running.await,
+/// Runs a call. `trace` notes the programs that the call starts, and `span` is theirs, too.
+async fn traced<T>(
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+    running: impl Future<Output = T>,
+) -> T {
+    if trace.is_none() && span.is_none() {
+        return running.await;
     }
+    let observer = Arc::new(TracedStarts { trace, span });
+    haft_process::observed(observer, running).await
 }
 
 /// Returns the tool once it can be called; `None` if the call is cancelled before.
@@ -299,6 +330,12 @@ async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entr
         },
     };
     is_ready.then_some(tool)
+}
+
+/// Returns the error for a call that came after the server began to end. It can be made elsewhere.
+fn drained() -> Error {
+    let text = "the server is ending and takes no new calls";
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), text)
 }
 
 pub(super) fn shut_down() -> Error {

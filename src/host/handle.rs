@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::call_log::CallOrigin;
+use super::span::CallSource;
 use crate::audit::AuditLog;
 use crate::execute::approver_or_user;
 use crate::registry::Entry;
@@ -31,6 +32,8 @@ pub(super) struct HandleOptions {
     pub(super) depth: u32,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
+    /// The request that the handle's calls answer.
+    pub(super) source: Option<Arc<CallSource>>,
 }
 
 /// Tools that only calls of one handle find, before those of the catalog.

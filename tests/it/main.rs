@@ -37,6 +37,10 @@ mod sandbox_attacks;
 mod workers;
 // Modules over several isolates.
 mod isolates;
+// Debuggers and profiles.
+mod debugging;
+// Traces, metrics and logs for OpenTelemetry and Prometheus.
+mod telemetry;
 // A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.
@@ -92,6 +96,8 @@ mod served;
 mod rest;
 // Events at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
+// A server that finishes its calls before it ends.
+mod drain;
 // Access to a server.
 mod callers;
 // Rights of token holders, and the separation of clients.
@@ -125,6 +131,14 @@ mod mcp_asking;
 // Log messages of tools, as their callers get them.
 mod mcp_log;
 mod mcp_schemas;
+// A sandbox with MCP servers of ours behind haft.
+mod mcp_upstream;
+// Everything that a server behind haft can do, over each transport and in both variants.
+mod mcp_upstream_passing;
+// MCP servers behind haft that misbehave, and their effect on everything else.
+mod mcp_upstream_hostile;
+// MCP servers by other authors behind haft.
+mod mcp_upstream_real;
 // MCP over HTTP: with sessions, without them, streams.
 mod mcp_http;
 // Hanging, slow and silent clients of every server, and their effect on the others.

@@ -16,6 +16,7 @@ use super::isolate::Shared;
 use super::load_trace::LoadTrace;
 use super::nested_calls::NestedBridge;
 use super::prompts::PromptBridge;
+use super::telemetry;
 use super::users::Users;
 use super::widgets::WidgetBridge;
 use haft_tool::{
@@ -95,6 +96,9 @@ pub(super) trait CallerLink: Send + Sync {
     fn push_pending(&self, id: u32, label: &str) -> bool;
 
     fn pending_done(&self, id: u32);
+
+    /// Reports that a module waits for a debugger, or has one.
+    fn waits_for_debugger(&self, waits: bool);
 }
 
 /// The connection of an isolate to callers in the same process.
@@ -277,6 +281,10 @@ impl CallerLink for LocalLink {
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
         self.log
             .log(self.shared.key.domain, level, tool, message, context);
+        if telemetry::is_on() {
+            let span = self.shared.requests.span(request);
+            telemetry::log(level, tool, message, span.as_ref());
+        }
         if let Some(listener) = self.shared.requests.log(request) {
             listener.hear(LogLine {
                 level,
@@ -293,5 +301,11 @@ impl CallerLink for LocalLink {
 
     fn pending_done(&self, id: u32) {
         self.shared.pending.done(self.shared.home, id);
+    }
+
+    fn waits_for_debugger(&self, waits: bool) {
+        if let Some(target) = &self.shared.target {
+            target.set_waiting(waits);
+        }
     }
 }

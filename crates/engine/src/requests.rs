@@ -16,7 +16,8 @@ use url::Url;
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
 use haft_tool::{
-    CallCtx, CallTrace, Cancellation, LogListener, NestedCalls, Progress, Updates, User,
+    CallCtx, CallTrace, Cancellation, LogListener, NestedCalls, Progress, TraceContext, Updates,
+    User,
 };
 
 /// Channels and options of the caller of a request.
@@ -28,6 +29,7 @@ pub(super) struct Caller {
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
     cancellation: Cancellation,
+    span: Option<TraceContext>,
     /// The file of the called tool.
     file: Option<PathBuf>,
 }
@@ -137,6 +139,7 @@ impl From<&CallCtx> for Caller {
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
             cancellation: ctx.cancellation().clone(),
+            span: ctx.span.clone(),
             file: None,
         }
     }
@@ -445,6 +448,11 @@ impl Requests {
             file: caller.file.clone(),
         });
         running.collect()
+    }
+
+    /// Returns the span of a request's call.
+    pub(super) fn span(&self, id: u32) -> Option<TraceContext> {
+        self.table().slots.get(&id)?.caller.as_ref()?.span.clone()
     }
 
     /// Returns the listener for the log lines of a request.

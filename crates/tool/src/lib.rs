@@ -11,6 +11,7 @@ mod cancellation;
 mod change;
 pub mod consent;
 pub mod deadline;
+mod debugging;
 mod definition;
 mod domain;
 pub mod error;
@@ -38,6 +39,7 @@ mod session;
 mod suggest;
 mod timestamp;
 mod trace;
+mod trace_context;
 pub mod types;
 mod ui;
 mod user;
@@ -53,6 +55,7 @@ pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use cancellation::Cancellation;
 pub use change::CatalogChange;
+pub use debugging::Debugging;
 pub use definition::{ArgumentOrder, Dialect, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;
 pub use error::{Error, ErrorKind};
@@ -77,8 +80,9 @@ pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, Session
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub use timestamp::Timestamp;
 pub use trace::CallTrace;
+pub use trace_context::TraceContext;
 pub use ui::{
-    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    Answer, Forwarded, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,
 };
 pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};

@@ -13,8 +13,8 @@ use url::Url;
 use super::deadline::CallDeadline;
 use super::{
     Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, NestedCalls,
-    Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds, User,
-    queue,
+    Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds,
+    TraceContext, User, queue,
 };
 use crate::error::Error;
 
@@ -155,6 +155,8 @@ pub struct CallCtx {
     pub auto_approve: bool,
     /// Record of the call's actions, if the call is recorded.
     pub trace: Option<Arc<CallTrace>>,
+    /// Span of the call, or of its caller; `None` outside of traces.
+    pub span: Option<TraceContext>,
     cancellation: Cancellation,
 }
 
@@ -169,6 +171,7 @@ impl CallCtx {
             log: None,
             auto_approve: false,
             trace: None,
+            span: None,
             cancellation,
         }
     }

@@ -13,6 +13,7 @@ mod call_input;
 mod call_session;
 mod completions;
 mod config;
+mod debug;
 mod doctor;
 mod install;
 mod learn;
@@ -20,6 +21,7 @@ mod learn_types;
 mod list;
 mod log;
 mod manual;
+mod mcp;
 mod new;
 mod open;
 mod permit;
@@ -115,7 +117,8 @@ enum Command {
     Agents(Box<agents::Args>),
     Bundle(With<bundle::Args>),
     Rpc(With<rpc::Args>),
-    Mcp(With<serve::McpArgs>),
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(Box<mcp::McpCommand>),
     Serve(Box<serve::Args>),
     Open(With<open::Args>),
     Token(Box<token::Args>),
@@ -177,6 +180,7 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     // Kills what was not waited for after a second signal or a shutdown timeout.
     haft_process::kill_all();
     audit::flush_all(FLUSH_TIMEOUT);
+    crate::host::telemetry::finish();
     let code = ended?;
     out.flush()?;
     Ok(code)
@@ -239,7 +243,7 @@ impl Command {
             Command::Agents(args) => args.run(globals, out),
             Command::Bundle(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Rpc(c) => c.args.run(globals, out).await,
-            Command::Mcp(c) => c.args.run_alone(globals, out, program).await,
+            Command::Mcp(args) => args.run(globals, out, program).await,
             Command::Serve(args) => args.run(globals, out, program).await,
             Command::Open(c) => c.args.run(globals, out).await,
             Command::Token(args) => args.run(globals, out),
@@ -266,12 +270,12 @@ impl Command {
             Command::Permit(c) => &c.globals,
             Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
-            Command::Mcp(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
             Command::Bundle(c) => &c.globals,
             Command::Open(c) => &c.globals,
             Command::Token(args) => return Some(args.globals()),
+            Command::Mcp(args) => return Some(args.globals()),
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
             Command::Agents(args) => return Some(args.globals()),
@@ -297,6 +301,7 @@ impl Command {
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
             Command::Token(args) => args.answer(),
+            Command::Mcp(args) => args.answer(),
             Command::Schema(_)
             | Command::Types(_)
             | Command::Refresh(_)
@@ -306,7 +311,6 @@ impl Command {
             | Command::New(_)
             | Command::Bundle(_)
             | Command::Rpc(_)
-            | Command::Mcp(_)
             | Command::Serve(_)
             | Command::Open(_)
             | Command::Completions(_)

@@ -32,6 +32,7 @@ use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
+use crate::surface::traces;
 use haft_tool::{Call, Event, LogLevel, LogLine, LogListener, Place};
 use haft_tool::{Error, ErrorKind};
 
@@ -173,7 +174,7 @@ async fn start(
     let timeout = asked
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
-    let host = client.host(&shared.host);
+    let host = traces::below(client.host(&shared.host), traces::of_headers(headers));
     let mut host = host.called_by(|caller| peer.describe(caller));
     if asked.answers_questions {
         questions::check_user(client)?;

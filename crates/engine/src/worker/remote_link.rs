@@ -278,6 +278,10 @@ impl CallerLink for RemoteLink {
     fn pending_done(&self, id: u32) {
         self.host.send(&FromWorker::PendingDone { id });
     }
+
+    fn waits_for_debugger(&self, waits: bool) {
+        self.host.send(&FromWorker::WaitsForDebugger { waits });
+    }
 }
 
 /// The replay of a test, which is in haft's process.
