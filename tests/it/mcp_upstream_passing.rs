@@ -664,8 +664,8 @@ fn servers_of_a_project_count_only_if_it_is_trusted() {
     });
     let file = json!({"mcpServers": {"mine": server}}).to_string();
     upstream.sandbox.write(".mcp.json", &file);
-    upstream.sandbox.sh("haft list");
-    upstream.sandbox.sh("haft mcp list");
+    let _ = upstream.sandbox.sh("haft list");
+    let _ = upstream.sandbox.sh("haft mcp list");
     let mut refused = upstream.sandbox.sh("haft call echo --arg text=hi");
     assert_ne!(refused.code, 0, "{}", refused.output);
     assert!(!starts.exists(), "an untrusted server was started");
