@@ -88,6 +88,8 @@ export interface RunningCall {
   ended: boolean;
   /** The same object for the question about a call and for the call; absent where nothing was asked. */
   readonly identity?: object | undefined;
+  /** The span of the call, as a `traceparent`; absent while no spans are sent. */
+  readonly span?: string | undefined;
   /** Ends the call with an uncaught error. */
   fail(error: unknown): void;
 }

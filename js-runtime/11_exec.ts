@@ -73,11 +73,17 @@ function makeRequest(command: string, args: readonly unknown[], options: ExecOpt
   };
 }
 
-// The program sees what the tools of this isolate changed in `process.env`; the host does not.
+// The program sees what the tools of this isolate changed in `process.env`; the host does not. Its spans
+// are parts of the call's.
 function environmentOf({ env }: ExecOptions): Record<string, string | null> | null {
   const changes = op_haft_env_changes();
-  if (changes === "") return env ? stringEnvironment(env) : null;
-  return { ...captured.jsonParse(changes), ...(env ? stringEnvironment(env) : {}) };
+  const span = currentCall.get()?.span;
+  if (changes === "" && span === undefined) return env ? stringEnvironment(env) : null;
+  return {
+    ...(span === undefined ? {} : { TRACEPARENT: span }),
+    ...(changes === "" ? {} : captured.jsonParse(changes)),
+    ...(env ? stringEnvironment(env) : {}),
+  };
 }
 
 // `undefined` takes a variable away, as in Node.

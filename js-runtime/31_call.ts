@@ -19,7 +19,9 @@ import { contextOf } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
+import { callTool, type NestedOptions } from "ext:haft/29_nested.ts";
 import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
+import { inSpan } from "ext:haft/44_spans.ts";
 
 /** Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. */
 export function invoke(
@@ -28,10 +30,11 @@ export function invoke(
   toolIndex: number,
   toolCallId: string,
   argumentsText: string,
+  span?: string,
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
-  const call = running(id, tool.name, moduleId);
+  const call = running(id, tool.name, moduleId, span);
   whenPrepared(
     tool,
     argumentsText,
@@ -96,6 +99,7 @@ export function running(
   id: number,
   owner: string,
   moduleId: number,
+  span?: string,
   identity?: object,
 ): RunningCall {
   const call: RunningCall = {
@@ -103,6 +107,7 @@ export function running(
     owner,
     moduleId,
     identity,
+    span,
     abort: new captured.AbortController(),
     ended: false,
     fail: (error) => {
@@ -139,7 +144,8 @@ export function execute(
   if (!op_haft_start(call.id)) return end(call);
   let result: unknown;
   try {
-    result = onBehalfOf(call, () => started(call, tool, toolCallId, prepared.args, onUpdate));
+    const start = () => started(call, tool, toolCallId, prepared.args, onUpdate);
+    result = inSpan(call.span, () => onBehalfOf(call, start));
   } catch (error) {
     return call.fail(error);
   }
@@ -162,29 +168,24 @@ function started(
   // They are not enumerable: a copy of the context has the members of the original.
   Object.defineProperties(context, {
     signal: { value: signal },
-    executeTool: { value: (...given: Sibling) => executeTool(call, toolCallId, ...given) },
+    executeTool: { value: (...given: OtherCall) => executeTool(call, toolCallId, ...given) },
   });
   return authored.execute(toolCallId, args, signal, onUpdate, context);
 }
 
-type Sibling = [
-  name: string,
-  args: unknown,
-  options?: { signal?: AbortSignal; onUpdate?: (partial: unknown) => void },
-];
+type OtherCall = [name: string, args: unknown, options?: NestedOptions];
 
-/** `ctx.executeTool` of pi: calls another tool of the same module, as a part of this call. */
+/**
+ * `ctx.executeTool` of pi: calls another tool as a part of this call. Tools of the same module are called
+ * directly, because the module could call their functions itself; others are calls of the host.
+ */
 async function executeTool(
   call: RunningCall,
   toolCallId: string,
-  ...[name, args, options = {}]: Sibling
+  ...[name, args, options = {}]: OtherCall
 ): Promise<unknown> {
   const tool = modules.get(call.moduleId)?.find((sibling) => sibling.name === name);
-  if (tool === undefined) {
-    throw new Error(
-      `no tool \`${name}\` in this module: executeTool calls those that it registers`,
-    );
-  }
+  if (tool === undefined) return await callTool(call, name, args, options);
   const prepared = await new Promise<Prepared>((resolve, reject) => {
     whenPrepared(tool, captured.jsonStringify(args ?? {}), resolve, reject);
   });

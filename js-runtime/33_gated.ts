@@ -79,12 +79,17 @@ export function prepareCall(
 }
 
 /** Starts the call that the request `preparedId` prepared; its answers go to the request `id`. */
-export function startPrepared(id: number, preparedId: number, toolCallId: string): void {
+export function startPrepared(
+  id: number,
+  preparedId: number,
+  toolCallId: string,
+  span?: string,
+): void {
   const call = waiting.get(preparedId);
   if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
   waiting.delete(preparedId);
   const { tool, moduleId, identity } = call;
-  execute(running(id, tool.name, moduleId, identity), tool, toolCallId, unchanged(call));
+  execute(running(id, tool.name, moduleId, span, identity), tool, toolCallId, unchanged(call));
 }
 
 // An instance of a tool's own class is shared, so it may be another than the user was shown.

@@ -18,6 +18,7 @@ import { guardUncaught } from "ext:haft/40_guard.ts";
 import { installTape } from "ext:haft/41_replay.ts";
 import { explainFetch } from "ext:haft/42_fetch.ts";
 import "ext:haft/43_children.ts";
+import { startSpans } from "ext:haft/44_spans.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
@@ -27,6 +28,7 @@ function start(given: string): void {
   explainFetch();
   verifyCode((globalThis as any).Deno);
   if (settings.hasTape) installTape();
+  startSpans();
 }
 
 (globalThis as any).__haft = {

@@ -11,6 +11,8 @@ mod load_paths;
 mod load_state;
 #[cfg(feature = "cli")]
 mod mcp;
+mod measures;
+mod nested;
 mod program_tools;
 mod refresh;
 mod reload_plan;
@@ -18,6 +20,7 @@ mod render;
 mod running_call;
 mod sdk;
 mod session;
+mod span;
 mod untrusted;
 mod watcher;
 
@@ -45,16 +48,20 @@ use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
+pub(crate) use haft_engine::telemetry;
 use haft_engine::{CallSpin, Engine};
+pub(crate) use haft_engine::{InspectedIsolate, Inspector, InspectorSession};
 use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
 use handle::HandleOptions;
 pub(crate) use handle::HandleTools;
 pub use load_paths::Loaded;
 use load_state::LoadState;
+pub(crate) use nested::NestedUser;
 use program_tools::OwnTools;
 use refresh::Found;
 pub use running_call::RunningCall;
 pub use sdk::HostExt;
+pub(crate) use span::CallSource;
 pub use watcher::{Reload, WatchGuard};
 
 /// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.
@@ -97,9 +104,13 @@ struct Inner {
     watching: parking_lot::Mutex<Vec<Problem>>,
     /// Cancelled when the host shuts down.
     closing: CancellationToken,
+    /// Cancelled when the host takes no new calls.
+    draining: CancellationToken,
     /// Statistics of the calls, which decide whether callers spin while they wait.
     call_spin: Arc<CallSpin>,
     call_log: CallLog,
+    /// Numbers about the calls, if they are collected.
+    measures: OnceLock<measures::Measures>,
     /// The tools of the embedding program.
     embedded_tools: Catalog,
     /// These tools and those of the connected program, which every catalog begins with.
@@ -234,6 +245,7 @@ impl Host {
         };
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
         let sandboxes = Arc::new(Sandboxes::new(&config));
+        span::start_telemetry(&config);
         let log = js::tool_log(&config);
         let upstream = Upstream::new(&config, log.clone());
         let engine = js::engine(&config, world, &sandboxes, log);
@@ -258,8 +270,10 @@ impl Host {
             rights_changes: watch::Sender::default(),
             watching: parking_lot::Mutex::default(),
             closing: CancellationToken::new(),
+            draining: CancellationToken::new(),
             call_spin: Arc::default(),
             call_log: CallLog::default(),
+            measures: OnceLock::new(),
             own: parking_lot::Mutex::new(OwnTools {
                 catalog: own.clone(),
                 version: 0,
@@ -295,6 +309,17 @@ impl Host {
         self.inner.engine.keep_spare_worker();
     }
 
+    /// Returns the isolates of the tools for debuggers; `None` if they cannot be debugged.
+    pub(crate) fn inspector(&self) -> Option<&Arc<Inspector>> {
+        self.inner.engine.inspector()
+    }
+
+    /// Stops the profiler of the module that the configuration names, and returns its profile as
+    /// JSON; `None` if the module did not run.
+    pub(crate) async fn profile(&self) -> Option<Result<String, String>> {
+        self.inner.engine.profile().await
+    }
+
     /// Returns the configuration of the host.
     pub fn config(&self) -> &Config {
         &self.inner.config
@@ -318,6 +343,16 @@ impl Host {
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
         tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
         self.inner.sandboxes.close();
+    }
+
+    /// Takes no new calls from now on. Calls that are parts of running ones still start.
+    pub(crate) fn refuse_calls(&self) {
+        self.inner.draining.cancel();
+    }
+
+    /// Waits until no call runs.
+    pub(crate) async fn calls_ended(&self) {
+        self.inner.call_log.ended().await;
     }
 
     /// Ends everything at once, without a grace period.

@@ -73,8 +73,8 @@ pub use registry::{Catalog, Entry};
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
 pub mod approval {
     pub use haft_tool::{
-        Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-        Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
+        AnswerScope, Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
+        Approver, Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
     };
 }
 
@@ -117,7 +117,7 @@ pub mod config {
         Agents, Aynd, CodeListing, CodeSettings, Config, CustomTools, Env, FileUse, Flags, Ikigai,
         Limits, ListenAddress, LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings,
         Narrowing, Permission, PermissionKind, PermissionProfile, PermissionSource, Roots, Serve,
-        ServeFlags, Sessions, Structured, Token, parse_duration,
+        ServeFlags, Sessions, Structured, TelemetrySettings, Token, parse_duration,
     };
     pub use haft_tool::Isolation;
 }

@@ -157,6 +157,9 @@ pub struct RecordedCall {
     /// Id of the call that this call is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// Id of the trace that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// The tool's name.
     pub tool: String,
     /// The caller.

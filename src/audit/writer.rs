@@ -65,6 +65,8 @@ pub(crate) struct Origin {
     pub(crate) call: String,
     /// Id of the call that the call is a part of.
     pub(crate) parent: Option<Arc<str>>,
+    /// Id of the trace that the call is a part of.
+    pub(crate) trace: Option<String>,
     /// The name of the tool.
     pub(crate) tool: String,
     /// The caller.
@@ -383,6 +385,7 @@ fn call(open: &Open) -> RecordedCall {
     let Origin {
         call,
         parent,
+        trace,
         tool: name,
         caller,
         place,
@@ -394,6 +397,7 @@ fn call(open: &Open) -> RecordedCall {
         run: format!("{:08x}-{}", process_key(), open.run),
         call: cut(call),
         parent: parent.as_deref().map(cut),
+        trace: trace.clone(),
         tool: cut(name),
         caller: (**caller).clone(),
         cwd: place.cwd.clone(),

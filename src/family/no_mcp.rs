@@ -9,6 +9,9 @@ use haft_discover::Candidate;
 use haft_engine::ToolLog;
 use haft_tool::Problem;
 
+/// Stand-in for an MCP server: there is none.
+pub(crate) enum UpstreamServer {}
+
 /// Stand-in for the connections of a host.
 pub(crate) struct Upstream {
     changes: tokio::sync::watch::Sender<u64>,

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use serde_json::value::RawValue;
 
 use super::call_log::CallEntry;
+use super::nested::PartsOfCall;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
 use super::{Host, SHUT_DOWN};
 use crate::execute::{CallPolicy, execute};
@@ -17,7 +18,9 @@ use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
 use haft_process::StartObserver;
-use haft_tool::{Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, queue};
+use haft_tool::{
+    Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, TraceContext, queue,
+};
 use haft_tool::{Error, ErrorKind};
 
 impl Host {
@@ -72,7 +75,7 @@ impl Host {
     }
 
     /// Starts a logged call. `tool` is what runs, if it is not the tool of that name.
-    fn start(
+    pub(super) fn start(
         &self,
         call: Call,
         timeout: Option<Duration>,
@@ -118,10 +121,12 @@ impl Host {
         let running = async move {
             let (_spinning, _events) = (spinning, events.end_on_drop());
             let (record, trace) = (entry.call.clone(), entry.trace());
+            let span = entry.span().or_else(|| host.caller_span()).cloned();
             let cancellation = record.cancellation();
-            let running = host.run(call, tool, timeout, cancellation, events, trace.clone());
+            let marks = (trace.clone(), span.clone());
+            let running = host.run(call, tool, timeout, cancellation, events, marks);
             // Pinned first, so that wrapping it moves a pointer and not the whole future.
-            let running = pin!(traced(trace, running));
+            let running = pin!(traced(trace, span, running));
             // A panic of a call must not unwind into the embedding program.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let mut ended = ended.unwrap_or_else(|_| Err(defect()));
@@ -142,7 +147,7 @@ impl Host {
         timeout: Option<Duration>,
         cancellation: &Cancellation,
         events: queue::Sender<Event>,
-        trace: Option<Arc<CallTrace>>,
+        (trace, span): (Option<Arc<CallTrace>>, Option<TraceContext>),
     ) -> Result<Outcome, Error> {
         // Boxed, because most calls do not need the room of this future.
         let tool = match tool {
@@ -152,6 +157,7 @@ impl Host {
         let tool = match tool {
             // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.inner.closing.is_cancelled() => Some(Err(shut_down())),
+            Some(Ok(_)) if self.refuses_new_calls() => Some(Err(drained())),
             Some(Ok(tool)) => ready(tool, cancellation).await.map(Ok),
             other => other,
         };
@@ -167,6 +173,7 @@ impl Host {
                 }
                 let terms = CallPolicy {
                     trace,
+                    span,
                     timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                     cancellation: cancellation.clone(),
                     policy: self.approval_policy(),
@@ -177,6 +184,12 @@ impl Host {
                     },
                     ui: self.user_interface(),
                     log: self.options.log.clone(),
+                    nested: &|call, updates| {
+                        let makes_calls = tool.runner.makes_calls();
+                        makes_calls
+                            .then(|| PartsOfCall::of(self, &call.id, &tool, cancellation, updates))
+                            .flatten()
+                    },
                     spill: &self.inner.spill,
                     text_limit: self.options.text_limit,
                 };
@@ -187,6 +200,11 @@ impl Host {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns true if the host is draining, and the handle's calls are not parts of running ones.
+    fn refuses_new_calls(&self) -> bool {
+        self.inner.draining.is_cancelled() && self.options.origin.is_root()
     }
 
     /// Checks a call's arguments without running anything.
@@ -214,7 +232,7 @@ impl Host {
     }
 
     /// Returns the tool of that name, if it is known without waiting.
-    fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+    pub(super) fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
         if let Some(own) = self.handle_tool(name) {
             return Some(own);
         }
@@ -264,21 +282,41 @@ impl Host {
     }
 }
 
-/// Notes the programs that a call starts in its trace.
-struct TracedStarts(Arc<CallTrace>);
+/// Notes the programs that a call starts in its trace, and gives them the span of the call.
+struct TracedStarts {
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+}
 
 impl StartObserver for TracedStarts {
     fn starts(&self, program: &str) {
-        self.0.starts(program);
+        if let Some(trace) = &self.trace {
+            trace.starts(program);
+        }
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let Some(span) = &self.span else {
+            return Vec::new();
+        };
+        let state = span.state.as_ref();
+        let state = state.map(|state| ("TRACESTATE", state.to_string()));
+        let parent = ("TRACEPARENT", span.to_string());
+        std::iter::once(parent).chain(state).collect()
     }
 }
 
-/// Runs a call. `trace` notes the programs that the call starts.
-async fn traced<T>(trace: Option<Arc<CallTrace>>, running: impl Future<Output = T>) -> T {
-    match trace {
-        Some(trace) => haft_process::observed(Arc::new(TracedStarts(trace)), running).await,
-        None => running.await,
+/// Runs a call. `trace` notes the programs that the call starts, and `span` is theirs, too.
+async fn traced<T>(
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+    running: impl Future<Output = T>,
+) -> T {
+    if trace.is_none() && span.is_none() {
+        return running.await;
     }
+    let observer = Arc::new(TracedStarts { trace, span });
+    haft_process::observed(observer, running).await
 }
 
 /// Returns the tool once it can be called; `None` if the call is cancelled before.
@@ -292,6 +330,12 @@ async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entr
         },
     };
     is_ready.then_some(tool)
+}
+
+/// Returns the error for a call that came after the server began to end. It can be made elsewhere.
+fn drained() -> Error {
+    let text = "the server is ending and takes no new calls";
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), text)
 }
 
 pub(super) fn shut_down() -> Error {

@@ -19,9 +19,10 @@ use slab::Slab;
 use tokio::sync::Notify;
 
 use super::call::shut_down;
+use super::span::CallSpan;
 use super::{Host, Inner};
 use crate::audit::{self, AuditLog, Caller, Ending, OpenCall, Origin};
-use haft_tool::{Call, CallTrace, Cancellation, Outcome, Stopped};
+use haft_tool::{Call, CallTrace, Cancellation, Outcome, Stopped, TraceContext};
 use haft_tool::{Error, ErrorKind};
 
 /// Maximum number of kept ended calls of an owner.
@@ -45,6 +46,13 @@ pub(crate) struct CallOrigin {
     pub(super) owner: Arc<str>,
     /// Id of the call that the calls are parts of.
     pub(super) parent: Option<Arc<str>>,
+}
+
+impl CallOrigin {
+    /// Returns true if the calls are not parts of another call.
+    pub(super) fn is_root(&self) -> bool {
+        self.parent.is_none()
+    }
 }
 
 /// A call in the log.
@@ -119,6 +127,8 @@ pub(super) struct CallEntry {
     recording: Option<Recording>,
     /// Trace of a call that is not in the audit log.
     trace: Option<Arc<CallTrace>>,
+    span: Option<CallSpan>,
+    is_measured: bool,
     has_ended: bool,
 }
 
@@ -312,12 +322,20 @@ impl CallEntry {
         if let Some(listener) = host.call_log().listener.get() {
             listener.started(&record);
         }
+        let span = CallSpan::begin(host, call);
+        let measures = host.inner.measures.get();
+        if let Some(measures) = measures {
+            measures.begin();
+        }
+        let is_measured = measures.is_some();
         CallEntry {
             host: host.inner.clone(),
             slot,
             call: record,
-            recording: Recording::begin(host, call),
+            recording: Recording::begin(host, call, span.as_ref()),
             trace: host.options.trace.clone(),
+            span,
+            is_measured,
             has_ended: false,
         }
     }
@@ -334,8 +352,34 @@ impl CallEntry {
         self.leave(result);
     }
 
+    /// Returns the span of the call, if there is one.
+    pub(super) fn span(&self) -> Option<&TraceContext> {
+        self.span.as_ref().map(CallSpan::context)
+    }
+
+    /// Sends the span of the call and counts the call.
+    fn report(&mut self, result: &Result<Outcome, Error>) {
+        let named = &self.call.tool;
+        // The name may be an alias, and the tools may not have been known at the start.
+        let entry = Host::from_inner(self.host.clone()).known_entry(named);
+        if let Some(span) = self.span.take() {
+            span.end(named, entry.as_deref(), result);
+        }
+        if let Some(measures) = self.host.measures.get().filter(|_| self.is_measured) {
+            let tool = match &entry {
+                Some(entry) => &*entry.tool.name,
+                None if has_run(result) => named,
+                None => "",
+            };
+            measures.end(tool, self.call.started.elapsed(), result);
+        }
+    }
+
     fn leave(&mut self, result: &Result<Outcome, Error>) {
         self.has_ended = true;
+        if self.span.is_some() || self.is_measured {
+            self.report(result);
+        }
         if let Some(recording) = self.recording.take() {
             recording.end(result);
         }
@@ -361,6 +405,14 @@ impl CallEntry {
     }
 }
 
+/// Returns true if a call has found its tool, as far as its result shows that.
+fn has_run(result: &Result<Outcome, Error>) -> bool {
+    match result {
+        Ok(outcome) => outcome.stopped.is_none(),
+        Err(error) => !matches!(error.kind(), ErrorKind::NoSuchTool | ErrorKind::Stopped(_)),
+    }
+}
+
 impl Drop for CallEntry {
     fn drop(&mut self) {
         if !self.has_ended {
@@ -371,12 +423,16 @@ impl Drop for CallEntry {
 
 impl Recording {
     /// Starts to record a call, if this handle records calls.
-    fn begin(host: &Host, call: &Call) -> Option<Recording> {
+    fn begin(host: &Host, call: &Call, span: Option<&CallSpan>) -> Option<Recording> {
         let log = host.audit_log()?;
         let trace = host.options.trace.clone().unwrap_or_default();
         let origin = Origin {
             call: call.id.clone(),
             parent: host.options.origin.parent.clone(),
+            trace: span
+                .map(CallSpan::context)
+                .or_else(|| host.caller_span())
+                .map(TraceContext::trace_id),
             tool: call.tool.clone(),
             caller: host.options.origin.caller.clone(),
             place: host.inner.place.clone(),

@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub(crate) mod http;
+pub(crate) mod inspect;
 pub(crate) mod json_rpc;
 pub(crate) mod mcp;
 pub(crate) mod page;
@@ -17,4 +18,5 @@ pub(crate) mod signals;
 pub(crate) mod stdin;
 pub(crate) mod stdio;
 pub(crate) mod stdout;
+pub(crate) mod traces;
 pub(crate) mod wire;

@@ -37,6 +37,10 @@ mod sandbox_attacks;
 mod workers;
 // Modules over several isolates.
 mod isolates;
+// Debuggers and profiles.
+mod debugging;
+// Traces, metrics and logs for OpenTelemetry and Prometheus.
+mod telemetry;
 // A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.
@@ -92,6 +96,8 @@ mod served;
 mod rest;
 // Events at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
+// A server that finishes its calls before it ends.
+mod drain;
 // Access to a server.
 mod callers;
 // Rights of token holders, and the separation of clients.
@@ -110,6 +116,8 @@ mod rpc_program;
 // A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
 mod mcp_code;
+// Calls that tools make of other tools.
+mod nested;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and closed ends on standard input and output: no answer is lost.

@@ -76,6 +76,10 @@ pub struct Env {
     pub editor: Option<String>,
     /// `BROWSER`: the command lines that open a page, with colons between them.
     pub browser: Option<String>,
+    /// `TRACEPARENT`: the span of the program that started haft.
+    pub traceparent: Option<String>,
+    /// `TRACESTATE`, which belongs to it.
+    pub tracestate: Option<String>,
     /// True if there is a graphical session: `WAYLAND_DISPLAY` or `DISPLAY`.
     pub has_display: bool,
     /// Variables that describe the terminal, by their names: `TERM`, `COLORTERM` and others.
@@ -175,6 +179,8 @@ impl Env {
             amp_toolbox: text("AMP_TOOLBOX"),
             copilot_home: path("COPILOT_HOME"),
             aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
+            traceparent: text("TRACEPARENT"),
+            tracestate: text("TRACESTATE"),
             editor: [text("VISUAL"), text("EDITOR")]
                 .into_iter()
                 .flatten()

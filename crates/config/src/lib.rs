@@ -28,6 +28,7 @@ mod roots;
 mod serve;
 mod sessions;
 mod settings;
+mod telemetry;
 mod terminal;
 pub mod yaml;
 
@@ -61,13 +62,14 @@ pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
 pub use settings::settings;
+pub use telemetry::TelemetrySettings;
 
 use declare::{
     Field, Origin, Settings, block, blocks, foreign, joined, lists, map, negated, path, tool_paths,
 };
 use haft_process::owners::FileAccess;
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{ApprovalPolicy, Level, Problem, Screen};
+use haft_tool::{ApprovalPolicy, Debugging, Level, Problem, Screen, TraceContext};
 use profiles::PROJECT_KEY;
 
 /// Home directory of accounts that have none, as in Debian. It does not exist.
@@ -159,6 +161,9 @@ declare::settings! {
         /// The log of calls. See log.md.
         // A project must not be able to hide what its tools do.
         pub log: LogSettings = "" => block, user "--config";
+        /// Traces, metrics and logs for OpenTelemetry. See telemetry.md.
+        // A project must not be able to send what its tools do to others.
+        pub telemetry: TelemetrySettings = "" => block, user "HAFT_TELEMETRY";
         /// The user's configuration file. Default: `~/.config/haft/config.yaml`, or `haft` in
         /// `$XDG_CONFIG_HOME`.
         pub config_file as "": PathBuf = "" => path, env "HAFT_CONFIG";
@@ -191,6 +196,8 @@ declare::settings! {
             /// The tool file that has all of the user's permissions, because its accesses are
             /// recorded.
             pub records_permissions_of: Option<PathBuf>,
+            /// How the JavaScript of tools is debugged. No setting turns it on.
+            pub debugging: Debugging,
             /// The tools of the project are only described, in the strictest sandbox.
             pub is_untrusted_listing: bool,
             /// Do not run the tools of the project, not even trusted ones.
@@ -201,6 +208,8 @@ declare::settings! {
             pub narrowing: Narrowing,
             /// Problems with settings that are not used because they are invalid.
             pub problems: Vec<Problem>,
+            /// Span of the program that started haft.
+            pub trace_parent: Option<TraceContext>,
             /// Command line of the user's editor, if it is set.
             pub editor: Option<String>,
             /// Words of the command that opens a page. Its address is added or put in place of
@@ -474,6 +483,9 @@ impl Config {
             .locate(env.program.as_deref(), user_home, &cwd);
         config.sessions.complete(env)?;
         config.editor.clone_from(&env.editor);
+        let parent = env.traceparent.as_deref();
+        config.trace_parent =
+            parent.and_then(|parent| TraceContext::parse(parent, env.tracestate.as_deref()));
         config.browser = browser(env);
         config.screen = terminal::screen(env);
         let rights = Rights::of(&config);

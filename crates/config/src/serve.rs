@@ -65,6 +65,9 @@ settings! {
         // A session that is left open over lunch or over night is kept, because many clients do
         // not start a new one by themselves.
         pub mcp_session_idle: Duration = "12h" => seconds, env "HAFT_SERVE_MCP_SESSION_IDLE";
+        /// Time that a server drains when it is asked to end: it is not ready any more, takes no new
+        /// calls, and running ones finish. `0s` cancels them after a second. See scale.md.
+        pub drain: Duration = "0s", env "HAFT_SERVE_DRAIN";
         // Only flags set these, so that they are visible where the server is started.
         computed {
             /// True if a client needs no token.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::call::{ModuleCall, ended, unless_stopped};
+use super::call::{ModuleCall, ended, traced_span, unless_stopped};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::requests::Caller;
@@ -87,6 +87,7 @@ impl Module {
                     id,
                     prepared,
                     call_id: call.call_id.to_owned(),
+                    span: traced_span(ctx),
                 },
                 Some(Caller::of_tool(ctx, &self.url)),
             );

@@ -25,7 +25,7 @@ use super::op_host::OpHost;
 use super::transpile_cache::Compiled;
 use super::{
     EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
-    snapshot, sqlite,
+    snapshot, sqlite, telemetry,
 };
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 
@@ -33,6 +33,7 @@ use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource}
 pub(super) struct Booted {
     pub(super) worker: MainWorker,
     pub(super) functions: Functions,
+    pub(super) loader: Rc<Loader>,
 }
 
 /// The JavaScript functions that Rust calls.
@@ -123,13 +124,21 @@ pub(super) fn boot(
         compiled.clone(),
         verifier.clone(),
         guard,
+        options.debugging.clone(),
     ));
+    let loader = Rc::new(Loader::new(node.clone()));
     link.finds_required(Required::new(node.clone()));
     let isolate = match unconfigured {
         Some(runtime) => Isolate::Unconfigured(runtime),
         None => Isolate::New(create_params(options.heap_mb, alarm)),
     };
-    let mut worker = make_worker(options, &key.permissions, &main, isolate, (compiled, node))?;
+    let mut worker = make_worker(
+        options,
+        &key.permissions,
+        &main,
+        isolate,
+        (compiled, node, loader.clone()),
+    )?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -143,7 +152,11 @@ pub(super) fn boot(
     if let Some(verifier) = verifier {
         eval_guard::install(&mut worker.js_runtime, verifier);
     }
-    Ok(Booted { worker, functions })
+    Ok(Booted {
+        worker,
+        functions,
+        loader,
+    })
 }
 
 /// Threads on which V8 compiles and collects garbage.
@@ -251,7 +264,7 @@ fn make_worker(
     profile: &PermissionProfile,
     main: &Url,
     isolate: Isolate,
-    (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
+    (compiled, node, loader): (Option<Arc<Compiled>>, Rc<NodeServices>, Rc<Loader>),
 ) -> Result<MainWorker, String> {
     let permissions = permissions_of(profile)?;
     let (create_params, unconfigured_runtime) = match isolate {
@@ -269,7 +282,7 @@ fn make_worker(
                 options.most_bytes_of_a_file(),
                 node.shared_verifier(),
             )),
-            module_loader: Rc::new(Loader::new(node.clone())),
+            module_loader: loader,
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,
             permissions,
@@ -284,6 +297,7 @@ fn make_worker(
             bootstrap: BootstrapOptions {
                 mode: WorkerExecutionMode::None,
                 has_node_modules_dir: true,
+                otel_config: telemetry::of_isolates(),
                 user_agent: concat!("haft/", env!("CARGO_PKG_VERSION")).to_owned(),
                 ..Default::default()
             },

@@ -11,6 +11,7 @@ use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::requests::{Caller, Withdrawn};
+use super::telemetry;
 use haft_tool::error::Error;
 use haft_tool::{CallCtx, Stopped, Tier};
 
@@ -86,6 +87,7 @@ impl Module {
                     tool: index,
                     call_id: call.call_id.to_owned(),
                     arguments: call.arguments.get().to_owned(),
+                    span: traced_span(ctx),
                 },
                 Some(Caller::of_tool(ctx, &self.url)),
             );
@@ -136,10 +138,18 @@ impl Module {
         asked: &mut Asked,
         ctx: &CallCtx,
     ) -> Option<Answered> {
+        let Some(target) = isolate.target() else {
+            return tokio::select! {
+                biased;
+                answer = self.answer(isolate, asked) => Some(answer),
+                () = ctx.cancelled() => None,
+            };
+        };
         tokio::select! {
             biased;
             answer = self.answer(isolate, asked) => Some(answer),
             () = ctx.cancelled() => None,
+            never = target.hold_clock(&ctx.updates) => match never {},
         }
     }
 
@@ -162,7 +172,7 @@ impl Module {
             is_waiting = isolate.lets_wait(asked);
             isolate.tell_start(asked);
             let now_taken = isolate.last_taken();
-            if now_taken != last_taken {
+            if now_taken != last_taken || isolate.is_paused() {
                 (last_taken, still_since) = (now_taken, Instant::now());
             }
             let still_for = still_since.elapsed();
@@ -252,7 +262,8 @@ impl Module {
         } else {
             Duration::ZERO
         };
-        if alive.answered_within(glance).await {
+        // An isolate that a debugger has paused does not hang. It ends when it goes on.
+        if isolate.is_paused() || alive.answered_within(glance).await {
             isolate.retire(asked.id);
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");
@@ -303,6 +314,12 @@ pub(super) async fn unless_stopped<T: Send + 'static>(
         done = work => done.unwrap_or_else(|_| Err(not_started())),
         () = ctx.cancelled() => Err(Ended::NotStarted(ctx.stop_reason())),
     }
+}
+
+/// Returns the span of the call for JavaScript, if its spans are sent.
+pub(super) fn traced_span(ctx: &CallCtx) -> Option<String> {
+    let span = ctx.span.as_ref().filter(|_| telemetry::is_on());
+    span.map(ToString::to_string)
 }
 
 fn not_started() -> Ended {

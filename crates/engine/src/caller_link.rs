@@ -14,7 +14,9 @@ use super::ToolLog;
 use super::asking::{self, GrantedNow, PermitStore};
 use super::isolate::Shared;
 use super::load_trace::LoadTrace;
+use super::nested_calls::NestedBridge;
 use super::prompts::PromptBridge;
+use super::telemetry;
 use super::users::Users;
 use super::widgets::WidgetBridge;
 use haft_tool::{
@@ -83,11 +85,20 @@ pub(super) trait CallerLink: Send + Sync {
 
     fn paint(&self, id: u32, lines: String);
 
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
+
+    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String>;
+
+    fn cancel_nested(&self, id: u32);
+
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
 
     fn push_pending(&self, id: u32, label: &str) -> bool;
 
     fn pending_done(&self, id: u32);
+
+    /// Reports that a module waits for a debugger, or has one.
+    fn waits_for_debugger(&self, waits: bool);
 }
 
 /// The connection of an isolate to callers in the same process.
@@ -95,6 +106,7 @@ pub(super) struct LocalLink {
     shared: Arc<Shared>,
     prompts: PromptBridge,
     widgets: WidgetBridge,
+    nested: NestedBridge,
     session: Arc<CurrentSession>,
     /// The view of the session that JavaScript has read last.
     session_read: Mutex<Option<Arc<SessionView>>>,
@@ -111,6 +123,7 @@ impl LocalLink {
             session_read: Mutex::default(),
             prompts: PromptBridge::new(users.clone()),
             widgets: WidgetBridge::new(users),
+            nested: NestedBridge::new(shared.clone()),
             shared,
             log: options.log.clone(),
             permits: options.permits.clone(),
@@ -253,9 +266,25 @@ impl CallerLink for LocalLink {
         self.widgets.paint(id, lines);
     }
 
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+        self.nested.start(request, id, tool, arguments);
+    }
+
+    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
+        self.nested.next(id)
+    }
+
+    fn cancel_nested(&self, id: u32) {
+        self.nested.cancel(id);
+    }
+
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
         self.log
             .log(self.shared.key.domain, level, tool, message, context);
+        if telemetry::is_on() {
+            let span = self.shared.requests.span(request);
+            telemetry::log(level, tool, message, span.as_ref());
+        }
         if let Some(listener) = self.shared.requests.log(request) {
             listener.hear(LogLine {
                 level,
@@ -272,5 +301,11 @@ impl CallerLink for LocalLink {
 
     fn pending_done(&self, id: u32) {
         self.shared.pending.done(self.shared.home, id);
+    }
+
+    fn waits_for_debugger(&self, waits: bool) {
+        if let Some(target) = &self.shared.target {
+            target.set_waiting(waits);
+        }
     }
 }

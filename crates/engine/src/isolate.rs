@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::caller_link::LocalLink;
+use super::inspector::{Sessions, Target};
 use super::load_trace::LoadTrace;
 use super::pending::PendingActions;
 use super::render::RenderGuard;
@@ -73,6 +74,10 @@ pub(super) struct Shared {
     /// Dependencies of module loads, by the number of the request, until they are taken.
     witnessed: Mutex<HashMap<u32, LoadTrace>>,
     life: OnceLock<Life>,
+    /// The sessions of debuggers, in the process of the isolate; `None` if there can be none.
+    pub(super) sessions: Option<Sessions>,
+    /// Its state for debuggers, in haft's process; `None` if none can attach.
+    pub(super) target: Option<Arc<Target>>,
     /// In a worker process: the sender to haft's process.
     host: Option<Arc<HostSender>>,
     /// True when the thread has ended or was abandoned.
@@ -163,6 +168,8 @@ pub enum Ask {
         tool: u32,
         call_id: String,
         arguments: String,
+        /// The span of the call, as a `traceparent`, if the spans of tools are sent.
+        span: Option<String>,
     },
     /// Check arguments and report the approval that the call requires; it waits for `Start` or
     /// `Forget`. If the call was approved in another isolate, only the arguments are reported.
@@ -178,6 +185,8 @@ pub enum Ask {
         id: u32,
         prepared: u32,
         call_id: String,
+        /// Like that of `Invoke`.
+        span: Option<String>,
     },
     /// Drop the prepared call.
     Forget { prepared: u32 },
@@ -207,6 +216,8 @@ pub enum Ask {
     },
     /// Call the handlers of `process.on('exit')`.
     Exit { id: u32 },
+    /// Stop the profiler and return its profile; an empty text if there is none.
+    Profile { id: u32 },
     /// Forget a module's tools: the module has moved to another isolate.
     Leave { module: u32 },
 }
@@ -228,6 +239,7 @@ impl Ask {
             | Ask::Cancel { .. }
             | Ask::Session { .. }
             | Ask::Exit { .. }
+            | Ask::Profile { .. }
             | Ask::Leave { .. } => None,
         }
     }
@@ -299,6 +311,10 @@ impl Shared {
             key: key.clone(),
             witnessed: Mutex::default(),
             life: OnceLock::new(),
+            sessions: (options.debugging.is_inspected
+                && (host.is_some() || key.isolation == Isolation::None))
+                .then(Sessions::default),
+            target: options.inspector.as_ref().map(|_| Target::new()),
             host,
             gone: watch::Sender::new(false),
             ended: Mutex::new(ended),
@@ -341,7 +357,13 @@ impl Shared {
     /// Makes V8 return from whatever JavaScript it runs.
     pub(super) fn terminate_javascript(&self) {
         match self.life.get() {
-            Some(Life::Thread { v8, .. }) => drop(v8.terminate_execution()),
+            Some(Life::Thread { v8, .. }) => {
+                v8.terminate_execution();
+                // A paused thread must go on to notice it.
+                if let Some(sessions) = &self.sessions {
+                    sessions.release();
+                }
+            }
             Some(Life::Worker(connection)) => connection.terminate(&self.why_it_ended()),
             None => {}
         }
@@ -416,6 +438,11 @@ impl Shared {
     pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
         // The thread calls this only once.
         let _ = self.life.set(Life::Thread { v8, thread_id });
+    }
+
+    /// Returns true in a worker process.
+    pub(super) fn is_in_worker(&self) -> bool {
+        self.host.is_some()
     }
 
     /// Returns the id of the isolate's thread; 0 before the isolate is ready.
@@ -535,6 +562,9 @@ impl Isolate {
             in_session: Mutex::default(),
         });
         isolate.shared.pending.moved_in(home, &isolate);
+        if let Some(inspector) = &options.inspector {
+            inspector.add(&isolate.shared);
+        }
         Ok(isolate)
     }
 
@@ -679,6 +709,16 @@ impl Isolate {
     /// Reports to the caller that the tool runs, because the thread may be too busy to do so.
     pub(super) fn tell_start(&self, asked: &Asked) {
         self.shared.requests.tell_start(asked.id);
+    }
+
+    /// Returns its state for debuggers; `None` if none can attach.
+    pub(super) fn target(&self) -> Option<&Arc<Target>> {
+        self.shared.target.as_ref()
+    }
+
+    /// Returns true if a debugger has paused it.
+    pub(super) fn is_paused(&self) -> bool {
+        self.target().is_some_and(|target| target.is_paused())
     }
 
     /// Returns true if no request is open.

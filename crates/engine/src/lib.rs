@@ -19,6 +19,7 @@ mod extension;
 mod files;
 mod generation;
 pub mod graph;
+mod inspector;
 mod isolate;
 mod isolation;
 mod lazy_module;
@@ -27,6 +28,7 @@ mod load_trace;
 mod loader;
 mod memory;
 mod module;
+mod nested_calls;
 mod op_host;
 mod options;
 mod panic_guard;
@@ -46,6 +48,7 @@ mod snapshot;
 mod spin_wait;
 mod sqlite;
 mod stuck_threads;
+pub mod telemetry;
 mod termination;
 mod thread;
 mod transpile_cache;
@@ -62,7 +65,7 @@ use std::sync::atomic::AtomicU32;
 
 use url::Url;
 
-use haft_tool::{Tier, TrustDomain, VerifiedFiles};
+use haft_tool::{Debugging, Tier, TrustDomain, VerifiedFiles};
 
 pub use asking::{GrantedNow, PermitStore};
 use cache::Cache;
@@ -70,8 +73,9 @@ pub use call::{Ended, ModuleCall};
 pub use domain::IsolateKey;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
+pub use inspector::{InspectedIsolate, Inspector, InspectorSession};
 pub use isolate::Lost;
-use isolate::Shared;
+use isolate::{Answer, Ask, Shared};
 pub use isolation::CodeSet;
 pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub use loader::is_provided;
@@ -116,7 +120,12 @@ struct Inner {
 
 impl Engine {
     /// Returns an engine that has not started anything yet.
-    pub fn new(options: EngineOptions) -> Self {
+    pub fn new(mut options: EngineOptions) -> Self {
+        if options.debugging.is_inspected {
+            options.inspector = Some(Arc::default());
+            // A request that waits for a paused isolate would start another one.
+            options.isolates = 1;
+        }
         let inner = Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
@@ -147,7 +156,39 @@ impl Engine {
     /// Keeps a worker process ready for the next module that needs one, for a host that serves
     /// callers for a long time. None is started before a module with that isolation is known.
     pub fn keep_spare_worker(&self) {
-        self.inner.spares.keep();
+        // A debugger would see a spare as an isolate without modules.
+        if self.inner.options.debugging == Debugging::default() {
+            self.inner.spares.keep();
+        }
+    }
+
+    /// Returns the list of isolates to which a debugger can attach; `None` if none can.
+    pub fn inspector(&self) -> Option<&Arc<Inspector>> {
+        self.inner.options.inspector.as_ref()
+    }
+
+    /// Stops the profilers, and returns the profile of the isolate that began last as JSON; `None`
+    /// if the module to profile did not run.
+    pub async fn profile(&self) -> Option<Result<String, String>> {
+        let mut profile = None;
+        for generation in self.inner.generations.living() {
+            let isolates: Vec<_> = generation.homes.lock().await.isolates().cloned().collect();
+            for isolate in isolates {
+                let limit = self.inner.options.load_timeout(isolate.key().domain);
+                let asked = isolate.ask(|id| Ask::Profile { id }, None);
+                match tokio::time::timeout(limit, asked).await {
+                    Ok(Ok(Answer::Done(text))) if text.is_empty() => {}
+                    Ok(Ok(Answer::Done(text))) => profile = Some(Ok(text)),
+                    Ok(Ok(Answer::Failed(why))) => profile = Some(Err(why)),
+                    Ok(_) => {}
+                    Err(_) => {
+                        let why = "its isolate did not answer".to_owned();
+                        profile = profile.or(Some(Err(why)));
+                    }
+                }
+            }
+        }
+        profile
     }
 
     /// Returns the number of threads on which native code of killed tools still runs.

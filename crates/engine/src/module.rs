@@ -128,6 +128,9 @@ impl Module {
         &self,
         isolate: &Arc<Isolate>,
     ) -> Option<(Result<String, LoadFailure>, Option<LoadTrace>)> {
+        if let Some(target) = isolate.target() {
+            target.runs(&self.url);
+        }
         let mut asked = isolate.ask(
             |id| Ask::Load {
                 id,

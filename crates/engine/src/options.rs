@@ -9,10 +9,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{GrantedNow, PermitStore};
+use super::inspector::Inspector;
 use super::verify::Verifier;
 use super::worker::Workers;
 use haft_tool::{
-    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, ToolRights, TrustDomain,
+    CurrentSession, Debugging, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, ToolRights,
+    TrustDomain,
 };
 
 /// Options of an engine.
@@ -65,6 +67,11 @@ pub struct EngineOptions {
     pub verifier: Option<Arc<Verifier>>,
     /// Folder of the caches; `None` disables them.
     pub cache: Option<PathBuf>,
+    /// How the isolates are debugged.
+    pub debugging: Debugging,
+    /// The list of isolates to which a debugger can attach; `None` if none can, and in a worker
+    /// process.
+    pub inspector: Option<Arc<Inspector>>,
 }
 
 impl EngineOptions {

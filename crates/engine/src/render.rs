@@ -79,11 +79,16 @@ enum Waited {
 
 /// Waits for an answer within the time limits, and interrupts a renderer that exceeds its own.
 async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
-    let asked_at = Instant::now();
+    let mut asked_at = Instant::now();
     let mut started_at = None;
     loop {
         if let Ok(answer) = tokio::time::timeout(PAUSE, &mut asked).await {
             return Waited::Answered(answer.unwrap_or(Answer::NotStarted));
+        }
+        if let Some(target) = isolate.target().filter(|target| target.is_paused()) {
+            target.running().await;
+            (asked_at, started_at) = (Instant::now(), None);
+            continue;
         }
         if started_at.is_none() && isolate.lets_wait(&asked) {
             if asked_at.elapsed() > ISOLATE_WAIT {

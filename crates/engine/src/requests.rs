@@ -15,16 +15,21 @@ use url::Url;
 
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
-use haft_tool::{CallCtx, CallTrace, Cancellation, LogListener, Progress, Updates, User};
+use haft_tool::{
+    CallCtx, CallTrace, Cancellation, LogListener, NestedCalls, Progress, TraceContext, Updates,
+    User,
+};
 
 /// Channels and options of the caller of a request.
 pub(super) struct Caller {
     updates: Updates,
     user: Option<User>,
+    nested: Option<Arc<dyn NestedCalls>>,
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
     cancellation: Cancellation,
+    span: Option<TraceContext>,
     /// The file of the called tool.
     file: Option<PathBuf>,
 }
@@ -129,10 +134,12 @@ impl From<&CallCtx> for Caller {
         Caller {
             updates: ctx.updates.clone(),
             user: ctx.user.clone(),
+            nested: ctx.nested.clone(),
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
             cancellation: ctx.cancellation().clone(),
+            span: ctx.span.clone(),
             file: None,
         }
     }
@@ -419,6 +426,12 @@ impl Requests {
         self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
     }
 
+    /// Returns what starts calls of tools as parts of a request.
+    pub(super) fn nested(&self, id: u32) -> Option<Arc<dyn NestedCalls>> {
+        let table = self.table();
+        table.slots.get(&id)?.caller.as_ref()?.nested.clone()
+    }
+
     /// Returns the calls that JavaScript has seen. The start of a call in a worker may not be known
     /// yet; without any known call, all of them count.
     pub(super) fn running_calls(&self) -> Vec<RunningCall> {
@@ -435,6 +448,11 @@ impl Requests {
             file: caller.file.clone(),
         });
         running.collect()
+    }
+
+    /// Returns the span of a request's call.
+    pub(super) fn span(&self, id: u32) -> Option<TraceContext> {
+        self.table().slots.get(&id)?.caller.as_ref()?.span.clone()
     }
 
     /// Returns the listener for the log lines of a request.

@@ -11,11 +11,14 @@ use std::task::{Context, Poll};
 use deno_core::{PollEventLoopOptions, v8};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
+use url::Url;
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, Unconfigured, boot};
 use super::caller_link::CallerLink;
+use super::inspector::Profiler;
 use super::isolate::{Answer, Ask, Message, Shared};
+use super::loader::Loader;
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
 use super::panic_guard;
@@ -23,7 +26,8 @@ use super::platform::ForegroundTasks;
 use super::requests::Termination;
 use super::spin_wait::RequestSpin;
 use super::worker::{NoMessage, SocketInbox};
-use super::{asking, load_trace, stuck_threads};
+use super::{asking, load_trace, stuck_threads, telemetry};
+use haft_tool::{Debugging, TraceContext};
 
 /// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -132,7 +136,7 @@ fn live(
     };
     load_trace::belongs_to(callers.clone(), &shared.key.permissions);
     asking::belongs_to(&callers, &shared.key.permissions);
-    let link = Rc::new(OpHost::new(shared.clone(), callers, options));
+    let link = Rc::new(OpHost::new(shared.clone(), callers.clone(), options));
     let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
     let (unconfigured, alarm) = unconfigured.map(Unconfigured::into_parts).unzip();
     // Declared before the worker, so dropped after it: the worker calls it until its end.
@@ -146,6 +150,7 @@ fn live(
         let Booted {
             mut worker,
             functions,
+            loader,
         } = match boot(options, &shared.key, link.clone(), &alarm, unconfigured) {
             Ok(booted) => booted,
             Err(error) => return ready(Err(error)),
@@ -154,6 +159,10 @@ fn live(
         shared.lives(isolate.thread_safe_handle(), current_thread_id());
         alarm.watch(isolate);
         isolate.set_oom_error_handler(panic_guard::out_of_memory);
+        if let Some(sessions) = &shared.sessions {
+            sessions.connect(worker.js_runtime.inspector().get_session_sender());
+        }
+        let isolate = worker.js_runtime.v8_isolate();
         // Declared after the worker, so it is dropped before the isolate.
         let tasks = ForegroundTasks::of(isolate);
         ready(Ok(()));
@@ -167,6 +176,10 @@ fn live(
             shared,
             inbox,
             spin: RequestSpin::default(),
+            callers: callers.clone(),
+            debugging: &options.debugging,
+            loader,
+            profiler: None,
         };
         std::future::poll_fn(|cx| life.turn(cx)).await;
 
@@ -194,6 +207,10 @@ struct Life<'a> {
     shared: &'a Arc<Shared>,
     inbox: Inbox,
     spin: RequestSpin,
+    callers: Arc<dyn CallerLink>,
+    debugging: &'a Debugging,
+    loader: Rc<Loader>,
+    profiler: Option<Profiler>,
 }
 
 impl Life<'_> {
@@ -285,6 +302,12 @@ impl Life<'_> {
     }
 
     fn perform(&mut self, ask: &Ask) {
+        if let Ask::Load { url, .. } = ask {
+            self.debug(url);
+            if self.shared.termination.get().is_some() {
+                return;
+            }
+        }
         let functions = &self.functions;
         match ask {
             Ask::Load { id, module, url } => {
@@ -298,11 +321,18 @@ impl Life<'_> {
                 tool,
                 call_id,
                 arguments,
-            } => self.call(
-                &functions.invoke.clone(),
-                &[*id, *module, *tool],
-                &[call_id, arguments],
-            ),
+                span,
+            } => {
+                let function = functions.invoke.clone();
+                let numbers = [*id, *module, *tool];
+                match span {
+                    Some(span) => {
+                        self.notes_span(span);
+                        self.call(&function, &numbers, &[call_id, arguments, span]);
+                    }
+                    None => self.call(&function, &numbers, &[call_id, arguments]),
+                }
+            }
             Ask::Prepare {
                 id,
                 module,
@@ -318,11 +348,17 @@ impl Life<'_> {
                 id,
                 prepared,
                 call_id,
-            } => self.call(
-                &functions.start_prepared.clone(),
-                &[*id, *prepared],
-                &[call_id],
-            ),
+                span,
+            } => {
+                let function = functions.start_prepared.clone();
+                match span {
+                    Some(span) => {
+                        self.notes_span(span);
+                        self.call(&function, &[*id, *prepared], &[call_id, span]);
+                    }
+                    None => self.call(&function, &[*id, *prepared], &[call_id]),
+                }
+            }
             Ask::Forget { prepared } => {
                 self.call(&functions.forget.clone(), &[*prepared], &[]);
             }
@@ -378,6 +414,48 @@ impl Life<'_> {
                 let done = Answer::Done(String::new());
                 self.shared.requests.answer(*id, done);
             }
+            Ask::Profile { id } => {
+                let maps = |file: &str| self.loader.source_map(file);
+                let profiler = self.profiler.take();
+                let answer = match profiler.map(|profiler| profiler.stop(&maps)) {
+                    Some(Ok(profile)) => Answer::Done(profile),
+                    Some(Err(why)) => Answer::Failed(why),
+                    None => Answer::Done(String::new()),
+                };
+                self.shared.requests.answer(*id, answer);
+            }
+        }
+    }
+
+    /// Notes a call whose spans are not recorded, in a worker process.
+    fn notes_span(&self, span: &str) {
+        if self.shared.is_in_worker()
+            && let Some(span) = TraceContext::parse(span, None)
+            && !span.is_sampled()
+        {
+            telemetry::unsampled(&span);
+        }
+    }
+
+    /// Waits for a debugger before the module at `url` is loaded, or starts its profile, if that is
+    /// asked for.
+    fn debug(&mut self, url: &str) {
+        let (breaks_in, profiles) = (&self.debugging.breaks_in, &self.debugging.profiles);
+        if breaks_in.is_none() && profiles.is_none() {
+            return;
+        }
+        let file = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        if file.is_none() {
+            return;
+        }
+        let inspector = || self.worker.js_runtime.inspector();
+        if *breaks_in == file {
+            self.callers.waits_for_debugger(true);
+            inspector().wait_for_runtime_run_if_waiting_for_debugger();
+            self.callers.waits_for_debugger(false);
+        }
+        if *profiles == file && self.profiler.is_none() {
+            self.profiler = Some(Profiler::start(inspector()));
         }
     }
 
@@ -420,7 +498,8 @@ impl Ask {
             | Ask::Describe { id, .. }
             | Ask::Render { id, .. }
             | Ask::Session { id, .. }
-            | Ask::Exit { id } => Some(*id),
+            | Ask::Exit { id }
+            | Ask::Profile { id } => Some(*id),
             Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }
     }

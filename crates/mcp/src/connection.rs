@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
-    SubscriptionFilter,
+    ClientRequest, ErrorData, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError,
@@ -16,7 +17,7 @@ use rmcp::service::{
 use rmcp::transport::{DynamicTransportError, Transport};
 use rmcp::{RoleClient, model};
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -31,6 +32,12 @@ use haft_process::{Keep, Leftovers, Spawn, Stdin};
 
 /// Number of the last lines of a server that are kept, and the limit of each in bytes.
 const MAX_WORDS: (usize, usize) = (12, 300);
+
+/// Limit of the entries of a list.
+const MAX_ENTRIES: usize = crate::definitions::MAX_TOOLS;
+
+/// Timeout of a request that belongs to no call.
+const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Limit of the pages of a list.
 const MAX_PAGES: usize = 200;
@@ -426,6 +433,7 @@ impl Connection {
                 version: visible(&server.version),
             });
             has_tools = info.capabilities.tools.is_some();
+            self.list_others(&mut definitions, &info.capabilities).await;
         }
         if has_tools {
             self.list(&mut definitions).await?;
@@ -435,52 +443,100 @@ impl Connection {
         Ok(definitions)
     }
 
+    /// Lists what the server has besides tools. A list that cannot be read is empty: it costs no
+    /// tool.
+    async fn list_others(&self, definitions: &mut Definitions, capabilities: &ServerCapabilities) {
+        if capabilities.prompts.is_some() {
+            definitions.has_prompts = true;
+            let prompts = self.pages("prompts", |params| {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest {
+                    params,
+                    ..ListPromptsRequest::default()
+                })
+            });
+            definitions.prompts = prompts.await.unwrap_or_default();
+        }
+        if capabilities.resources.is_some() {
+            definitions.has_resources = true;
+            let resources = self.pages("resources", |params| {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest {
+                    params,
+                    ..ListResourcesRequest::default()
+                })
+            });
+            definitions.resources = resources.await.unwrap_or_default();
+            let templates = self.pages("resourceTemplates", |params| {
+                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+                    params,
+                    ..ListResourceTemplatesRequest::default()
+                })
+            });
+            definitions.resource_templates = templates.await.unwrap_or_default();
+        }
+        definitions.has_completions = capabilities.completions.is_some();
+    }
+
     async fn list(&self, definitions: &mut Definitions) -> Result<(), String> {
+        let tools = self.pages("tools", |params| {
+            ClientRequest::ListToolsRequest(ListToolsRequest {
+                params,
+                ..ListToolsRequest::default()
+            })
+        });
+        for tool in tools.await? {
+            definitions.add(tool);
+        }
+        Ok(())
+    }
+
+    /// Returns the entries of a list whose pages have them under `key`.
+    async fn pages(
+        &self,
+        key: &str,
+        request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+    ) -> Result<Vec<Value>, String> {
         let mut cursor: Option<String> = None;
+        let mut entries = Vec::new();
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::default();
             params.cursor.clone_from(&cursor);
-            let request = ListToolsRequest {
-                params: Some(params),
-                ..ListToolsRequest::default()
-            };
-            let result = self
-                .peer
-                .send_request(ClientRequest::ListToolsRequest(request));
+            let result = self.peer.send_request(request(Some(params)));
             let result = result.await.map_err(|error| self.fault(&error))?;
-            let next;
-            match result {
-                ServerResult::ListToolsResult(page) => {
-                    next = page.next_cursor;
-                    for tool in page.tools {
-                        definitions.add(serde_json::to_value(tool).unwrap_or_default());
-                    }
-                }
-                // One bad entry makes the whole list something else for rmcp.
-                other => {
-                    let mut page = serde_json::to_value(&other).unwrap_or_default();
-                    let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
-                        return Err("its list of tools is not a list".to_owned());
-                    };
-                    next = page
-                        .get("nextCursor")
-                        .and_then(Value::as_str)
-                        .map(str::to_owned);
-                    tools.into_iter().for_each(|tool| definitions.add(tool));
-                }
-            }
-            if next.is_none() || next == cursor {
-                return Ok(());
-            }
-            if definitions.tools.len() >= crate::definitions::MAX_TOOLS {
-                return Ok(());
+            // One bad entry makes the whole list something else for rmcp.
+            let mut page = serde_json::to_value(&result).unwrap_or_default();
+            let Some(Value::Array(more)) = page.get_mut(key).map(Value::take) else {
+                return Err(format!("its list of {key} is not a list"));
+            };
+            entries.extend(more);
+            let next = page.get("nextCursor").and_then(Value::as_str);
+            let next = next.map(str::to_owned);
+            // One entry more than the limit shows that there were too many.
+            if next.is_none() || next == cursor || entries.len() > MAX_ENTRIES {
+                break;
             }
             cursor = next;
         }
-        definitions
-            .faults
-            .push(format!("its list of tools has more than {MAX_PAGES} pages"));
-        Ok(())
+        entries.truncate(MAX_ENTRIES + 1);
+        Ok(entries)
+    }
+
+    /// Sends a request that belongs to no call.
+    ///
+    /// # Errors
+    /// With the server's own error, or one about the connection.
+    pub async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ErrorData> {
+        let answer = timeout(ASK_TIMEOUT, self.peer.send_request(request)).await;
+        let answer = answer.map_err(|_| {
+            let text = format!("the MCP server `{}` does not answer", self.server);
+            ErrorData::internal_error(text, None)
+        })?;
+        answer.map_err(|error| match error {
+            ServiceError::McpError(error) => error,
+            error => {
+                let text = format!("the MCP server `{}`: {}", self.server, self.fault(&error));
+                ErrorData::internal_error(text, None)
+            }
+        })
     }
 
     /// Returns the fault of a request for people.

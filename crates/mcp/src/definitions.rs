@@ -138,6 +138,24 @@ pub struct Definitions {
     /// Entries of its list that are not tools, with the reason.
     #[serde(default)]
     pub faults: Vec<String>,
+    /// Set if it has resources, prompts or completions of arguments.
+    #[serde(default)]
+    pub has_resources: bool,
+    #[serde(default)]
+    #[allow(missing_docs, reason = "see `has_resources`")]
+    pub has_prompts: bool,
+    #[serde(default)]
+    #[allow(missing_docs, reason = "see `has_resources`")]
+    pub has_completions: bool,
+    /// Its resources, as it lists them.
+    #[serde(default)]
+    pub resources: Vec<Value>,
+    /// Its templates of resources.
+    #[serde(default)]
+    pub resource_templates: Vec<Value>,
+    /// Its prompts.
+    #[serde(default)]
+    pub prompts: Vec<Value>,
     /// Names of the tools, while they are added.
     #[serde(skip)]
     names: HashSet<String>,

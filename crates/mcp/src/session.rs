@@ -115,7 +115,9 @@ impl Session {
                     self.logs(&line.params);
                     return None;
                 }
-                ServerNotification::ToolListChangedNotification(_) => {
+                ServerNotification::ToolListChangedNotification(_)
+                | ServerNotification::ResourceListChangedNotification(_)
+                | ServerNotification::PromptListChangedNotification(_) => {
                     self.list_changed.notify_one();
                 }
                 _ => {}

@@ -64,6 +64,12 @@ impl Environment {
         self.changes.values().filter_map(|value| value.as_deref())
     }
 
+    /// Sets a variable, unless it was set or removed by name.
+    pub(super) fn set_default(&mut self, name: &str, value: String) {
+        let change = self.changes.entry(name.into());
+        change.or_insert_with(|| Some(value.into()));
+    }
+
     fn from_base(base: Base) -> Self {
         Self {
             base,

@@ -83,12 +83,13 @@ impl Running {
 
     /// Starts a member of a pipeline, as [`Running::begin`] does.
     pub(super) async fn begin_between(
-        spawn: Spawn,
+        mut spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
         neighbours: Neighbours,
         cancel: &CancellationToken,
     ) -> Result<Option<Self>, SpawnError> {
         system::keep_children();
+        observe::add_variables(&mut spawn.env);
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
         let limit = spawn.limits.memory;

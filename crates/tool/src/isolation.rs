@@ -81,3 +81,17 @@ pub struct ToolRights {
     /// The separation.
     pub isolation: Isolation,
 }
+
+impl ToolRights {
+    /// Returns true if a tool with the rights `other` can do nothing that a tool with these rights
+    /// cannot do. False where that cannot be told from the entries alone.
+    pub fn contain(&self, other: &ToolRights) -> bool {
+        self.isolation <= other.isolation && self.permissions.contains(&other.permissions)
+    }
+
+    /// Returns true if nothing is refused to the tool.
+    pub fn are_complete(&self) -> bool {
+        self.isolation < Isolation::Sandbox
+            && self.permissions.contains(&PermissionProfile::default())
+    }
+}

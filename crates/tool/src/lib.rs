@@ -11,6 +11,7 @@ mod cancellation;
 mod change;
 pub mod consent;
 pub mod deadline;
+mod debugging;
 mod definition;
 mod domain;
 pub mod error;
@@ -19,6 +20,7 @@ mod hints;
 mod isolation;
 pub mod json;
 mod log;
+mod nested;
 pub mod panic;
 mod permissions;
 mod place;
@@ -37,6 +39,7 @@ mod session;
 mod suggest;
 mod timestamp;
 mod trace;
+mod trace_context;
 pub mod types;
 mod ui;
 mod user;
@@ -45,24 +48,26 @@ pub mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
-    Approver, Decision, Rule, RunApprovalRequest, RunDecision,
+    AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
+    ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use cancellation::Cancellation;
 pub use change::CatalogChange;
+pub use debugging::Debugging;
 pub use definition::{ArgumentOrder, Dialect, Family, Level, Source, Tier, Tool, ToolRef};
 pub use domain::TrustDomain;
 pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
+pub use nested::NestedCalls;
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
     TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
-pub use place::{code_frame, place_after};
+pub use place::{Place, code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
@@ -75,6 +80,7 @@ pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, Session
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub use timestamp::Timestamp;
 pub use trace::CallTrace;
+pub use trace_context::TraceContext;
 pub use ui::{
     Answer, Forwarded, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,

@@ -16,6 +16,7 @@ pub(crate) mod workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,13 +73,21 @@ pub(crate) fn engine(
 ) -> Engine {
     let of_project = config.limits_of(Level::Project);
     let cache = (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone());
+    // A module that a debugger has paused loads as long as its user takes.
+    let load_timeout = |limit| {
+        if config.debugging.is_inspected {
+            NO_LOAD_TIMEOUT
+        } else {
+            limit
+        }
+    };
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
         isolates: config.limits.isolates,
         session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
-        load_timeout: config.limits.load_timeout,
+        load_timeout: load_timeout(config.limits.load_timeout),
         rights: ToolRights {
             permissions: Arc::new(config.permissions_of(Level::User)),
             isolation: Isolation::None,
@@ -86,7 +95,7 @@ pub(crate) fn engine(
         project: ProjectOptions {
             heap_mb: of_project.heap_mb,
             grace: of_project.grace,
-            load_timeout: of_project.load_timeout,
+            load_timeout: load_timeout(of_project.load_timeout),
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
@@ -109,8 +118,13 @@ pub(crate) fn engine(
             }
         }),
         cache,
+        debugging: config.debugging.clone(),
+        inspector: None,
     })
 }
+
+/// Load timeout of modules that can be debugged: there is none.
+const NO_LOAD_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Returns true if the cache can be created. A missing home directory is not created, because the
 /// cache would be lost with the container.

@@ -25,6 +25,7 @@ use haft_tool::{ClientHints, Problem, Runner, Source, Tool};
 use runner::McpRunner;
 use servers::{Configured, Prepared};
 
+pub(crate) use haft_mcp::Server as UpstreamServer;
 pub(crate) use servers::named_files;
 pub(crate) use survey::{ServerState, survey};
 
@@ -128,6 +129,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     }
     for ((place, server), offered) in prepared.iter().zip(&offered) {
         let loaded = &mut all[*place];
+        loaded.servers.push(server.server.clone());
         loaded.problems.extend(offered.problems.iter().cloned());
         for (name, definition, standing) in &offered.tools {
             let name = if uses.get(&**name).copied() > Some(1) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::call_input::Input;
 use super::call_session::CallSession;
 use super::context::CommandContext;
+use super::debug::DebugFlags;
 use super::exit::{Answer, Failure};
 use super::flags::Approval;
 use super::run_call::{CALL_ID, CallOptions, Form, Frame};
@@ -31,6 +32,7 @@ Examples:
   jq -n '{name: \"Ada\"}' | haft call greet -
   haft call build --timeout 2m --json | jq .content
   haft call deploy --approval-mode always-ask
+  haft call greet --inspect-brk               waits for a debugger: docs/debugging.md
 
 Exit codes:
   0 result    1 the tool reported an error    2 usage or bad arguments
@@ -66,6 +68,9 @@ pub(super) struct Args {
     /// With --learn: trust the files without a question
     #[arg(long, requires = "learn")]
     yes: bool,
+
+    #[command(flatten)]
+    debugging: DebugFlags,
 
     #[command(flatten)]
     approval: Approval,
@@ -144,6 +149,11 @@ impl Args {
         // Loaded first, so that loading is not part of the call's time and spinner.
         let entry = session.tool_to_call(&self.name).await?;
         let arguments = input.typed_by(&entry.tool)?;
+        let debugged = self.debugging.begin(&entry, session).await?;
+        if debugged.is_some() {
+            // The host is another one now.
+            session.tool_to_call(&self.name).await?;
+        }
         let kept = match &self.session {
             Some(name) => Some(
                 CallSession::open(name, self.from.as_deref(), &session.host, session.err).await?,
@@ -161,11 +171,15 @@ impl Args {
         if let Some(kept) = kept {
             kept.close(&session.host).await;
         }
+        let profiled = match (debugged, &ended) {
+            (Some(debugged), Ok(_)) => debugged.finish(&session.host).await,
+            _ => Ok(()),
+        };
         if self.learn {
             session.offer_learned(self.yes).await?;
         }
         match ended {
-            Ok(called) => Ok(called.code),
+            Ok(called) => profiled.map(|()| called.code),
             Err(failure) => {
                 // After a second Ctrl-C nothing else is waited for.
                 session.killed |= matches!(&failure, Failure::Killed(_));

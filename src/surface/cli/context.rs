@@ -12,7 +12,7 @@ use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::{learn, progress, trust};
 use crate::audit::Caller;
-use crate::host::Host;
+use crate::host::{CallSource, Host};
 use crate::registry::{Catalog, Entry};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -20,7 +20,7 @@ use crate::surface::stdout::Out;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_tool::provider_schema::Names;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Debugging, Error, ErrorKind};
 use haft_tool::{Severity, Stopped};
 
 /// Shutdown timeout: the host's own grace period and a margin.
@@ -95,7 +95,7 @@ impl<'a> CommandContext<'a> {
         // Tools must not read input that is meant for haft.
         let input = stdin::claim()?;
         let mut session = CommandContext {
-            host: Host::for_one_call(config).recorded(Caller::parent(surface)),
+            host: in_trace(Host::for_one_call(config).recorded(Caller::parent(surface))),
             surface,
             out,
             err: Ink::for_stderr(),
@@ -136,6 +136,14 @@ impl<'a> CommandContext<'a> {
         self.host = self.make_host(config);
     }
 
+    /// Creates the host again, with these options for debugging.
+    pub(super) async fn debugs(&mut self, debugging: Debugging) {
+        let mut config = self.host.config().clone();
+        config.debugging = debugging;
+        self.host.shutdown().await;
+        self.host = self.make_host(config);
+    }
+
     /// Offers to trust the recorded files.
     pub(super) async fn offer_learned(&mut self, is_agreed: bool) -> Result<(), Failure> {
         let said = learn::offer(&self.host, self.flags.clone(), is_agreed).await?;
@@ -149,7 +157,7 @@ impl<'a> CommandContext<'a> {
             (false, true) => Host::new(config),
             (false, false) => Host::for_one_call(config),
         };
-        host.recorded(Caller::parent(self.surface))
+        in_trace(host.recorded(Caller::parent(self.surface)))
     }
 
     /// Returns every tool, and loads them if need be. Ctrl-C ends the wait.
@@ -255,5 +263,16 @@ impl<'a> CommandContext<'a> {
         let _ = timeout(KILL, self.host.kill()).await;
         // Freeing the host's data would only delay the end.
         std::mem::forget(self.host);
+    }
+}
+
+/// Makes the calls of `host` parts of the span of the program that started haft.
+fn in_trace(host: Host) -> Host {
+    match host.config().trace_parent.clone() {
+        Some(parent) => host.in_trace(CallSource {
+            parent: Some(parent),
+            ..CallSource::default()
+        }),
+        None => host,
     }
 }

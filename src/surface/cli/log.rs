@@ -51,6 +51,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<String>,
 
+    /// Only calls of this trace: its id, or the beginning of it
+    #[arg(long, value_name = "ID")]
+    trace: Option<String>,
+
     /// Only calls that ended like this
     #[arg(long, value_enum)]
     outcome: Option<Ending>,
@@ -68,7 +72,7 @@ pub(super) struct Args {
     pub(super) json: bool,
 
     /// Check the chain of hashes: exit code 1 if lines were changed, inserted, moved or deleted
-    #[arg(long, conflicts_with_all = ["tool", "since", "outcome"])]
+    #[arg(long, conflicts_with_all = ["tool", "since", "outcome", "trace"])]
     verify: bool,
 
     /// Work as if started in this directory
@@ -147,10 +151,13 @@ impl Args {
             // The line about the end of the call has more details.
             Event::CallStarted(call) if ended.contains(&call.run) => return false,
             Event::CallStarted(call) => call,
-            _ => return self.tool.is_none() && self.outcome.is_none(),
+            _ => return self.tool.is_none() && self.outcome.is_none() && self.trace.is_none(),
         };
         let tool = self.tool.as_ref();
+        let trace = call.trace.as_deref().unwrap_or_default();
+        let is_traced = |wanted: &String| !wanted.is_empty() && trace.starts_with(wanted.as_str());
         tool.is_none_or(|tool| tool.is_match(&call.tool))
+            && self.trace.as_ref().is_none_or(is_traced)
             && self.outcome.is_none_or(|wanted| wanted.is(call.outcome))
     }
 
@@ -392,6 +399,7 @@ fn call_fields(call: &RecordedCall, fields: &mut Vec<(&'static str, String)>) {
         Some(format!("{} (id of the caller: {})", call.run, call.call)),
     );
     add("part of", call.parent.clone());
+    add("trace", call.trace.clone());
     add("tool", Some(call.tool.clone()));
     add("family", call.family.clone());
     add("level", call.level.clone());

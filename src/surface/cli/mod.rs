@@ -13,6 +13,7 @@ mod call_input;
 mod call_session;
 mod completions;
 mod config;
+mod debug;
 mod doctor;
 mod install;
 mod learn;
@@ -179,6 +180,7 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     // Kills what was not waited for after a second signal or a shutdown timeout.
     haft_process::kill_all();
     audit::flush_all(FLUSH_TIMEOUT);
+    crate::host::telemetry::finish();
     let code = ended?;
     out.flush()?;
     Ok(code)

@@ -1,6 +1,6 @@
 //! HTTP server shared by the surfaces: listening, access control, error responses, shutdown.
 //!
-//! It knows no tools, and no paths except those of the page and of the health check. A surface
+//! It knows no tools, and no paths except those of the page, of the health check and of readiness. A surface
 //! provides a router. [`serve`] puts the guard in front of it and answers requests without a route.
 
 mod access;
@@ -13,6 +13,7 @@ mod held;
 mod listen;
 mod path;
 mod problem_response;
+mod readiness;
 mod server;
 mod socket;
 pub(crate) mod sse;
@@ -28,6 +29,7 @@ pub(crate) use held::held;
 pub(crate) use listen::Listening;
 pub(crate) use path::{PathText, QueryOptions};
 pub(crate) use problem_response::{ProblemDetails, ProblemResponse};
+pub(crate) use readiness::{Readiness, readiness_router};
 pub(crate) use server::serve;
 pub(crate) use stream::Peer;
 pub(crate) use unanswered::{Unanswered, counted};

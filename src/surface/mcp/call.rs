@@ -23,7 +23,7 @@ use super::log;
 use super::message::{Sender, owner};
 use super::progress::Reporter;
 use super::server::Server;
-use super::{message, suspended};
+use super::{message, spans, suspended};
 use crate::credentials::random_id;
 use haft_tool::{Call, TaskMode};
 
@@ -91,6 +91,7 @@ pub(super) async fn run(
     };
     let host = tool_list.host_for(traits.host_for(host, tool), &tool.name);
     let host = client::named(host, context.client_info().as_ref());
+    let host = spans::host_for(host, &context);
     let form = server.result_form(is_new);
     let of = (tool_list.clone(), tool.name.clone());
     let log = server.log().listen(&context);

@@ -180,6 +180,11 @@ impl WrittenCall {
         !is_marked && self.input_responses.is_none() && self.request_state.is_none()
     }
 
+    /// Returns its metadata.
+    pub(super) fn meta(&self) -> Option<&JsonObject> {
+        self.meta.as_ref()
+    }
+
     /// Converts it to the type of rmcp.
     pub(super) fn into_request(self) -> ClientRequest {
         let mut params = CallToolRequestParams::new(self.name);

@@ -9,6 +9,7 @@ mod schema;
 mod hints;
 mod instructions;
 mod tool_list;
+mod upstream;
 
 mod elicitation;
 mod execution;
@@ -24,6 +25,7 @@ mod result;
 
 mod handler;
 mod server;
+mod spans;
 
 mod http;
 mod stdio;

@@ -20,6 +20,7 @@ mod questions;
 mod event_ring;
 mod events;
 mod history;
+mod metrics;
 
 mod agent_runs;
 
@@ -35,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use crate::host::Host;
 pub(crate) use agent_runs::sessions_router;
 use event_ring::Feeds;
+pub(crate) use metrics::metrics_router;
 use questions::{PageUser, Questions};
 use state::Shared;
 

@@ -17,8 +17,9 @@ use super::ui::NoUser;
 use crate::code::{RUN_CODE, SEARCH_TOOLS};
 use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
+use crate::surface::traces;
 use crate::surface::wire::OutcomeView;
-use haft_tool::{Call, Event, Outcome};
+use haft_tool::{Call, Event, Outcome, TraceContext};
 use haft_tool::{Error, ErrorKind};
 
 /// The parameters of `tools/call`.
@@ -32,6 +33,9 @@ pub(super) struct CallParams {
     /// False if the peer does not answer questions of this call.
     #[serde(default = "yes")]
     ui: bool,
+    /// The peer's span, for traces.
+    traceparent: Option<String>,
+    tracestate: Option<String>,
 }
 
 fn yes() -> bool {
@@ -52,6 +56,8 @@ pub(super) struct RunParams {
     timeout_ms: Option<u64>,
     #[serde(default = "yes")]
     ui: bool,
+    traceparent: Option<String>,
+    tracestate: Option<String>,
 }
 
 /// The parameters of `code/search`: those of `search_tools`.
@@ -83,6 +89,8 @@ impl RunParams {
             call_id: self.call_id,
             timeout_ms: self.timeout_ms,
             ui: self.ui,
+            traceparent: self.traceparent,
+            tracestate: self.tracestate,
         }
     }
 }
@@ -106,6 +114,8 @@ impl SearchParams {
             call_id: self.call_id,
             timeout_ms: None,
             ui: false,
+            traceparent: None,
+            tracestate: None,
         }
     }
 }
@@ -148,6 +158,9 @@ pub(super) fn start(
         arguments: asked.arguments.unwrap_or_else(Call::no_arguments),
     };
     let timeout = asked.timeout_ms.map(Duration::from_millis);
+    let parent = asked.traceparent.as_deref();
+    let parent = parent.and_then(|span| TraceContext::parse(span, asked.tracestate.as_deref()));
+    let host = traces::below(host.clone(), parent);
     let running = if asked.ui {
         host.call_with_free_id(call, timeout)
     } else {

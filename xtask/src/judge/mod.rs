@@ -1,5 +1,5 @@
-//! `cargo xtask judge`: tests the MCP server with its conformance suite, its clients and coding
-//! agents.
+//! `cargo xtask judge`: tests the MCP server with its conformance suite, its clients, coding agents
+//! and a balancer.
 //!
 //! They call our tools in `tests/specs/mcp` and `tests/judges/agents`, so that the whole way
 //! through V8 is tested. Known limits of a server of tools and of the agents are listed there with
@@ -43,13 +43,14 @@ const TASKS_OF_UPSTREAM: [&str; 3] = [
     "tasks-mrtr-composition",
 ];
 
-/// Let the conformance suite, other people's clients and coding agents judge the MCP server.
+/// Let the conformance suite, other people's clients, coding agents and a balancer judge the server.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cargo xtask judge                                  every judge
   cargo xtask judge agents                           the coding agents, with a fake model API
   cargo xtask judge agents --agent codex --check 'big result'
+  cargo xtask judge balancer                         two hosts behind HAProxy, which must be installed
   cargo xtask judge conformance --haft target/release/haft")]
 pub struct Judge {
     /// The judges, all of them by default.
@@ -80,6 +81,8 @@ pub enum Suite {
     Clients,
     /// Coding agents: what reaches their models and their users.
     Agents,
+    /// HAProxy with two hosts behind it.
+    Balancer,
 }
 
 /// One test: its name, and the command that fails if the test does.
@@ -264,6 +267,11 @@ impl Scene<'_> {
             }
         };
         vec![
+            case(
+                Suite::Balancer,
+                "two hosts behind HAProxy",
+                judges.script(&self.tests.join("judges/balancer.mjs")),
+            ),
             case(
                 Suite::Clients,
                 "typescript clients",

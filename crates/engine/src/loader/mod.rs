@@ -82,6 +82,12 @@ impl Loader {
         }
     }
 
+    /// Returns the source map of a file that was compiled.
+    pub(super) fn source_map(&self, file_name: &str) -> Option<Vec<u8>> {
+        let map = self.source_maps.borrow().get(file_name).cloned();
+        map.or_else(|| self.node.source_map(file_name))
+    }
+
     fn finder(&self) -> Finder<'_, Sys, NodeServices> {
         Finder {
             tsconfigs: &self.tsconfigs,
@@ -168,6 +174,10 @@ impl Loader {
             Ok(prepared) => prepared,
             Err(error) => return ModuleLoadResponse::Sync(Err(error)),
         };
+        let mut prepared = prepared;
+        if prepared.form == Form::Module {
+            self.node.make_debuggable(path, &mut prepared);
+        }
         let Prepared {
             code,
             source_map,
@@ -284,9 +294,7 @@ impl ModuleLoader for Loader {
     }
 
     fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {
-        let map = self.source_maps.borrow().get(file_name).cloned();
-        map.or_else(|| self.node.source_map(file_name))
-            .map(Cow::Owned)
+        self.source_map(file_name).map(Cow::Owned)
     }
 
     fn source_map_source_exists(&self, _source_url: &str) -> Option<bool> {

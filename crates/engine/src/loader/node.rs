@@ -10,6 +10,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use deno_core::FastString;
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
@@ -27,7 +29,7 @@ use node_resolver::{
     ResolutionMode,
 };
 
-use super::cache_entry::{Form, Kept};
+use super::cache_entry::{Form, Kept, Prepared};
 use super::find::Packages;
 use super::guard::{Access, ReadGuard};
 use super::source::{form_of_file, prepare_required};
@@ -35,6 +37,7 @@ use super::sys::Sys;
 use super::tsconfig;
 use crate::transpile_cache::{Compiled, Kind};
 use crate::verify::{self, Verifier};
+use haft_tool::Debugging;
 
 pub(crate) type NpmChecker = DenoInNpmPackageChecker;
 pub(crate) type NpmFolders = ByonmNpmResolver<Sys>;
@@ -52,6 +55,7 @@ pub(crate) struct NodeServices {
     /// Checks which files may be loaded.
     pub(crate) guard: ReadGuard,
     sys: Sys,
+    debugging: Debugging,
     required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
 
@@ -59,14 +63,16 @@ impl NodeServices {
     /// Creates the services. `compiled` is the cache of large files; `verifier` checks the files of
     /// a project.
     pub(crate) fn new(compiled: Option<Arc<Compiled>>, verifier: Option<Arc<Verifier>>) -> Self {
-        NodeServices::guarded(compiled, verifier, ReadGuard::default())
+        let debugging = Debugging::default();
+        NodeServices::guarded(compiled, verifier, ReadGuard::default(), debugging)
     }
 
-    /// Creates the services with a guard that limits the files that may be loaded.
+    /// Creates the services of an isolate with a guard that limits the files that may be loaded.
     pub(crate) fn guarded(
         compiled: Option<Arc<Compiled>>,
         verifier: Option<Arc<Verifier>>,
         guard: ReadGuard,
+        debugging: Debugging,
     ) -> Self {
         let sys = Sys::new(verifier);
         let cached_sys = NodeResolutionSys::new(sys.clone(), None);
@@ -95,6 +101,7 @@ impl NodeServices {
             compiled,
             guard,
             sys,
+            debugging,
             required_source_maps: Rc::default(),
         }
     }
@@ -161,6 +168,33 @@ impl NodeServices {
         Kept::place(self.compiled.as_ref(), length, kind, parts)
     }
 
+    /// Changes the code of a file for debuggers: adds its source map, and a pause if the file is
+    /// the one to break in.
+    pub(super) fn make_debuggable(&self, path: &Path, prepared: &mut Prepared) {
+        let Prepared {
+            code, source_map, ..
+        } = prepared;
+        if self.debugging.breaks_in.as_deref() == Some(path) {
+            let directive = ["\"use strict\";", "'use strict';"]
+                .into_iter()
+                .find(|directive| code.starts_with(directive));
+            if code.starts_with("#!") {
+                code.replace_range(..2, "debugger; //");
+            } else {
+                // On the same line, so that no place below it changes.
+                code.insert_str(directive.map_or(0, str::len), "debugger; ");
+            }
+        }
+        if let Some(map) = source_map
+            .as_deref()
+            .filter(|_| self.debugging.is_inspected)
+        {
+            code.push_str("\n//# sourceMappingURL=data:application/json;base64,");
+            BASE64_STANDARD.encode_string(map, code);
+            code.push('\n');
+        }
+    }
+
     pub(super) fn source_map(&self, file_name: &str) -> Option<Vec<u8>> {
         self.required_source_maps.borrow().get(file_name).cloned()
     }
@@ -214,7 +248,8 @@ impl NodeRequireLoader for RequireLoader {
     }
 
     fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
-        let prepared = prepare_required(path, &self.tsconfigs, &self.services)?;
+        let mut prepared = prepare_required(path, &self.tsconfigs, &self.services)?;
+        self.services.make_debuggable(path, &mut prepared);
         verify::no_manifest_changed()?;
         verify::may_compile(&prepared.code, self.services.verifier());
         if let (Some(map), Ok(url)) = (prepared.source_map, super::url_of(path)) {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
+use deno_core::{InspectorMsg, InspectorMsgKind};
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -21,6 +22,7 @@ use super::spare::BootingWorker;
 use crate::caller_link::{CallerLink, LocalLink};
 use crate::isolate::{Ask, Shared};
 use crate::requests::{Termination, Withdrawn};
+use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{EngineOptions, lock};
 use haft_tool::{PermissionKind, Replay, ReplayAnswer, VerifiedFiles};
@@ -44,6 +46,8 @@ const MAX_OPEN_QUERIES: usize = 4096;
 pub(crate) struct Connection {
     main: Arc<OwnedFd>,
     control: OwnedFd,
+    /// Held while the packets of one message are sent.
+    control_turn: Mutex<()>,
     outbox: Mutex<Outbox>,
     /// Notified when packets wait in the outbox.
     full: Notify,
@@ -131,6 +135,7 @@ impl Connection {
         let connection = Arc::new(Connection {
             main: Arc::new(worker.main),
             control: worker.control,
+            control_turn: Mutex::default(),
             outbox: Mutex::new(Outbox {
                 waiting: worker.waiting,
                 ..Outbox::default()
@@ -260,6 +265,33 @@ impl Connection {
         self.send_control(&Control::Terminate { why });
     }
 
+    /// Opens a session of V8's inspector.
+    pub(crate) fn open_inspector(&self, session: u32) {
+        self.debug(&Control::OpenInspector { session });
+    }
+
+    /// Passes a message of the debugger to a session.
+    pub(crate) fn inspect(&self, session: u32, message: String) {
+        self.debug(&Control::Inspect { session, message });
+    }
+
+    /// Ends a session.
+    pub(crate) fn close_inspector(&self, session: u32) {
+        self.debug(&Control::CloseInspector { session });
+    }
+
+    /// Sends a message of a debugger. Waits until the control thread has read earlier ones, which
+    /// it does at once, because a session cannot do without a message.
+    fn debug(&self, message: &Control) {
+        let _turn = lock(&self.control_turn);
+        for packet in socket::packets_of(message) {
+            if socket::send_packet(&self.control, &packet, SendFlags::empty()).is_err() {
+                // The reader of the connection notices the end of the worker.
+                return;
+            }
+        }
+    }
+
     /// Kills the process and all processes below it.
     pub(crate) fn kill(&self) {
         self.process.kill();
@@ -311,6 +343,7 @@ impl Connection {
     }
 
     fn send_control(&self, message: &Control) {
+        let _turn = lock(&self.control_turn);
         for packet in socket::packets_of(message) {
             let sent = socket::send_packet(&self.control, &packet, SendFlags::DONTWAIT);
             if !matches!(sent, Ok(true)) {
@@ -387,6 +420,13 @@ impl Connection {
                 owner,
                 notice,
             } => link.tell_user(request, &owner, &notice),
+            FromWorker::StartNested {
+                request,
+                id,
+                tool,
+                arguments,
+            } => link.start_nested(request, id, &tool, arguments),
+            FromWorker::CancelNested { id } => link.cancel_nested(id),
             FromWorker::Paint { id, lines } => link.paint(id, lines),
             FromWorker::Log {
                 request,
@@ -396,6 +436,15 @@ impl Connection {
                 context,
             } => link.log(request, level_of(level), &tool, &message, &context),
             FromWorker::PendingDone { id } => link.pending_done(id),
+            FromWorker::Spans(spans) => telemetry::forward(spans),
+            FromWorker::WaitsForDebugger { waits } => link.waits_for_debugger(waits),
+            FromWorker::Inspected { session, message } => {
+                if let Some(target) = &shared.target {
+                    let kind = InspectorMsgKind::Notification;
+                    let content = message;
+                    target.deliver(session, InspectorMsg { kind, content });
+                }
+            }
             FromWorker::KeepReplay {
                 channel,
                 request,
@@ -485,7 +534,8 @@ impl Connection {
             Query::Permission { .. }
             | Query::AskUser { .. }
             | Query::Show { .. }
-            | Query::NextTouch { .. } => Reply::Unknown,
+            | Query::NextTouch { .. }
+            | Query::NextOfNested { .. } => Reply::Unknown,
         }
     }
 
@@ -530,6 +580,10 @@ fn awaited_reply(query: Query, link: &LocalLink) -> futures::future::BoxFuture<'
         Query::NextTouch { id } => {
             let touch = link.next_touch(id);
             Box::pin(async move { Reply::Text(touch.await) })
+        }
+        Query::NextOfNested { id } => {
+            let event = link.next_of_nested(id);
+            Box::pin(async move { Reply::Text(event.await) })
         }
         _ => Box::pin(async { Reply::Unknown }),
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use deno_core::InspectorMsg;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -19,6 +20,7 @@ use crate::boot::{self, Threads, Unconfigured};
 use crate::isolate::{AnswerSink, Message, PingSink, Shared};
 use crate::lock;
 use crate::requests::{Slot, Termination};
+use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{Programs, thread};
 use haft_process::Forked;
@@ -152,6 +154,10 @@ fn serve(
         .then(|| Arc::new(RemoteReplay(link.clone())) as Arc<dyn Replay>);
     let programs = programs(tape.clone(), settings.keeps_detached);
     let (verifier, settings) = verifier(*settings, host);
+    if settings.sends_spans {
+        let host = host.clone();
+        telemetry::start_in_worker(move |spans| host.send(&FromWorker::Spans(spans)));
+    }
     let options = settings.into_options(&key, programs, tape, verifier.clone());
     let (alive, ended) = std::sync::mpsc::channel();
     let shared = Shared::of_worker(&options, &key, host.clone(), ended);
@@ -184,6 +190,7 @@ fn serve(
         }
     }
     link.close();
+    telemetry::finish();
     haft_process::kill_all();
     Ok(())
 }
@@ -247,7 +254,7 @@ fn leave() -> ! {
     std::process::exit(1)
 }
 
-fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSender) {
+fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<HostSender>) {
     match message {
         Control::Withdraw { id } => {
             let state = shared.requests.withdraw_sent(id);
@@ -267,6 +274,41 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &HostSe
             // So must one that waits for a request.
             let _ = shutdown(&host.socket, Shutdown::Read);
         }
+        Control::OpenInspector { session } => open_inspector(session, shared, host),
+        Control::Inspect { session, message } => {
+            if let Some(sessions) = &shared.sessions {
+                sessions.send(session, message);
+            }
+        }
+        Control::CloseInspector { session } => {
+            if let Some(sessions) = &shared.sessions {
+                sessions.close(session);
+            }
+        }
+    }
+}
+
+/// Opens a session for a debugger of haft's process. A thread passes on its messages, because that
+/// of the isolate waits while JavaScript is paused.
+fn open_inspector(session: u32, shared: &Shared, host: &Arc<HostSender>) {
+    let Some(sessions) = &shared.sessions else {
+        return;
+    };
+    let (outgoing, messages) = futures::channel::mpsc::unbounded::<InspectorMsg>();
+    let host = host.clone();
+    let pass_on = move || {
+        for message in futures::executor::block_on_stream(messages) {
+            host.send(&FromWorker::Inspected {
+                session,
+                message: message.content,
+            });
+        }
+    };
+    let started = std::thread::Builder::new()
+        .name("haft-inspector".to_owned())
+        .spawn(pass_on);
+    if started.is_ok() {
+        sessions.open(session, outgoing);
     }
 }
 

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::isolate::{Answer, Ask};
 use crate::load_trace::LoadTrace;
 use crate::requests::Withdrawn;
+use crate::telemetry::{self, RelayedSpan};
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
 use haft_tool::{
-    CodeFromData, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay, ReplayChannel,
-    Tier, ToolRights, TrustDomain, VerifiedFiles,
+    CodeFromData, Debugging, Isolation, LogLevel, PermissionKind, PermissionProfile, Replay,
+    ReplayChannel, Tier, ToolRights, TrustDomain, VerifiedFiles,
 };
 
 /// Message on the main socket to the worker.
@@ -47,6 +48,12 @@ pub(super) enum Control {
     Reply(u32, Reply),
     /// End the isolate, whatever it is doing.
     Terminate { why: String },
+    /// Open a session of V8's inspector.
+    OpenInspector { session: u32 },
+    /// A message of the debugger to a session.
+    Inspect { session: u32, message: String },
+    /// End a session.
+    CloseInspector { session: u32 },
 }
 
 /// Message on the main socket to haft.
@@ -125,11 +132,31 @@ pub(super) enum FromWorker {
     PendingDone {
         id: u32,
     },
+    StartNested {
+        request: u32,
+        id: u32,
+        tool: String,
+        arguments: String,
+    },
+    CancelNested {
+        id: u32,
+    },
     KeepReplay {
         channel: Channel,
         request: String,
         answer: String,
     },
+    /// A module waits for a debugger, or has one.
+    WaitsForDebugger {
+        waits: bool,
+    },
+    /// A message of a session to its debugger.
+    Inspected {
+        session: u32,
+        message: String,
+    },
+    /// Spans of tools that have ended.
+    Spans(Vec<RelayedSpan>),
     /// A query, which is answered by a [`Reply`] with the same number.
     Query(u32, Query),
     /// The isolate ends now, for this reason.
@@ -182,6 +209,9 @@ pub(super) enum Query {
     NextTouch {
         id: u32,
     },
+    NextOfNested {
+        id: u32,
+    },
     PushPending {
         id: u32,
         label: String,
@@ -197,7 +227,10 @@ impl Query {
     pub(super) fn is_awaited(&self) -> bool {
         matches!(
             self,
-            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. }
+            Query::AskUser { .. }
+                | Query::Show { .. }
+                | Query::NextTouch { .. }
+                | Query::NextOfNested { .. }
         )
     }
 }
@@ -332,6 +365,9 @@ pub(super) struct BootSettings {
     permissions: String,
     pub(super) keeps_detached: bool,
     pub(super) has_replay: bool,
+    debugging: Debugging,
+    /// The spans of tools go to haft's process.
+    pub(super) sends_spans: bool,
     pub(super) verifier: Option<VerifierSettings>,
 }
 
@@ -379,6 +415,8 @@ impl BootSettings {
                 .expect("permissions are lists of texts"),
             keeps_detached: options.keeps_detached,
             has_replay: options.tape.is_some(),
+            debugging: options.debugging.clone(),
+            sends_spans: telemetry::is_on(),
             verifier: verifier.map(|verifier| VerifierSettings {
                 files: TrustedFiles::from(&*verifier.files()),
                 is_learning: verifier.is_learning(),
@@ -441,6 +479,8 @@ impl BootSettings {
             auto_approve: self.auto_approve,
             verifier,
             cache: self.cache,
+            debugging: self.debugging,
+            inspector: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::How;
 use super::web;
 use crate::audit::Caller;
 use crate::host::Host;
+use crate::surface::cli::debug;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::mcp;
@@ -93,15 +94,17 @@ impl Args {
         flags.mcp.structured = self.structured.or(flags.mcp.structured);
         flags.mcp.task_after = self.task_after.or(flags.mcp.task_after);
         flags.mcp.code = self.code.or(flags.mcp.code);
-        let config = Config::resolve(flags.clone())?;
+        let mut config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {
-            return web::run(globals, flags, "mcp-http", program, |web| {
+            return web::run(globals, flags, how.inspect, "mcp-http", program, |web| {
                 web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
             })
             .await;
         }
+        debug::inspect(&mut config, how.inspect);
         let host = Host::new(config).recorded(Caller::parent("mcp"));
+        let _debuggers = debug::serve(&host, how.inspect).await?;
         host.keep_spare_worker();
         let program = program.map(|descriptor| descriptor.serve(&host));
         let program = program.transpose()?;

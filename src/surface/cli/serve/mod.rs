@@ -9,6 +9,7 @@ use clap::Subcommand;
 
 use super::exit::Failure;
 use super::flags::{Approval, Globals, With};
+use crate::surface::inspect::InspectAddress;
 use crate::surface::mcp as mcp_surface;
 use crate::surface::rest as rest_surface;
 use crate::surface::rpc::Descriptor;
@@ -53,6 +54,11 @@ struct How {
     network: Network,
     #[command(flatten)]
     approval: Approval,
+
+    /// Let debuggers attach to the tools at this address of the machine [default: 127.0.0.1:9229]
+    #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "9229")]
+    inspect: Option<InspectAddress>,
 }
 
 impl How {
@@ -61,6 +67,7 @@ impl How {
         How {
             network: self.network.followed_by(&later.network),
             approval: self.approval.followed_by(&later.approval),
+            inspect: later.inspect.or(self.inspect),
         }
     }
 
@@ -94,7 +101,8 @@ impl Args {
         match &self.what {
             None => {
                 let flags = self.how.over(globals.flags())?;
-                web::run(globals, flags, "http", program, everything).await
+                let inspect = self.how.inspect;
+                web::run(globals, flags, inspect, "http", program, everything).await
             }
             Some(What::Mcp(c)) => c.args.run(globals, &self.how, out, program).await,
             Some(What::Rest(c)) => c.args.run(globals, &self.how, program).await,

@@ -31,8 +31,9 @@ impl Args {
         earlier: &How,
         program: Option<Descriptor>,
     ) -> Result<u8, Failure> {
-        let flags = earlier.followed_by(&self.how).over(globals.flags())?;
-        web::run(globals, flags, "rest", program, with_page).await
+        let how = earlier.followed_by(&self.how);
+        let flags = how.over(globals.flags())?;
+        web::run(globals, flags, how.inspect, "rest", program, with_page).await
     }
 }
 

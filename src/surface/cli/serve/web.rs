@@ -5,16 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_runs::Sessions;
 use crate::audit::{Caller, Event};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
 use crate::host::Host;
+use crate::surface::cli::debug;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
+use crate::surface::http::{
+    self, Access, BodyBudget, BodyLimits, Listening, Readiness, Unanswered,
+};
+use crate::surface::inspect::InspectAddress;
+use crate::surface::rest;
 use crate::surface::rpc::Descriptor;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -25,6 +30,8 @@ use haft_tool::{Error, ErrorKind};
 
 /// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
+/// Time for balancers to notice that a draining server is not ready. It still takes calls.
+const NOTICE: Duration = Duration::from_secs(2);
 /// Time for running calls to end by themselves.
 const FINISHING: Duration = Duration::from_millis(900);
 /// Time for clients to read replies after the end of their calls.
@@ -53,16 +60,18 @@ impl Web {
 }
 
 /// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
-/// ends it at once. `surface` is the name in the call log, `program` the descriptor of a program that
+/// ends it at once. Debuggers can attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
 /// is served too.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
+    inspect: Option<InspectAddress>,
     surface: &str,
     program: Option<Descriptor>,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
-    let config = Config::resolve(flags)?;
+    let mut config = Config::resolve(flags)?;
+    debug::inspect(&mut config, inspect);
     // Tools must not read input that is meant for haft.
     drop(stdin::claim()?);
     let mut signals = Signals::take()?;
@@ -82,6 +91,7 @@ pub(super) async fn run(
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
     host.keep_spare_worker();
+    let _debuggers = debug::serve(&host, inspect).await?;
     let program = program.map(|descriptor| descriptor.serve(&host));
     let program = program.transpose()?;
     let log = host.audit_log().cloned();
@@ -101,7 +111,11 @@ pub(super) async fn run(
         access,
     };
     let unanswered = Unanswered::default();
-    let router = http::counted(compose(&web), &unanswered);
+    let metrics = web.for_clients(rest::metrics_router(&web.host));
+    let readiness = Arc::<Readiness>::default();
+    let ready = http::readiness_router(readiness.clone());
+    let router = compose(&web).merge(metrics).merge(ready);
+    let router = http::counted(router, &unanswered);
     let router = http::guarded(router, Arc::clone(&web.access), limits, budget);
     say(&format!("listening on {}\n", listening.url()));
     say(&about_token(
@@ -117,7 +131,8 @@ pub(super) async fn run(
         ..
     } = web;
     let _watching = host.config().serve.watch.then(|| host.watch());
-    let loading = tokio::spawn(load(host.clone()));
+    let loading = tokio::spawn(load(host.clone(), readiness.clone()));
+    let drain = host.config().serve.drain;
     let shutdown_timeout = FINISHING + grace + STOPPING + READING;
     let server = http::serve(
         listening,
@@ -128,6 +143,10 @@ pub(super) async fn run(
     );
     let server = tokio::spawn(server);
     signals.next().await;
+    if !drain.is_zero() {
+        readiness.drains();
+        drain_calls(&host, &mut signals, drain).await;
+    }
     say("stopping; once more does not wait for calls that run\n");
     stop.cancel();
     loading.abort();
@@ -227,9 +246,28 @@ fn about_token(
     }
 }
 
+/// Lets the running calls finish for `time`. A signal ends the wait.
+async fn drain_calls(host: &Host, signals: &mut Signals, time: Duration) {
+    say(&format!(
+        "draining for {} s; once more stops at once\n",
+        time.as_secs_f64()
+    ));
+    let drained = async {
+        // Balancers notice first that the server is not ready.
+        sleep(NOTICE.min(time)).await;
+        host.refuse_calls();
+        host.calls_ended().await;
+    };
+    tokio::select! {
+        _ = timeout(time, drained) => {}
+        () = signals.next() => {}
+    }
+}
+
 /// Loads the tools before the first request, and prints a summary.
-async fn load(host: Host) {
+async fn load(host: Host, readiness: Arc<Readiness>) {
     let catalog = host.catalog().await;
+    readiness.loaded();
     let home = &host.config().home;
     let errors = catalog.problems.iter();
     let errors = errors.filter(|problem| problem.severity == Severity::Error);

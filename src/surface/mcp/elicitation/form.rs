@@ -20,7 +20,7 @@ pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams>
         visible::name(&request.tool)
     );
     let mut options = vec![APPROVE, "Deny"];
-    options.extend(request.can_be_remembered.then_some(ALWAYS));
+    options.extend(request.can_be_remembered().then_some(ALWAYS));
     let field = json!({"type": "string", "title": "Decision", "enum": options});
     form(&message, "decision", field)
 }

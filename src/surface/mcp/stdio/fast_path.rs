@@ -20,6 +20,7 @@ use crate::surface::mcp::client::{self, ClientTraits};
 use crate::surface::mcp::message::WrittenCall;
 use crate::surface::mcp::result;
 use crate::surface::mcp::server::Server;
+use crate::surface::mcp::spans;
 use haft_tool::{Call, Cancellation, LogListener};
 
 /// The plain calls of one connection.
@@ -99,7 +100,8 @@ impl Direct {
     /// must be ignored.
     pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) -> Cancellation {
         let cancellation = Cancellation::default();
-        let (server, host, traits) = (self.server.clone(), self.host.clone(), self.traits);
+        let host = spans::host_for_plain(self.host.clone(), &id, call.meta());
+        let (server, traits) = (self.server.clone(), self.traits);
         let (log, handle) = (self.log.clone(), cancellation.clone());
         self.running.push(Box::pin(async move {
             let ended = run(&server, host, traits, call, &handle, &*log).await;
