@@ -24,7 +24,7 @@ const MEMORY: u64 = 200;
 const TOO_LONG: &str = "the MCP server `hostile` ended: it printed a line of more than 32 MiB";
 
 /// Error of a call after its timeout.
-const TIME_IS_UP: &str = "The call was stopped: its time was up.";
+const TIME_IS_UP: &str = "The call of the MCP server `hostile` was stopped: its time was up.";
 
 /// Settings of a server whose calls need no approval.
 const FREE: &str = r#"approval: {"*": read}"#;

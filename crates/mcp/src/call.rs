@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, ClientRequest,
     CreateTaskResult, ErrorCode, GetTaskParams, InputRequest, InputRequests, InputResponses,
-    ServerResult, TaskPayload, UpdateTaskParams,
+    LoggingLevel, RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::value::RawValue;
@@ -131,6 +131,12 @@ impl Connection {
             let mut request = CallToolRequest::new(params.clone());
             request.extensions.insert(link.clone());
             request.extensions.insert(raw.clone());
+            if self.is_stateless() {
+                // A server of this protocol logs only for requests that ask for it.
+                let mut meta = RequestMetaObject::default();
+                meta.set_log_level(LoggingLevel::Debug);
+                request.extensions.insert(meta);
+            }
             let request = ClientRequest::CallToolRequest(request);
             let answered = self.request(request, &link, ctx).await;
             let result = match answered {
