@@ -19,6 +19,7 @@ import { contextOf } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
+import { callTool, type NestedOptions } from "ext:haft/29_nested.ts";
 import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
 import { inSpan } from "ext:haft/44_spans.ts";
 
@@ -167,29 +168,24 @@ function started(
   // They are not enumerable: a copy of the context has the members of the original.
   Object.defineProperties(context, {
     signal: { value: signal },
-    executeTool: { value: (...given: Sibling) => executeTool(call, toolCallId, ...given) },
+    executeTool: { value: (...given: OtherCall) => executeTool(call, toolCallId, ...given) },
   });
   return authored.execute(toolCallId, args, signal, onUpdate, context);
 }
 
-type Sibling = [
-  name: string,
-  args: unknown,
-  options?: { signal?: AbortSignal; onUpdate?: (partial: unknown) => void },
-];
+type OtherCall = [name: string, args: unknown, options?: NestedOptions];
 
-/** `ctx.executeTool` of pi: calls another tool of the same module, as a part of this call. */
+/**
+ * `ctx.executeTool` of pi: calls another tool as a part of this call. Tools of the same module are called
+ * directly, because the module could call their functions itself; others are calls of the host.
+ */
 async function executeTool(
   call: RunningCall,
   toolCallId: string,
-  ...[name, args, options = {}]: Sibling
+  ...[name, args, options = {}]: OtherCall
 ): Promise<unknown> {
   const tool = modules.get(call.moduleId)?.find((sibling) => sibling.name === name);
-  if (tool === undefined) {
-    throw new Error(
-      `no tool \`${name}\` in this module: executeTool calls those that it registers`,
-    );
-  }
+  if (tool === undefined) return await callTool(call, name, args, options);
   const prepared = await new Promise<Prepared>((resolve, reject) => {
     whenPrepared(tool, captured.jsonStringify(args ?? {}), resolve, reject);
   });

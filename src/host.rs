@@ -9,7 +9,10 @@ mod handle;
 mod load;
 mod load_paths;
 mod load_state;
+#[cfg(feature = "cli")]
+mod mcp;
 mod measures;
+mod nested;
 mod program_tools;
 mod refresh;
 mod reload_plan;
@@ -34,6 +37,9 @@ use crate::audit;
 use crate::execute::Spill;
 pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::family::js::{self, RESOLVE, World};
+#[cfg(feature = "cli")]
+pub(crate) use crate::family::mcp::ServerState;
+use crate::family::mcp::Upstream;
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
@@ -50,6 +56,7 @@ use handle::HandleOptions;
 pub(crate) use handle::HandleTools;
 pub use load_paths::Loaded;
 use load_state::LoadState;
+pub(crate) use nested::NestedUser;
 use program_tools::OwnTools;
 use refresh::Found;
 pub use running_call::RunningCall;
@@ -72,6 +79,8 @@ struct Inner {
     engine: Engine,
     /// Sandboxes of the tools' programs.
     sandboxes: Arc<Sandboxes>,
+    /// Connections to MCP servers.
+    upstream: Upstream,
     /// Generation into which new modules are loaded.
     base: parking_lot::Mutex<Engine>,
     spill: Spill,
@@ -237,7 +246,9 @@ impl Host {
         let (default_user, session) = (world.default_user.clone(), world.session.clone());
         let sandboxes = Arc::new(Sandboxes::new(&config));
         span::start_telemetry(&config);
-        let engine = js::engine(&config, world, &sandboxes);
+        let log = js::tool_log(&config);
+        let upstream = Upstream::new(&config, log.clone());
+        let engine = js::engine(&config, world, &sandboxes, log);
         let inner = Inner {
             default_user,
             session,
@@ -246,6 +257,7 @@ impl Host {
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
             sandboxes,
+            upstream,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
@@ -329,7 +341,7 @@ impl Host {
         // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
-        self.inner.engine.shutdown().await;
+        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
         self.inner.sandboxes.close();
     }
 
@@ -346,7 +358,7 @@ impl Host {
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
-        self.inner.engine.shutdown().await;
+        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
         self.inner.sandboxes.close();
     }
 
@@ -367,6 +379,7 @@ impl Host {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
+            upstream: &self.inner.upstream,
         }
     }
 

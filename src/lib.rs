@@ -73,8 +73,8 @@ pub use registry::{Catalog, Entry};
 /// Approval of calls: the policy, the tools' own rules, and the prompt to the user.
 pub mod approval {
     pub use haft_tool::{
-        Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement, Approver,
-        Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
+        AnswerScope, Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
+        Approver, Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
     };
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::family::Loaded;
+use crate::family::mcp::UpstreamServer;
 use haft_discover::{Candidate, LookedAt};
 use haft_tool::Error;
 use haft_tool::{
@@ -29,6 +30,8 @@ pub struct Catalog {
     pub remembered: BTreeSet<PathBuf>,
     /// Dialects of the modules that were not written for oh-my-pi.
     pub dialects: BTreeMap<PathBuf, Dialect>,
+    /// MCP servers, for what they have besides tools.
+    pub(crate) servers: Vec<Arc<UpstreamServer>>,
 }
 
 /// One tool with its runner.
@@ -185,6 +188,7 @@ impl<'a> Builder<'a> {
         if loaded.is_remembered {
             self.catalog.remembered.insert(candidate.path.clone());
         }
+        self.catalog.servers.extend(loaded.servers);
         if let Some(dialect) = loaded.dialect {
             self.catalog
                 .dialects

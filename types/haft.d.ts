@@ -600,7 +600,7 @@ export interface ExtensionToolResult<TDetails = any> extends ToolResult<TDetails
 /** The context of a call, with what pi has besides. */
 export interface ExtensionContext extends CustomToolContext {
   readonly signal?: AbortSignal;
-  /** Calls another tool that the same module registers. */
+  /** Calls another tool: one of the same module directly, any other one as a call that is approved and logged. */
   executeTool(
     name: string,
     args: unknown,

@@ -1,7 +1,7 @@
 //! Cost of one call to an MCP server on pipes, for any server. The driver must cost less than what
 //! it measures, so it reads and writes without a library.
 //!
-//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`.
+//! `mcp COUNT IN_FLIGHT TOOL COMMAND…`: calls this tool of the server, which returns its `text`.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,16 +14,17 @@ const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 struct Client {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
+    tool: String,
     next: usize,
 }
 
 pub fn run(words: &[&str]) -> Option<Duration> {
-    let &[count, in_flight, program, ref arguments @ ..] = words else {
+    let &[count, in_flight, tool, program, ref arguments @ ..] = words else {
         return None;
     };
     let count = count.parse().expect("a number of calls");
     let in_flight = in_flight.parse().expect("a number of calls");
-    let took = measure(count, in_flight, program, arguments);
+    let took = measure(count, in_flight, tool, program, arguments);
     Some(took.unwrap_or_else(|error| panic!("`{program}` does not serve: {error}")))
 }
 
@@ -31,7 +32,13 @@ pub fn run(words: &[&str]) -> Option<Duration> {
     clippy::disallowed_methods,
     reason = "what is measured is a process of its own, whoever wrote it"
 )]
-fn measure(count: u32, in_flight: u32, program: &str, arguments: &[&str]) -> io::Result<Duration> {
+fn measure(
+    count: u32,
+    in_flight: u32,
+    tool: &str,
+    program: &str,
+    arguments: &[&str],
+) -> io::Result<Duration> {
     let mut server = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -41,6 +48,7 @@ fn measure(count: u32, in_flight: u32, program: &str, arguments: &[&str]) -> io:
     let mut client = Client {
         to: server.stdin.take().expect("it is a pipe"),
         from: BufReader::with_capacity(1 << 16, server.stdout.take().expect("it is a pipe")),
+        tool: tool.to_owned(),
         next: 1,
     };
     writeln!(client.to, "{HELLO}")?;
@@ -61,10 +69,10 @@ impl Client {
         let mut asked = String::new();
         while answered < count {
             while sent < count && sent - answered < in_flight {
-                let id = self.next;
+                let Client { next: id, tool, .. } = &*self;
                 let _ = writeln!(
                     asked,
-                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"hello"}}}}}}"#
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"hello"}}}}}}"#
                 );
                 self.next += 1;
                 sent += 1;

@@ -66,11 +66,7 @@ pub(crate) fn add(
         (None, Some((key, value))) => format!("{{\n  \"{key}\": \"{value}\"\n}}\n"),
         (None, None) => String::new(),
     };
-    let new = match place.format {
-        Format::Json => jsonc::put(&old, &place.keys, name, entry),
-        Format::Toml => toml::put(&old, &place.keys, name, entry),
-        Format::Yaml => yaml::put(&old, &place.keys, name, entry),
-    };
+    let new = with_entry(place, &old, name, entry);
     let new = new.map_err(|refusal| refused(agent, place, &refusal))?;
     if text.is_some() && new == old {
         return Ok(Change::Unchanged);
@@ -84,11 +80,47 @@ pub(crate) fn add(
     })
 }
 
+fn with_entry(place: &Place, old: &str, name: &str, entry: &Entry) -> Result<String, Refusal> {
+    match place.format {
+        Format::Json => jsonc::put(old, &place.keys, name, entry),
+        Format::Toml => toml::put(old, &place.keys, name, entry),
+        Format::Yaml => yaml::put(old, &place.keys, name, entry),
+    }
+}
+
+/// Writes an entry of haft's own file.
+///
+/// # Errors
+/// Like [`add`].
+pub(super) fn put(place: &Place, name: &str, entry: &Entry) -> Result<(), Error> {
+    let old = read(place)?.unwrap_or_default();
+    let new = with_entry(place, &old, name, entry);
+    let new = new.map_err(|refusal| unreadable(place, &refusal))?;
+    is_only_this(place, &old, &new, name)?;
+    write(place, &new, false)
+}
+
+/// Removes an entry of haft's own file.
+///
+/// # Errors
+/// Like [`add`].
+pub(super) fn take(place: &Place, name: &str) -> Result<Change, Error> {
+    remove_with(place, name, |refusal| unreadable(place, &refusal))
+}
+
 /// Removes the entry from the agent's file.
 ///
 /// # Errors
 /// Like [`add`].
 pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, Error> {
+    remove_with(place, name, |refusal| refused(agent, place, &refusal))
+}
+
+fn remove_with(
+    place: &Place,
+    name: &str,
+    refused: impl Fn(Refusal) -> Error,
+) -> Result<Change, Error> {
     let Some(old) = read(place)? else {
         return Ok(Change::Absent);
     };
@@ -97,7 +129,7 @@ pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, 
         Format::Toml => toml::take(&old, &place.keys, name),
         Format::Yaml => yaml::take(&old, &place.keys, name),
     };
-    let Some(new) = new.map_err(|refusal| refused(agent, place, &refusal))? else {
+    let Some(new) = new.map_err(refused)? else {
         return Ok(Change::Absent);
     };
     is_only_this(place, &old, &new, name)?;

@@ -8,6 +8,7 @@ mod agent;
 mod entry;
 mod file;
 mod jsonc;
+mod own;
 mod settings;
 mod toml;
 mod yaml;
@@ -15,6 +16,7 @@ mod yaml;
 pub(crate) use agent::{Agent, Place, Scope};
 pub(crate) use entry::{Entry, HttpToken, Server, own_file, snippet};
 pub(crate) use file::{Change, add, lists, remove, token};
+pub(crate) use own::{add_server, remove_server};
 pub(crate) use settings::Settings;
 
 use std::path::{Path, PathBuf};

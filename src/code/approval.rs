@@ -1,7 +1,8 @@
-//! Approval of the calls of a script, and the questions of its tools.
+//! Approval of the calls of a script.
 //!
-//! The user is asked once for each tool and run, about all calls that wait at that moment. The
-//! deadline of the script's own call stands still meanwhile.
+//! The user is asked once for each tool and run, about all calls that wait at that moment. Where the
+//! [scope](AnswerScope) of the answer is one call, the user is asked about each call. The deadline
+//! of the script's own call stands still meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +12,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use haft_tool::{
-    Answer, ApprovalRequest, Approver, Decision, NotificationFrom, Question, RunApprovalRequest,
-    RunDecision, Updates, UserInterface, Widget, WidgetSurface, ask_user_for_run,
+    AnswerScope, ApprovalRequest, Approver, Decision, RunApprovalRequest, RunDecision, Updates,
 };
 
 /// Calls that want approval within this time are shown together.
@@ -31,18 +31,18 @@ struct Waiting {
     decided: oneshot::Sender<Decision>,
 }
 
-/// The one who decides.
-pub(super) enum Judge {
-    Approver(Arc<dyn Approver>),
-    User(Arc<dyn UserInterface>),
-    Nobody,
-}
-
 impl RunApprover {
     /// Starts the approver of the script whose call has the id `run`. It ends when it is dropped.
-    pub(super) fn start(run: &str, judge: Judge, updates: Updates) -> RunApprover {
+    /// Without an approver all calls are answered by [`Decision::NobodyToAsk`].
+    pub(super) fn start(
+        run: &str,
+        approver: Option<Arc<dyn Approver>>,
+        updates: Updates,
+    ) -> RunApprover {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(decide_all(run.to_owned(), judge, updates, waiting));
+        if let Some(approver) = approver {
+            tokio::spawn(decide_all(run.to_owned(), approver, updates, waiting));
+        }
         RunApprover {
             run: run.to_owned(),
             waiting: sender,
@@ -56,7 +56,7 @@ impl Approver for RunApprover {
         // The caller knows the script's own call only.
         request.call_id.clone_from(&self.run);
         let (decided, decision) = oneshot::channel();
-        // The other end lives as long as this one.
+        // The other end is missing if there is no approver.
         let _ = self.waiting.send(Waiting { request, decided });
         decision.await.unwrap_or(Decision::NobodyToAsk)
     }
@@ -64,7 +64,7 @@ impl Approver for RunApprover {
 
 async fn decide_all(
     run: String,
-    judge: Judge,
+    approver: Arc<dyn Approver>,
     updates: Updates,
     mut waiting: mpsc::UnboundedReceiver<Waiting>,
 ) {
@@ -86,7 +86,7 @@ async fn decide_all(
         let (open, mut each): (Vec<_>, Vec<_>) = together
             .into_iter()
             .filter(|one| !one.decided.is_closed())
-            .partition(|one| !one.request.each_time);
+            .partition(|one| one.request.scope > AnswerScope::Call);
         let mut new = Vec::new();
         for one in open {
             match known.get(&one.request.tool) {
@@ -102,7 +102,7 @@ async fn decide_all(
                 call_id: run.clone(),
                 calls: new.iter().map(|one| one.request.clone()).collect(),
             };
-            let decision = judge.ask_for_run(request, &mut new).await;
+            let decision = ask_for_run(&*approver, request, &mut new).await;
             for one in new {
                 known.insert(one.request.tool.clone(), decision);
                 match decision {
@@ -114,7 +114,7 @@ async fn decide_all(
             }
         }
         for mut one in each {
-            let asked = judge.ask(one.request.clone());
+            let asked = approver.ask(one.request.clone());
             let decision = tokio::select! {
                 biased;
                 () = one.decided.closed() => continue,
@@ -130,83 +130,20 @@ fn settle(one: Waiting, decision: Decision) {
     let _ = one.decided.send(decision);
 }
 
-impl Judge {
-    /// Asks about all calls, until none of them waits any more.
-    async fn ask_for_run(&self, request: RunApprovalRequest, calls: &mut [Waiting]) -> RunDecision {
-        let asked = async {
-            match self {
-                Judge::Approver(approver) => approver.ask_for_run(request).await,
-                Judge::User(ui) => ask_user_for_run(&**ui, &request).await,
-                Judge::Nobody => RunDecision::NobodyToAsk,
-            }
-        };
-        let given_up = async {
-            for call in calls {
-                call.decided.closed().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            decision = asked => decision,
-            () = given_up => RunDecision::Denied,
+/// Asks about all calls, until none of them waits any more.
+async fn ask_for_run(
+    approver: &dyn Approver,
+    request: RunApprovalRequest,
+    calls: &mut [Waiting],
+) -> RunDecision {
+    let given_up = async {
+        for call in calls {
+            call.decided.closed().await;
         }
-    }
-
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
-        match self {
-            Judge::Approver(approver) => approver.ask(request).await,
-            Judge::User(ui) => {
-                let one = RunApprovalRequest {
-                    call_id: request.call_id.clone(),
-                    calls: vec![request],
-                };
-                match ask_user_for_run(&**ui, &one).await {
-                    RunDecision::ApprovedForRun | RunDecision::EachCall => Decision::Approved,
-                    RunDecision::Denied => Decision::Denied,
-                    RunDecision::NobodyToAsk => Decision::NobodyToAsk,
-                }
-            }
-            Judge::Nobody => Decision::NobodyToAsk,
-        }
-    }
-}
-
-/// User interface of the calls of a script: that of the script's own call, whose deadline stands
-/// still while the user is asked.
-pub(super) struct RunUser {
-    pub(super) user: Arc<dyn UserInterface>,
-    /// Id of the script's call, which the caller knows.
-    pub(super) run: String,
-    pub(super) updates: Updates,
-}
-
-#[async_trait]
-impl UserInterface for RunUser {
-    fn has_user(&self) -> bool {
-        self.user.has_user()
-    }
-
-    async fn ask(&self, mut question: Question) -> Answer {
-        question.from.call_id = Some(self.run.clone());
-        let _held = self.updates.hold_clock();
-        self.user.ask(question).await
-    }
-
-    fn tell(&self, mut notice: NotificationFrom) {
-        notice.from.call_id = Some(self.run.clone());
-        self.user.tell(notice);
-    }
-
-    fn editor_text(&self) -> String {
-        self.user.editor_text()
-    }
-
-    fn canvas(&self) -> Option<WidgetSurface> {
-        self.user.canvas()
-    }
-
-    async fn show(&self, widget: Widget) {
-        let _held = self.updates.hold_clock();
-        self.user.show(widget).await;
+    };
+    tokio::select! {
+        biased;
+        decision = approver.ask_for_run(request) => decision,
+        () = given_up => RunDecision::Denied,
     }
 }

@@ -20,7 +20,7 @@ use haft_tool::{Error, ErrorKind};
 /// Number of runs that are kept.
 const MAX_RUNS: usize = 200;
 /// Number of random digits of an id.
-const ID_DIGITS: usize = 8;
+const ID_DIGITS: usize = 4;
 
 /// A recorded run.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,14 +54,15 @@ impl Recorder {
         }
     }
 
-    /// Returns a new id. Later ids are greater.
+    /// Returns a new id: the time in microseconds, so that later ids are greater, and random digits.
     pub(super) fn next_id() -> String {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let seed = format!("{now:?}{}", std::process::id());
         let hash = blake3::hash(seed.as_bytes()).to_hex();
-        format!("{:x}-{}", now.as_secs(), &hash[..ID_DIGITS])
+        let (seconds, micros) = (now.as_secs(), now.subsec_micros());
+        format!("{seconds:x}{micros:05x}-{}", &hash[..ID_DIGITS])
     }
 
     /// Writes a record, and removes the oldest ones.

@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::approval::{Judge, RunApprover, RunUser};
+use super::approval::RunApprover;
 use super::index::Index;
 use super::record::{RecordedRun, Recorder};
 use super::{CodeMode, RUN_CODE, run_code, search, value};
-use crate::host::Host;
+use crate::host::{Host, NestedUser};
 use crate::registry::Entry;
 use haft_engine::{
     Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest, ScriptSource,
@@ -25,8 +25,8 @@ use haft_engine::{
 use haft_tool::schema::{Schema, object_of};
 use haft_tool::types::Observations;
 use haft_tool::{
-    ApprovalMode, ApprovalRequirement, Block, Call, CallCtx, Cancellation, Outcome, Progress,
-    Runner, Stopped, Tier, Tool,
+    ApprovalRequirement, Block, Call, CallCtx, Cancellation, Outcome, Progress, Runner, Stopped,
+    Tier, Tool,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -165,32 +165,18 @@ impl Runner for RunCode {
     }
 }
 
-/// Returns the host for the calls of a script. Without a mode that the user has chosen, the user is
-/// asked about all calls that do more than read, because no user has seen them before.
+/// Returns the host for the calls of a script.
 fn calls_of(host: &Host, id: &str, ctx: &CallCtx) -> Host {
     let ui = host.user_interface();
-    let judge = match (host.approver(), &ui) {
-        (Some(approver), _) => Judge::Approver(approver),
-        (None, Some(ui)) => Judge::User(ui.clone()),
-        (None, None) => Judge::Nobody,
-    };
-    let approver = RunApprover::start(id, judge, ctx.updates.clone());
-    let mut policy = host.approval_policy().clone();
-    if !policy.is_chosen {
-        policy.mode = ApprovalMode::AlwaysAsk;
-    }
+    let approver = RunApprover::start(id, host.approver(), ctx.updates.clone());
     let calls = host
         .with_parent(id)
         // The script gets the whole result; only its own is shortened.
         .with_text_limit(0)
-        .with_approval(policy)
+        .with_approval(host.approval_policy().for_unseen_calls())
         .asking(Arc::new(approver));
     match ui {
-        Some(user) => calls.with_ui(Arc::new(RunUser {
-            user,
-            run: id.to_owned(),
-            updates: ctx.updates.clone(),
-        })),
+        Some(user) => calls.with_ui(NestedUser::new(user, id, &ctx.updates)),
         None => calls,
     }
 }

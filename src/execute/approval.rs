@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use haft_tool::{
-    Answer, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
+    Answer, AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
     ApprovalRequirement, Approver, Call, CallTrace, Decision, Error, ErrorKind, Gate, Progress,
     Prompt, PromptOrigin, Question, Rule, RunApprovalRequest, RunDecision, Runner, Tier, Tool,
     Updates, UserInterface, ask_user_for_run,
@@ -44,10 +44,8 @@ enum Verdict {
     /// The call may run, with the rights of that tier.
     Allow(Tier),
     Deny(String),
-    /// The user must be asked about this call.
-    Ask,
-    /// The user must be asked, unless an earlier answer counts for this call too.
-    AskUnlessApproved,
+    /// The user must be asked, unless an earlier answer holds for this call too.
+    Ask(AnswerScope),
 }
 
 impl Gatekeeper {
@@ -68,7 +66,7 @@ impl Gatekeeper {
             }
             Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
             Approval::PerCall => (
-                Verdict::Ask.by("the tool decides for each call"),
+                Verdict::Ask(AnswerScope::Call).by("the tool decides for each call"),
                 Tier::Exec,
             ),
         };
@@ -83,7 +81,7 @@ impl Gatekeeper {
         }
         Some(Arc::new(Gatekeeper {
             policy: policy.clone(),
-            approver: judges.approver(),
+            approver: approver_or_user(judges.approver, judges.ui),
             memory: (judges.memory)(),
             tool: tool.clone(),
             call: call.clone(),
@@ -93,12 +91,7 @@ impl Gatekeeper {
         }))
     }
 
-    async fn ask(
-        &self,
-        stance: ApprovalRequirement,
-        can_be_remembered: bool,
-        each_time: bool,
-    ) -> Decision {
+    async fn ask(&self, stance: ApprovalRequirement, scope: AnswerScope) -> Decision {
         let Some(approver) = &self.approver else {
             return Decision::NobodyToAsk;
         };
@@ -112,8 +105,8 @@ impl Gatekeeper {
                 .arguments
                 .and_then(|text| RawValue::from_string(text).ok())
                 .unwrap_or_else(|| self.call.arguments.clone()),
-            can_be_remembered,
-            each_time,
+            caller: None,
+            scope,
         };
         let asked = Instant::now();
         self.updates.send(Progress::Asking);
@@ -124,16 +117,6 @@ impl Gatekeeper {
     }
 }
 
-impl Gatekeeper {
-    /// Returns true if the tool or a rule of the user wants a question for every call.
-    fn asks_each_time(&self, stance: &ApprovalRequirement) -> bool {
-        let user = user_rule(&self.policy, &self.tool.name, stance);
-        stance.always_prompt
-            || stance.policy == Some(Rule::Prompt)
-            || matches!(user, Some((_, Rule::Prompt)))
-    }
-}
-
 #[async_trait]
 impl Gate for Gatekeeper {
     async fn pass(&self, mut stance: ApprovalRequirement) -> Result<Tier, Error> {
@@ -141,11 +124,11 @@ impl Gate for Gatekeeper {
         stance.tier = self.policy.tier(tool, &stance);
         let Judgement { verdict, mut rule } = judge(&self.policy, tool, &stance);
         let memory = self.memory.as_ref();
-        let memory = memory.filter(|_| verdict == Verdict::AskUnlessApproved);
+        let memory = memory.filter(|_| verdict == Verdict::Ask(AnswerScope::Tool));
         let (decision, outcome) = match verdict {
             Verdict::Allow(tier) => ("allowed", Ok(tier)),
             Verdict::Deny(text) => ("denied", Err(text)),
-            Verdict::AskUnlessApproved
+            Verdict::Ask(_)
                 if memory
                     .and_then(|memory| memory.approved())
                     .is_some_and(|tier| tier >= stance.tier) =>
@@ -153,15 +136,12 @@ impl Gate for Gatekeeper {
                 "the user's answer for all calls of the tool".clone_into(&mut rule);
                 ("allowed", Ok(Tier::Exec))
             }
-            Verdict::Ask | Verdict::AskUnlessApproved => {
-                match self
-                    .ask(
-                        stance.clone(),
-                        memory.is_some(),
-                        self.asks_each_time(&stance),
-                    )
-                    .await
-                {
+            Verdict::Ask(scope) => {
+                let scope = match memory {
+                    Some(_) => scope,
+                    None => scope.min(AnswerScope::Run),
+                };
+                match self.ask(stance.clone(), scope).await {
                     Decision::Approved => ("asked: allowed", Ok(Tier::Exec)),
                     Decision::AlwaysApproved => {
                         if let Some(memory) = memory
@@ -236,14 +216,17 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> 
         None => String::new(),
     };
     let users_rule = user.map(|(_, rule)| rule);
+    if policy.asks_always {
+        return Verdict::Ask(AnswerScope::Call).by("the calling tool may do less");
+    }
     if users_rule == Some(Rule::Prompt) {
-        return Verdict::Ask.by(user_says("prompt"));
+        return Verdict::Ask(AnswerScope::Call).by(user_says("prompt"));
     }
     if stance.policy == Some(Rule::Prompt) {
-        return Verdict::Ask.by("the tool's policy");
+        return Verdict::Ask(AnswerScope::Call).by("the tool's policy");
     }
     if policy.asks_inside(tool) {
-        return Verdict::Ask.by("a rule for a tool that it uses");
+        return Verdict::Ask(AnswerScope::Call).by("a rule for a tool that it uses");
     }
     if let Some(tier) = policy.approves(tool, stance) {
         return Verdict::Allow(tier).by("the user's approve rules");
@@ -251,7 +234,7 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> 
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     // The tool's own `allow` removes only its own demand for a question.
     if stance.always_prompt && !is_yolo && stance.policy != Some(Rule::Allow) {
-        return Verdict::Ask.by("the tool asks for this call");
+        return Verdict::Ask(AnswerScope::Call).by("the tool asks for this call");
     }
     if users_rule == Some(Rule::Allow) {
         return Verdict::Allow(Tier::Exec).by(user_says("allow"));
@@ -268,8 +251,8 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &ApprovalRequirement) -> 
             Verdict::Allow(stance.tier).by(mode)
         }
         // An author who did not declare the harm needs an explicit yes each time.
-        (false, _) if stance.requires_explicit_yes => Verdict::Ask.by(mode),
-        (false, _) => Verdict::AskUnlessApproved.by(mode),
+        (false, _) if stance.requires_explicit_yes => Verdict::Ask(AnswerScope::Call).by(mode),
+        (false, _) => Verdict::Ask(AnswerScope::Tool).by(mode),
     }
 }
 
@@ -360,11 +343,13 @@ pub(super) struct Approvers<'a> {
 
 struct AskUser(Arc<dyn UserInterface>);
 
-impl Approvers<'_> {
-    pub(super) fn approver(&self) -> Option<Arc<dyn Approver>> {
-        let by_user = || Some(Arc::new(AskUser(self.ui?.clone())) as Arc<dyn Approver>);
-        self.approver.cloned().or_else(by_user)
-    }
+/// Returns the approver, or else one that asks the user of `ui`.
+pub(crate) fn approver_or_user(
+    approver: Option<&Arc<dyn Approver>>,
+    ui: Option<&Arc<dyn UserInterface>>,
+) -> Option<Arc<dyn Approver>> {
+    let by_user = || Some(Arc::new(AskUser(ui?.clone())) as Arc<dyn Approver>);
+    approver.cloned().or_else(by_user)
 }
 
 // oh-my-pi's words (spec omp 10).
@@ -382,7 +367,7 @@ impl Approver for AskUser {
         let withdrawn = CancellationToken::new();
         let _withdraw = withdrawn.clone().drop_guard();
         let mut options = vec![APPROVE, DENY];
-        options.extend(request.can_be_remembered.then_some(ALWAYS));
+        options.extend(request.can_be_remembered().then_some(ALWAYS));
         let question = Question {
             what: Prompt::Select {
                 title: request.to_text(),

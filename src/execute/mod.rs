@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use approval::Approvers;
 use approval::Gatekeeper;
+pub(crate) use approval::approver_or_user;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event,
-    LogListener, Outcome, Runner, Stopped, Tool, TraceContext, Updates, User, UserInterface, queue,
-    with_tool_name,
+    LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, TraceContext, Updates, User,
+    UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -40,6 +41,9 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// The record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
+    /// Returns what starts calls of other tools as parts of this call; `None` if the tool makes
+    /// none.
+    pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Option<Arc<dyn NestedCalls>> + Sync),
     /// The span of the call, or of its caller.
     pub(crate) span: Option<TraceContext>,
     /// Storage for texts that are too long.
@@ -67,7 +71,9 @@ pub(crate) async fn execute(
     };
     let trace = terms.trace.clone();
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates, trace);
+    let nested = (terms.nested)(&call, &updates);
     let mut ctx = CallCtx::new(terms.cancellation, updates);
+    ctx.nested = nested;
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }

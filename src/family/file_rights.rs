@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haft_config::grants;
 use haft_config::paths;
 use haft_config::permits::{Permit, Permits};
 use haft_config::{Config, Profile};
@@ -133,14 +134,19 @@ impl<'a> RightsReader<'a> {
     }
 }
 
-/// Adds the folder with a project's `.opencode` to the lists of paths that contain the working directory,
-/// which may be below it: opencode's tools work on the whole repository.
+/// Adds the folder with a project's `.opencode` to the lists of paths that contain the working
+/// directory, which may be below it: opencode's tools work on the whole repository. The home
+/// directory and the directories above it are never added: they are not a project's, even where
+/// they are a repository.
 fn widen_to_place(permissions: &mut PermissionProfile, candidate: &Candidate, config: &Config) {
     let is_opencode = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".opencode");
     let folders = candidate.resolved.ancestors();
     let place = folders.filter(is_opencode).find_map(Path::parent);
-    let Some(place) = place.filter(|place| config.cwd.starts_with(place) && *place != config.cwd)
-    else {
+    // The place is a real path, because that of the candidate is one.
+    let home = grants::real(&config.home);
+    let is_project = |place: &&Path| place.parent().is_some() && !home.starts_with(place);
+    let is_above = |place: &&Path| config.cwd.starts_with(place) && *place != config.cwd;
+    let Some(place) = place.filter(is_above).filter(is_project) else {
         return;
     };
     let (cwd, place) = (

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::mcp::{Upstream, UpstreamServer};
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -21,6 +22,8 @@ pub(crate) struct Loaded {
     pub(crate) was_late: bool,
     /// The interface that the module was written for, unless it is oh-my-pi's.
     pub(crate) dialect: Option<Dialect>,
+    /// MCP servers, for what they have besides tools.
+    pub(crate) servers: Vec<Arc<UpstreamServer>>,
     /// The rights of the file when it was loaded.
     pub(crate) rights: Option<ToolRights>,
 }
@@ -52,4 +55,6 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
+    /// Connections to MCP servers.
+    pub(crate) upstream: &'a Upstream,
 }

@@ -7,8 +7,14 @@
 pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod file_rights;
+mod http_tls;
 pub(crate) mod js;
 mod loading;
+#[cfg(feature = "cli")]
+pub(crate) mod mcp;
+#[cfg(not(feature = "cli"))]
+#[path = "no_mcp.rs"]
+pub(crate) mod mcp;
 mod native;
 mod plugin;
 mod program_files;
@@ -44,6 +50,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         _ => &native::NAMES[..],
     };
     let shell = Share::of(candidates, Family::Shell);
+    let upstream = Share::of(candidates, Family::Mcp);
     // Read before the load: a change in between is found by the next comparison.
     let rights: Vec<Option<FileRights>> = {
         let reader = RightsReader::new(means.config);
@@ -63,6 +70,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         from_shell,
         from_native,
         from_plugin,
+        from_upstream,
     ) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
@@ -72,6 +80,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         shell::load_all(means, &shell.candidates),
         native::load_all(means, &native.candidates),
         plugin::load_all(means, &plugin.candidates, built_in),
+        mcp::load_all(means, &upstream.candidates),
     );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     for (share, loaded) in [
@@ -83,6 +92,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         (shell, from_shell),
         (native, from_native),
         (plugin, from_plugin),
+        (upstream, from_upstream),
     ] {
         share.put_back(loaded, &mut all);
     }

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use serde_json::value::RawValue;
 
 use super::call_log::CallEntry;
+use super::nested::PartsOfCall;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
 use super::{Host, SHUT_DOWN};
 use crate::execute::{CallPolicy, execute};
@@ -74,7 +75,7 @@ impl Host {
     }
 
     /// Starts a logged call. `tool` is what runs, if it is not the tool of that name.
-    fn start(
+    pub(super) fn start(
         &self,
         call: Call,
         timeout: Option<Duration>,
@@ -183,6 +184,12 @@ impl Host {
                     },
                     ui: self.user_interface(),
                     log: self.options.log.clone(),
+                    nested: &|call, updates| {
+                        let makes_calls = tool.runner.makes_calls();
+                        makes_calls
+                            .then(|| PartsOfCall::of(self, &call.id, &tool, cancellation, updates))
+                            .flatten()
+                    },
                     spill: &self.inner.spill,
                     text_limit: self.options.text_limit,
                 };

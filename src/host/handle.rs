@@ -7,6 +7,7 @@ use super::Host;
 use super::call_log::CallOrigin;
 use super::span::CallSource;
 use crate::audit::AuditLog;
+use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{Script, ScriptLimits, ScriptSource};
 use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
@@ -27,6 +28,8 @@ pub(super) struct HandleOptions {
     pub(super) audit: Option<AuditLog>,
     /// Tools that only calls of the handle find.
     pub(super) tools: Option<Arc<dyn HandleTools>>,
+    /// Number of calls of which the handle's calls are parts, one within the other.
+    pub(super) depth: u32,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
     /// The request that the handle's calls answer.
@@ -65,9 +68,10 @@ impl Host {
         own.unwrap_or(&self.inner.config.approval)
     }
 
-    /// Returns the approver of the handle.
+    /// Returns the approver of the handle's calls: its own, or else the user of its interface.
     pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
-        self.options.approver.clone()
+        let own = self.options.approver.as_ref();
+        approver_or_user(own, self.user_interface().as_ref())
     }
 
     /// Returns the user interface of the handle's calls.

@@ -45,11 +45,12 @@ impl Host {
         why: Why,
     ) -> Found {
         let (config, base) = (self.config_for_rights(), self.base());
+        let upstream = self.inner.upstream.version();
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, judged) = trust::look(&config);
             let grant = trust::grant_hash(&config);
-            let looked = look(scan, judged, known, &by_name, &config, &base, why);
+            let looked = look(scan, judged, known, &by_name, &config, &base, why, upstream);
             (looked, grant)
         })
         .await;
@@ -126,6 +127,8 @@ impl Host {
         wanted.extend(groups.flat_map(|files| files.candidates.iter().cloned()));
         let since = SystemTime::now();
         let config = self.config_for_rights();
+        // Read before the load: a change in between is found by the next comparison.
+        let upstream = self.inner.upstream.version();
         let mut loaded = family::load(&self.means(engine, &config), &wanted).await;
         let mut others = loaded.split_off(modules).into_iter();
         for (candidate, loaded) in wanted.iter().zip(loaded) {
@@ -145,7 +148,7 @@ impl Host {
             let candidates: Vec<_> = files.candidates.iter().collect();
             let stamps = std::mem::take(&mut files.stamps);
             let before = looked.known.others.get(group);
-            let files = KnownFiles::new(&candidates, stamps, loaded, before, why);
+            let files = KnownFiles::new(&candidates, stamps, loaded, before, why, upstream);
             looked.known.others.insert(*group, files);
         }
     }
@@ -221,6 +224,7 @@ fn look(
     config: &Config,
     base: &Engine,
     why: Why,
+    upstream: u64,
 ) -> Looked {
     let found = given.iter().map(|candidate| (candidate, true));
     let found = found.chain(judged.trusted.iter().map(|candidate| (candidate, false)));
@@ -244,7 +248,7 @@ fn look(
         };
         let files = Files {
             is_known: known.others.get(&group).is_some_and(|known| {
-                may_stay(known) && known.is_still(&candidates, &rights_of(&candidates))
+                may_stay(known) && known.is_still(&candidates, &rights_of(&candidates), upstream)
             }),
             stamps: stamps(&candidates),
             candidates: candidates.into_iter().cloned().collect(),

@@ -49,6 +49,8 @@ pub(super) struct LoadedModule {
 pub(super) struct KnownFiles {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
     loaded: Vec<Loaded>,
+    /// Version of what was known of MCP servers.
+    upstream: u64,
 }
 
 /// Identity and version of a file on disk.
@@ -86,6 +88,7 @@ pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
         Family::Plugin | Family::Native => 3,
         Family::Amp => 4,
         Family::Gemini => 5,
+        Family::Mcp => 6,
     };
     Some((is_given, number))
 }
@@ -173,8 +176,17 @@ impl LoadedModule {
 
 impl KnownFiles {
     /// Returns true if it was loaded from exactly these files as they are now, with these rights.
-    pub(super) fn is_still(&self, candidates: &[&Candidate], rights: &[ToolRights]) -> bool {
+    pub(super) fn is_still(
+        &self,
+        candidates: &[&Candidate],
+        rights: &[ToolRights],
+        upstream: u64,
+    ) -> bool {
         let known = self.loaded.iter().map(|loaded| loaded.rights.as_ref());
+        let has_servers = |candidate: &&Candidate| candidate.source.family == Family::Mcp;
+        if self.upstream != upstream && candidates.iter().any(has_servers) {
+            return false;
+        }
         self.stamps == stamps(candidates) && known.eq(rights.iter().map(Some))
     }
 
@@ -191,6 +203,7 @@ impl KnownFiles {
         loaded: Vec<Loaded>,
         before: Option<&KnownFiles>,
         why: Why,
+        upstream: u64,
     ) -> KnownFiles {
         let mut loaded = loaded;
         let files = candidates.iter().zip(&stamps).zip(&mut loaded);
@@ -207,14 +220,19 @@ impl KnownFiles {
                 // `reloadPlugins`).
                 Family::Plugin => is_broken(loaded) && why != Why::Requested,
                 Family::Shell => is_broken(loaded),
-                Family::Js | Family::Native => false,
+                // What a server offers is kept by its connection.
+                Family::Js | Family::Native | Family::Mcp => false,
             };
             // Its runners have the rights with which it was loaded.
             if is_kept && !before.tools.is_empty() && before.rights == loaded.rights {
                 keep_last_good(loaded, before);
             }
         }
-        KnownFiles { stamps, loaded }
+        KnownFiles {
+            stamps,
+            loaded,
+            upstream,
+        }
     }
 
     /// Returns true if one of them did not describe itself in time.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Host;
 use crate::family::js::{self, World};
+use crate::family::mcp::Upstream;
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext, Loaded};
 use crate::trust::Doubted;
@@ -23,12 +24,15 @@ impl Host {
         }
         let config = config.for_untrusted_listing();
         let sandboxes = Arc::new(Sandboxes::new(&config));
-        let engine = js::engine(&config, World::default(), &sandboxes);
+        let log = js::tool_log(&config);
+        let upstream = Upstream::new(&config, log.clone());
+        let engine = js::engine(&config, World::default(), &sandboxes, log);
         let candidates: Vec<_> = doubted.iter().map(|one| one.candidate.clone()).collect();
         let context = LoadContext {
             config: &config,
             engine: &engine,
             sandboxes: &sandboxes,
+            upstream: &upstream,
         };
         let loaded = tokio::time::timeout(TIMEOUT, family::load(&context, &candidates)).await;
         engine.shutdown().await;

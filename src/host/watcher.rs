@@ -136,6 +136,7 @@ impl Host {
         interest
             .folders
             .insert(Permits::folder_in(&config.state_dir));
+        interest.folders.extend(self.inner.upstream.folders());
         let is_near = |path: &&PathBuf| {
             [&config.home, &config.cwd]
                 .iter()
@@ -260,6 +261,7 @@ impl Watch {
         self.ready.cancel();
         let mut importing = None;
         let mut second_looks = SECOND_LOOKS.iter();
+        let mut upstream = self.host().map(|host| host.inner.upstream.changes());
         loop {
             let second_look = if self.is_something_late().await {
                 second_looks.next().copied()
@@ -272,6 +274,10 @@ impl Watch {
                 // A change at this moment is seen by this refresh, or reported once more.
                 () = after(second_look) => {
                     self.look_at(&mut watcher, Why::Late, BTreeSet::new()).await;
+                    continue;
+                }
+                () = changed(&mut upstream) => {
+                    self.look(&mut watcher, BTreeSet::new()).await;
                     continue;
                 }
                 () = self.closing.cancelled() => return,
@@ -357,6 +363,18 @@ impl Watch {
 
     fn host(&self) -> Option<Host> {
         Some(Host::from_inner(self.host.upgrade()?))
+    }
+}
+
+/// Waits until something new is known of an MCP server.
+async fn changed(upstream: &mut Option<watch::Receiver<u64>>) {
+    let changed = match upstream {
+        Some(upstream) => upstream.changed().await.is_ok(),
+        None => false,
+    };
+    if !changed {
+        // The host has ended.
+        pending().await
     }
 }
 

@@ -111,6 +111,9 @@ pub(crate) struct ApprovalView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a str>,
     arguments: &'a RawValue,
+    /// The tool that makes the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<&'a str>,
     /// The complete call as haft would display it.
     text: String,
     /// True if the answer `always` counts for later calls of the tool.
@@ -127,8 +130,9 @@ impl<'a> From<&'a ApprovalRequest> for ApprovalView<'a> {
             reason: request.reason.as_deref(),
             details: request.details.as_deref(),
             arguments: &request.arguments,
+            caller: request.caller.as_deref(),
             text: request.to_text(),
-            can_be_remembered: request.can_be_remembered,
+            can_be_remembered: request.can_be_remembered(),
         }
     }
 }

@@ -36,6 +36,11 @@ impl Selection {
         }
     }
 
+    /// Returns true if every tool is selected.
+    pub(crate) fn is_all(&self) -> bool {
+        self.toolsets.is_none() && self.included.is_none() && self.excluded.is_empty()
+    }
+
     /// Compiles a selection. Tool sets are combined; `include` narrows the combination.
     ///
     /// # Errors

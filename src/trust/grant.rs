@@ -120,8 +120,8 @@ impl Granted for Grant {
                 };
                 verified.entries.insert(entry, tool);
             }
-            // The commands of Gemini CLI name files; those of other programs are one file.
-            if matches!(tool.family, Family::Js | Family::Gemini) {
+            // The commands of Gemini CLI and of MCP servers name files; other programs are one file.
+            if matches!(tool.family, Family::Js | Family::Gemini | Family::Mcp) {
                 let files = tool.files.iter();
                 let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
                 verified.modules.extend(files);

@@ -30,6 +30,7 @@ use haft_engine::graph::{Graph, Grapher};
 use haft_tool::Family;
 
 use crate::family::exec::gemini;
+use crate::family::mcp;
 
 pub(crate) use haft_tool::TRUST_HINT as HINT;
 
@@ -39,6 +40,10 @@ fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
         Family::Js => grapher.graph(&candidate.resolved),
         Family::Gemini => {
             let named = gemini::named_files(&candidate.resolved);
+            grapher.with_files(&candidate.resolved, named)
+        }
+        Family::Mcp => {
+            let named = mcp::named_files(&candidate.resolved);
             grapher.with_files(&candidate.resolved, named)
         }
         _ => grapher.lone_file(&candidate.resolved),

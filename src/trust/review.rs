@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use super::Store;
 use super::grant::{self, Change, Files, Granted, Names, rights_of};
+use crate::family::mcp;
 use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
 use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
@@ -57,6 +58,8 @@ pub struct Reviewed {
     pub openings: BTreeSet<DynamicImport>,
     /// Permissions that it asks for.
     pub requests: Vec<PermissionRequest>,
+    /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
+    pub servers: Vec<String>,
     /// The profile that it will have; `None` for a test.
     pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
@@ -146,6 +149,10 @@ impl Review {
             let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
             tools.push(Reviewed {
                 profile: Some(profile(config, &candidate, grant.profile.as_deref())),
+                servers: match candidate.source.family {
+                    Family::Mcp => mcp::described(config, &candidate),
+                    _ => Vec::new(),
+                },
                 ..tool
             });
             let tool = TrustedTool {
@@ -429,6 +436,7 @@ fn reviewed_files(
         missing: missing_packages(graph, grapher),
         openings: openings.collect(),
         requests: graph.requests.clone(),
+        servers: Vec::new(),
         profile: None,
         state,
     }

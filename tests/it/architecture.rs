@@ -10,6 +10,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("discover", &["config", "process", "tool"]),
     // The only package with V8 and Deno.
     ("engine", &["process", "tool"]),
+    // The client of MCP servers. It knows no catalog and no trust in projects.
+    ("mcp", &["config", "process", "tool"]),
     ("process", &[]),
     ("render", &["tool"]),
     ("shell-quote", &[]),
@@ -24,7 +26,14 @@ const MODULES: &[(&str, &[&str])] = &[
     ("transcript", &[]),
     (
         "family",
-        &["config", "discover", "engine", "process", "shell_quote"],
+        &[
+            "config",
+            "discover",
+            "engine",
+            "mcp",
+            "process",
+            "shell_quote",
+        ],
     ),
     (
         "trust",
@@ -90,6 +99,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "event_log",
             "host",
             "install",
+            // States of MCP servers, for people.
+            "mcp",
             // The end of the program ends its children.
             "process",
             "registry",

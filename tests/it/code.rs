@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use haft::approval::{
-    ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, RunApprovalRequest,
-    RunDecision,
+    AnswerScope, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision,
+    RunApprovalRequest, RunDecision,
 };
 use haft::call::Stopped;
 use haft::code::{self, CodeRun};
@@ -15,6 +14,7 @@ use haft::config::Env;
 use haft::{CustomTool, Event, Host, HostBuilder, Invocation, Outcome, Tier, ToolOutput};
 use serde_json::{Value, json};
 
+use crate::pty::{Terminal, Tools};
 use crate::sandbox::Sandbox;
 
 /// Tools of the tests, as closures of the program.
@@ -79,6 +79,8 @@ struct Answers {
     for_run: RunDecision,
     each: Decision,
     asked: Mutex<Vec<String>>,
+    /// The tool and the scope of each question about one call.
+    scopes: Mutex<Vec<(String, AnswerScope)>>,
 }
 
 impl Answers {
@@ -87,6 +89,7 @@ impl Answers {
             for_run,
             each,
             asked: Mutex::default(),
+            scopes: Mutex::default(),
         })
     }
 
@@ -103,6 +106,8 @@ impl Answers {
 impl Approver for Answers {
     async fn ask(&self, request: ApprovalRequest) -> Decision {
         self.note(format!("{} {}", request.tool, request.arguments));
+        let mut scopes = self.scopes.lock().expect("not poisoned");
+        scopes.push((request.tool, request.scope));
         self.each
     }
 
@@ -359,6 +364,59 @@ async fn a_rule_that_asks_each_time_is_asked_each_time() {
 }
 
 #[tokio::test]
+async fn a_tool_that_needs_an_explicit_yes_is_asked_each_time() {
+    let sandbox = Sandbox::with_home();
+    // It declares no harm, so only an explicit yes lets it run.
+    let yaml = sandbox.write("undeclared.yaml", "description: d\nbash: echo ran\n");
+    let module = sandbox.write(
+        "own.ts",
+        r#"export default () => ["own", "forced"].map((name) => ({
+          name, description: name, parameters: { type: "object" },
+          approval: name === "own" ? "write" : { tier: "read", override: true },
+          execute: async () => ({ content: [{ type: "text", text: name }] }) }))"#,
+    );
+    let host = builder(&sandbox)
+        .paths([yaml.display().to_string(), module.display().to_string()])
+        .build()
+        .expect("a host");
+    let answers = Answers::new(RunDecision::ApprovedForRun, Decision::Approved);
+    let script = "
+        for (const _ of [1, 2]) await tools.undeclared();
+        for (const _ of [1, 2]) await tools.forced();
+        for (const _ of [1, 2]) await tools.own();
+        return 'all'";
+    assert_eq!(
+        run(&host.asking(answers.clone()), script).await.text(),
+        "all"
+    );
+    let each = [
+        "undeclared {}",
+        "undeclared {}",
+        "forced {}",
+        "forced {}",
+        "run: own {}",
+    ];
+    assert_eq!(answers.asked(), each);
+    // Only an answer about a tool with a file, for which the mode asks, can hold for later calls.
+    let scopes = [
+        ("undeclared", AnswerScope::Call),
+        ("forced", AnswerScope::Call),
+        ("own", AnswerScope::Tool),
+        ("push", AnswerScope::Run),
+    ];
+    let answers = Answers::new(RunDecision::EachCall, Decision::Approved);
+    let script =
+        "await tools.undeclared(); await tools.forced(); await tools.own(); await tools.push()";
+    assert_eq!(
+        run(&host.asking(answers.clone()), script).await.text(),
+        "pushed"
+    );
+    let asked = answers.scopes.lock().expect("not poisoned").clone();
+    assert_eq!(asked, scopes.map(|(tool, scope)| (tool.to_owned(), scope)));
+    host.shutdown().await;
+}
+
+#[tokio::test]
 async fn cancelling_a_run_cancels_its_calls() {
     let sandbox = Sandbox::with_home();
     let host = builder(&sandbox).build().expect("a host");
@@ -389,43 +447,34 @@ async fn cancelling_a_run_cancels_its_calls() {
 #[tokio::test]
 async fn each_limit_has_its_own_error() {
     let sandbox = Sandbox::with_home();
+    let others = builder(&sandbox).build().expect("a host");
+    let other = others.clone();
     let slow = CustomTool::new(
         "slow",
-        "Takes longer than the script may",
-        async |(): (), _: Invocation| {
-            tokio::time::sleep(Duration::from_secs(3)).await;
-            Ok::<_, String>("slow")
+        "Runs another script until the time of that one is up",
+        move |(): (), _: Invocation| {
+            let waits = CodeRun::new("await new Promise((done) => setTimeout(done, 60000))");
+            let running = code::run(&other, waits.timeout_ms(1_000));
+            async move {
+                let outcome = running.outcome().await.expect("the script was run");
+                Ok::<_, String>(outcome.text())
+            }
         },
     );
     let host = builder(&sandbox)
         .tool(slow.approval(Tier::Read))
         .build()
         .expect("a host");
-    let quick = |script: &str| CodeRun::new(script).timeout_ms(300);
-    for (script, begin) in [
-        (
-            "while (true) {}",
-            "the script took longer than 0.3 s of its own time",
-        ),
-        (
-            "await new Promise((done) => setTimeout(done, 60000))",
-            "the script took longer than 0.3 s",
-        ),
-    ] {
-        let outcome = code::run(&host, quick(script))
-            .outcome()
-            .await
-            .expect("run");
-        assert!(
-            outcome.text().starts_with(begin),
-            "{script}: {}",
-            outcome.text()
-        );
-    }
-    // Waits for tools do not count.
-    let run_slow = CodeRun::new("await tools.slow(); 'in time'").timeout_ms(2_000);
-    let outcome = code::run(&host, run_slow).outcome().await.expect("run");
-    assert_eq!(outcome.text(), "in time");
+    let endless = CodeRun::new("while (true) {}").timeout_ms(300);
+    let outcome = code::run(&host, endless).outcome().await.expect("run");
+    let text = "the script took longer than 0.3 s of its own time; waits for tools do not count";
+    assert_eq!(outcome.text(), text);
+    // The call takes as long as this script may take itself, and does not count. Timers count.
+    let waits = CodeRun::new("`called: ${await tools.slow()}`").timeout_ms(1_000);
+    let outcome = code::run(&host, waits).outcome().await.expect("run");
+    let text =
+        "called: the script took longer than 1 s of its own time; waits for tools do not count";
+    assert_eq!(outcome.text(), text);
     for (script, begin) in [
         (
             "const all = []; while (true) all.push(new Array(1e6).fill(1))",
@@ -485,4 +534,85 @@ async fn a_thousand_calls_run_where_the_user_allows_them() {
         "(await Promise.all(Array.from({ length: 1000 }, (_, n) => tools.echo({ n })))).length";
     assert_eq!(run(&host, script).await.text(), "1000");
     host.shutdown().await;
+}
+
+// ---- At a terminal.
+
+const DOWN: &str = "\x1b[B";
+const ESCAPE: &str = "\x1b";
+
+const SAVE: &str = r#"
+export default () => ({ name: "save", description: "Saves", approval: "write",
+  parameters: { type: "object", properties: { n: { type: "number" } } },
+  execute: async (_id, { n }) => ({ content: [{ type: "text", text: `saved ${n}` }] }) });
+"#;
+
+/// Starts a script that calls `save` three times, two of them at once.
+fn saves(Tools(sandbox): &Tools) -> Terminal {
+    let script = "const two = await Promise.all([tools.save({ n: 1 }), tools.save({ n: 2 })]);
+                  [...two, await tools.save({ n: 3 })].join()";
+    let mut command = sandbox.haft();
+    command.args(["--tool", "tools.ts", "run", "-e", script]);
+    let mut terminal = Terminal::start(100, command.env("NO_COLOR", "1"));
+    terminal.shows("A script waits for the approval of 2 calls");
+    terminal.shows("save: 2 calls, tier write");
+    terminal.shows("{\"n\":1}");
+    terminal.shows("{\"n\":2}");
+    terminal.shows("❯ Approve for this run");
+    terminal.shows("Ask for each call");
+    terminal.shows("Deny");
+    terminal
+}
+
+/// Returns the rest of the output, without control sequences, and the exit code.
+fn end(terminal: Terminal) -> (String, Option<i32>) {
+    let (written, code) = terminal.end();
+    let written = console::strip_ansi_codes(&written).replace('\r', "");
+    (written, code)
+}
+
+#[test]
+fn the_user_at_a_terminal_answers_once_for_all_calls_of_a_tool() {
+    let tools = Tools::new(SAVE);
+    let mut terminal = saves(&tools);
+    terminal.types("\r");
+    let (written, code) = end(terminal);
+    assert!(written.contains("saved 1,saved 2,saved 3\n"), "{written}");
+    // No further question was asked.
+    assert!(!written.contains("{\"n\":3}"), "{written}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn the_user_at_a_terminal_is_asked_for_each_call_until_always_is_the_answer() {
+    let tools = Tools::new(SAVE);
+    let mut terminal = saves(&tools);
+    terminal.types(DOWN);
+    terminal.shows("❯ Ask for each call");
+    terminal.types("\r");
+    terminal.shows("Allow tool: save");
+    terminal.shows("{\"n\": 1}");
+    terminal.shows("Approve or Deny? [a/d] ");
+    terminal.types("a\r");
+    terminal.shows("Allow tool: save");
+    terminal.shows("`always` approves later calls of this tool too.");
+    terminal.types("always\r");
+    let (written, code) = end(terminal);
+    assert!(written.contains("saved 1,saved 2,saved 3\n"), "{written}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn the_user_at_a_terminal_refuses_the_calls_of_a_tool() {
+    for keys in [&[DOWN, DOWN, "\r"][..], &[ESCAPE]] {
+        let tools = Tools::new(SAVE);
+        let mut terminal = saves(&tools);
+        for key in keys {
+            terminal.types(key);
+        }
+        terminal.shows("ToolError: Tool call denied by user: save");
+        let (written, code) = end(terminal);
+        assert!(!written.contains("saved"), "{written}");
+        assert_eq!(code, Some(1));
+    }
 }

@@ -62,9 +62,14 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
 /// Path of a program of `tests/judges/requirements.txt`, as `cargo xtask` installs it.
 fn judge(name: &str) -> PathBuf {
     let pinned = include_str!("../judges/requirements.txt").trim();
+    let folder = installed().join(pinned.replace("==", "-"));
+    folder.join("bin").join(name)
+}
+
+/// Folder of the programs by other authors that `cargo xtask test` installs.
+pub fn installed() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = cache.or(home).expect("somebody runs this");
-    let folder = cache.join("haft-judges").join(pinned.replace("==", "-"));
-    folder.join("bin").join(name)
+    let cache = cache.or(home).expect("a user runs this");
+    cache.join("haft-judges")
 }

@@ -116,6 +116,8 @@ mod rpc_program;
 // A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
 mod mcp_code;
+// Calls that tools make of other tools.
+mod nested;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and closed ends on standard input and output: no answer is lost.
@@ -129,6 +131,14 @@ mod mcp_asking;
 // Log messages of tools, as their callers get them.
 mod mcp_log;
 mod mcp_schemas;
+// A sandbox with MCP servers of ours behind haft.
+mod mcp_upstream;
+// Everything that a server behind haft can do, over each transport and in both variants.
+mod mcp_upstream_passing;
+// MCP servers behind haft that misbehave, and their effect on everything else.
+mod mcp_upstream_hostile;
+// MCP servers by other authors behind haft.
+mod mcp_upstream_real;
 // MCP over HTTP: with sessions, without them, streams.
 mod mcp_http;
 // Hanging, slow and silent clients of every server, and their effect on the others.

@@ -328,6 +328,9 @@ export const views = {
     const stack = await failed.locator(".lines").last().innerText();
     assert.match(stack, /TypeError: out of order\n\s+at .*tools\.ts:\d+:\d+/);
     assert.doesNotMatch(stack, /ext:/);
+    const frame = await failed.locator("pre.frame").innerText();
+    assert.match(frame, /^> \d+ \| {9}throw new TypeError\("out of order"\);$/m);
+    assert.match(frame, /^ +\| {15}\^$/m);
 
     await open(page, "drawn");
     await page.getByRole("button", { name: "Run", exact: true }).click();

@@ -181,6 +181,37 @@ fn a_line_calls_a_tool_however_its_arguments_are_written() {
 }
 
 #[test]
+fn a_script_is_run_and_asks_at_the_same_terminal() {
+    let fixture = Fixture::new();
+    let mut repl = fixture.at_terminal(&["--plain"]);
+    let upper = "/run (await tools.looks()).toUpperCase()";
+    repl.line(upper, &["LOOKED WITH CARE", "run_code: "]);
+    repl.line(
+        "/run null.x",
+        &[
+            "TypeError: Cannot read properties of null (reading 'x')",
+            "at script.ts:1:6",
+            "`run_code` reported an error",
+        ],
+    );
+    repl.line("/run", &["`/run` wants code behind it"]);
+    repl.0.types("/run await tools.greet({ name: 'Ada' })\r");
+    repl.0.shows("A script waits for the approval of 1 call");
+    repl.0.shows("❯ Approve for this run");
+    repl.keys("\r", &[r#"Hello {"name":"Ada"}"#]);
+    // The code mode ends with the script.
+    repl.line("run_code code=1", &["there is no tool `run_code`"]);
+    repl.leave();
+
+    let (output, code) = fixture.script("/run await tools.looks()\n/run 20 + 22\n");
+    assert!(output.ends_with("looked with care\n42\n"), "{output}");
+    assert_eq!(code, 0);
+    let (output, code) = fixture.script("/run await tools.greet({ name: 'Ada' })\n");
+    assert!(output.contains("requires approval"), "{output}");
+    assert_eq!(code, 1);
+}
+
+#[test]
 fn errors_are_shown_with_a_hint_and_the_prompt_returns() {
     let fixture = Fixture::new();
     fixture.0.write("broken.ts", "throw new Error('boom');");

@@ -99,6 +99,7 @@ const ATTEMPTS: Attempt[] = [
   ["fs.cpSync from outside", ({ file, dir }) => fs.cpSync(file, `${dir}/copied-again`)],
   ["a program sends a signal", ({ pid }) => sh('kill -URG "$1"', String(pid))],
   ["a program changes a priority", ({ pid }) => sh('renice -n 1 -p "$1"', String(pid))],
+  ["a program changes processors", ({ pid }) => sh('taskset -p "$(taskset -p "$1" | sed "s/.*: //")" "$1"', String(pid))],
   ["a program connects", ({ tcp }) => perl('use IO::Socket::INET; IO::Socket::INET->new(PeerAddr => "127.0.0.1:$ARGV[0]") or die "no: $@"', String(tcp))],
   ["a program listens", () => perl('use IO::Socket::INET; IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die "no: $@"')],
   ["a program sends a datagram", ({ udp }) => perl('use IO::Socket::INET; my $s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "127.0.0.1:$ARGV[0]") or die "no: $@"; $s->send("x") or die "no: $!"', String(udp))],

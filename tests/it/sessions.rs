@@ -33,12 +33,19 @@ pub struct Step {
 
 fn run(session: &Path) {
     let folder = session.parent().expect("a session is in a folder");
-    let text = fs::read_to_string(session).expect("a session is text");
-    let (head, steps) = parse(&text);
     let mut sandbox = Sandbox::with(folder);
+    let text = fs::read_to_string(session).expect("a session is text");
+    let (head, _) = parse(&text);
     if head.iter().any(|line| line == BY_CONFIGURATION) {
         sandbox.profile_of_the_project_is_configured();
     }
+    run_in(&sandbox, session);
+}
+
+/// Runs a session in a sandbox that is ready for it.
+pub fn run_in(sandbox: &Sandbox, session: &Path) {
+    let text = fs::read_to_string(session).expect("a session is text");
+    let (head, steps) = parse(&text);
     let mut rewritten = head;
     let mut differences = Vec::new();
     for step in &steps {

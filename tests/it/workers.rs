@@ -45,6 +45,15 @@ fn host(sandbox: &Sandbox, files: &[&str]) -> Host {
 }
 
 fn host_with(sandbox: &Sandbox, files: &[&str], isolation: Isolation) -> Host {
+    host_limited(sandbox, files, isolation, |_| {})
+}
+
+fn host_limited(
+    sandbox: &Sandbox,
+    files: &[&str],
+    isolation: Isolation,
+    change: impl FnOnce(&mut haft::config::Limits),
+) -> Host {
     let env = Env {
         current_dir: Some(sandbox.path()),
         home: Some(sandbox.path().join("home")),
@@ -59,6 +68,7 @@ fn host_with(sandbox: &Sandbox, files: &[&str], isolation: Isolation) -> Host {
     config.permissions = haft::config::PermissionProfile::everything();
     config.limits.worker_mb = 700;
     config.limits.worker_processes = 60;
+    change(&mut config.limits);
     Host::new(config)
 }
 
@@ -199,16 +209,21 @@ fn a_program_that_is_no_worker_is_an_error() {
     );
 }
 
-/// Returns the worker processes of this process, by number.
-fn workers_now() -> BTreeSet<u32> {
+/// Returns the numbers of the children of this process.
+fn children_now() -> Vec<String> {
     let threads = std::fs::read_dir("/proc/self/task").expect("Linux");
-    let children = threads.flatten().filter_map(|thread| {
+    let lists = threads.flatten().filter_map(|thread| {
         let children = std::fs::read_to_string(thread.path().join("children"));
         children.ok()
     });
-    let children: Vec<String> = children.collect();
-    let pids = children.iter().flat_map(|list| list.split_whitespace());
-    let is_worker = |pid: &&str| {
+    let lists: Vec<String> = lists.collect();
+    let children = lists.iter().flat_map(|list| list.split_whitespace());
+    children.map(str::to_owned).collect()
+}
+
+/// Returns the worker processes of this process, by number.
+fn workers_now() -> BTreeSet<u32> {
+    let is_worker = |pid: &String| {
         if name_of(pid) == "haft-zygote" {
             return false;
         }
@@ -217,9 +232,8 @@ fn workers_now() -> BTreeSet<u32> {
         line.split(|byte| *byte == 0)
             .any(|word| word == b"--worker")
     };
-    pids.filter(is_worker)
-        .map(|pid| pid.parse().expect("a number"))
-        .collect()
+    let children = children_now().into_iter().filter(is_worker);
+    children.map(|pid| pid.parse().expect("a number")).collect()
 }
 
 /// Returns the name of a process.
@@ -248,43 +262,68 @@ fn a_spare_worker_serves_the_next_module_that_needs_one() {
     arena::alone(
         "workers::a_spare_worker_serves_the_next_module_that_needs_one",
         async |arena| {
-            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
-            for isolation in [Isolation::Process, Isolation::Sandbox] {
-                let sandbox = Sandbox::with_home();
-                sandbox.write("own/tools.ts", TOOLS);
-                let host = || host_with(&sandbox, &["own/tools.ts"], isolation);
-                // The description is in the cache from here on.
-                let first = host();
-                let _ = first.catalog().await;
-                first.shutdown().await;
-                assert_eq!(workers_now(), BTreeSet::new());
-
-                let host = host();
-                host.keep_spare_worker();
-                let _ = host.catalog().await;
-                let spare = another_worker(&BTreeSet::new()).await;
-                assert_eq!(pid_of(&host).await, spare, "{isolation:?}");
-                // The next one replaces a worker that was killed.
-                let next = another_worker(&[spare].into()).await;
-                call(&host, "ends", "kill").await.expect_err("it ends");
-                assert_eq!(pid_of(&host).await, next, "{isolation:?}");
-                // A spare that has ended is not used.
-                let dead = another_worker(&[next].into()).await;
-                kill(dead);
-                call(&host, "ends", "kill").await.expect_err("it ends");
-                let current = pid_of(&host).await;
-                assert_ne!(current, dead, "{isolation:?}");
-                let last = another_worker(&[dead, current].into()).await;
-                // Nor is one that could not read what a worker can read now.
-                sandbox.write("node_modules/new/package.json", "{}");
-                call(&host, "ends", "kill").await.expect_err("it ends");
-                let now = pid_of(&host).await;
-                assert_eq!(now == last, isolation == Isolation::Process);
-                host.shutdown().await;
-            }
+            serve_by_spares().await;
             arena.assert_no_process_is_left();
         },
     );
+}
+
+#[test]
+fn a_spare_worker_is_started_where_the_zygote_is_turned_off() {
+    arena::alone_with(
+        "workers::a_spare_worker_is_started_where_the_zygote_is_turned_off",
+        &[("HAFT_ZYGOTE", "0")],
+        async |arena| {
+            serve_by_spares().await;
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+/// Returns true if a child of this process is a zygote.
+fn has_zygote() -> bool {
+    children_now()
+        .iter()
+        .any(|pid| name_of(pid) == "haft-zygote")
+}
+
+async fn serve_by_spares() {
+    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+    for isolation in [Isolation::Process, Isolation::Sandbox] {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("own/tools.ts", TOOLS);
+        let host = || host_with(&sandbox, &["own/tools.ts"], isolation);
+        // The description is in the cache from here on.
+        let first = host();
+        let _ = first.catalog().await;
+        first.shutdown().await;
+        assert_eq!(workers_now(), BTreeSet::new());
+
+        let host = host();
+        host.keep_spare_worker();
+        let _ = host.catalog().await;
+        let spare = another_worker(&BTreeSet::new()).await;
+        let is_off = std::env::var("HAFT_ZYGOTE").is_ok_and(|value| value == "0");
+        assert_eq!(has_zygote(), !is_off);
+        assert_eq!(pid_of(&host).await, spare, "{isolation:?}");
+        // The next one replaces a worker that was killed.
+        let next = another_worker(&[spare].into()).await;
+        call(&host, "ends", "kill").await.expect_err("it ends");
+        assert_eq!(pid_of(&host).await, next, "{isolation:?}");
+        // A spare that has ended is not used.
+        let dead = another_worker(&[next].into()).await;
+        kill(dead);
+        call(&host, "ends", "kill").await.expect_err("it ends");
+        let current = pid_of(&host).await;
+        assert_ne!(current, dead, "{isolation:?}");
+        let last = another_worker(&[dead, current].into()).await;
+        // Nor is one that could not read what a worker can read now.
+        sandbox.write("node_modules/new/package.json", "{}");
+        call(&host, "ends", "kill").await.expect_err("it ends");
+        let now = pid_of(&host).await;
+        assert_eq!(now == last, isolation == Isolation::Process);
+        host.shutdown().await;
+    }
 }
 
 /// A module that tells facts that must differ between processes, and uses what a fork could break.
@@ -341,48 +380,64 @@ fn workers_that_are_forked_share_no_random_numbers_and_no_rights() {
     arena::alone(
         "workers::workers_that_are_forked_share_no_random_numbers_and_no_rights",
         async |arena| {
-            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
-            for isolation in [Isolation::Process, Isolation::Sandbox] {
-                let sandbox = Sandbox::with_home();
-                sandbox.write("tools.ts", FACTS);
-                let first = host_with(&sandbox, &["tools.ts"], isolation);
-                let second = host_with(&sandbox, &["tools.ts"], isolation);
-                first.keep_spare_worker();
-                second.keep_spare_worker();
-                let one = facts(&first, "").await;
-                let other = facts(&second, &one["pid"].to_string()).await;
-                kill(other["pid"].as_u64().expect("a number") as u32);
-                // The spare, which is forked from the same process.
-                let third = loop {
-                    if let Ok(outcome) = call(&second, "facts", "").await {
-                        break serde_json::from_str(&outcome.text()).expect("JSON");
-                    }
-                };
-                let all: [&serde_json::Value; 3] = [&one, &other, &third];
-                for (index, facts) in all.iter().enumerate() {
-                    assert_eq!(facts["name"], "haft-worker", "{isolation:?}");
-                    let same =
-                        serde_json::json!([true, 45, 49999, 5, "timed-out", "ca978112", "ran\n"]);
-                    assert_eq!(facts["same"], same, "{isolation:?}");
-                    for later in &all[index + 1..] {
-                        assert_ne!(facts["pid"], later["pid"]);
-                        let numbers = facts["different"].as_array().expect("a list").iter();
-                        let others = later["different"].as_array().expect("a list").iter();
-                        for (number, other) in numbers.zip(others) {
-                            assert_ne!(number, other, "{isolation:?}");
-                        }
-                    }
-                }
-                if isolation == Isolation::Sandbox {
-                    let refused = vec!["refused"; 6];
-                    assert_eq!(other["others"], serde_json::json!(refused));
-                }
-                first.shutdown().await;
-                second.shutdown().await;
-            }
+            compare_workers("haft-worker").await;
             arena.assert_no_process_is_left();
         },
     );
+}
+
+#[test]
+fn workers_that_are_started_share_no_random_numbers_and_no_rights() {
+    arena::alone_with(
+        "workers::workers_that_are_started_share_no_random_numbers_and_no_rights",
+        &[("HAFT_ZYGOTE", "0")],
+        async |arena| {
+            compare_workers("haft").await;
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+/// Compares three workers, whose process has this name.
+async fn compare_workers(name: &str) {
+    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+    for isolation in [Isolation::Process, Isolation::Sandbox] {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", FACTS);
+        let first = host_with(&sandbox, &["tools.ts"], isolation);
+        let second = host_with(&sandbox, &["tools.ts"], isolation);
+        first.keep_spare_worker();
+        second.keep_spare_worker();
+        let one = facts(&first, "").await;
+        let other = facts(&second, &one["pid"].to_string()).await;
+        kill(other["pid"].as_u64().expect("a number") as u32);
+        // The spare, which is forked from the same process.
+        let third = loop {
+            if let Ok(outcome) = call(&second, "facts", "").await {
+                break serde_json::from_str(&outcome.text()).expect("JSON");
+            }
+        };
+        let all: [&serde_json::Value; 3] = [&one, &other, &third];
+        for (index, facts) in all.iter().enumerate() {
+            assert_eq!(facts["name"], name, "{isolation:?}");
+            let same = serde_json::json!([true, 45, 49999, 5, "timed-out", "ca978112", "ran\n"]);
+            assert_eq!(facts["same"], same, "{isolation:?}");
+            for later in &all[index + 1..] {
+                assert_ne!(facts["pid"], later["pid"]);
+                let numbers = facts["different"].as_array().expect("a list").iter();
+                let others = later["different"].as_array().expect("a list").iter();
+                for (number, other) in numbers.zip(others) {
+                    assert_ne!(number, other, "{isolation:?}");
+                }
+            }
+        }
+        if isolation == Isolation::Sandbox {
+            let refused = vec!["refused"; 6];
+            assert_eq!(other["others"], serde_json::json!(refused));
+        }
+        first.shutdown().await;
+        second.shutdown().await;
+    }
 }
 
 /// A module whose programs use too much.
@@ -428,6 +483,43 @@ fn a_worker_ends_with_programs_that_use_too_much() {
             arena.assert_no_process_is_left();
         },
     );
+}
+
+/// A module that counts its processors, and tries to get all of them.
+const PROCESSORS: &str = r#"
+import { execSync } from "node:child_process";
+const all = "taskset -pc 0-$(($(getconf _NPROCESSORS_ONLN) - 1)) $$ >/dev/null 2>&1";
+export default (pi) => ({
+  name: "processors", label: "processors", description: "counts", parameters: pi.zod.object({ how: pi.zod.string().optional() }),
+  execute: async () => {
+    const counts = ["nproc", `${all}; nproc`, "nproc"].map((line) => Number(execSync(line)));
+    return { content: [{ type: "text", text: JSON.stringify(counts) }] };
+  },
+});
+"#;
+
+#[test]
+fn a_worker_and_its_programs_use_only_the_processors_of_the_limit() {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    for zygote in ["0", "1"] {
+        let name = "workers::a_worker_and_its_programs_use_only_the_processors_of_the_limit";
+        arena::alone_with(name, &[("HAFT_ZYGOTE", zygote)], async |arena| {
+            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+            for (isolation, regained) in [(Isolation::Process, all), (Isolation::Sandbox, 1)] {
+                let sandbox = Sandbox::with_home();
+                sandbox.write("tools.ts", PROCESSORS);
+                let host = host_limited(&sandbox, &["tools.ts"], isolation, |limits| {
+                    limits.worker_cpus = 1;
+                });
+                host.keep_spare_worker();
+                let outcome = call(&host, "processors", "").await.expect("it runs");
+                // Without a sandbox a program can undo it for itself.
+                assert_eq!(outcome.text(), format!("[1,{regained},1]"), "{isolation:?}");
+                host.shutdown().await;
+            }
+            arena.assert_no_process_is_left();
+        });
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub struct Agents {
     pub program: PathBuf,
     /// The file in which Claude Code keeps the user's servers.
     pub claude_json: PathBuf,
+    /// The folder of Claude Desktop's settings.
+    pub claude_desktop: PathBuf,
     /// `~/.codex`, or `CODEX_HOME`.
     pub codex: PathBuf,
     /// `~/.cursor`.
@@ -44,6 +46,11 @@ impl Agents {
         Agents {
             program: env.program.clone().unwrap_or_else(|| "haft".into()),
             claude_json: home.join(claude).join(".claude.json"),
+            claude_desktop: if cfg!(target_os = "macos") {
+                home.join("Library/Application Support/Claude")
+            } else {
+                config_home.join("Claude")
+            },
             codex: absolute(&env.codex_home).unwrap_or_else(|| home.join(".codex")),
             cursor: home.join(".cursor"),
             vscode: config_home.join("Code/User"),

@@ -427,6 +427,22 @@ pub(super) fn joined<T: Value>(slot: &mut Vec<T>) -> Slot<'_> {
     Slot { form, write }
 }
 
+/// A list of parsed values that replaces the one of a lower layer.
+pub(super) fn replaced_values<T: Value>(slot: &mut Vec<T>) -> Slot<'_> {
+    let write = Write::List {
+        separator: ',',
+        check: Box::new(|item| T::parse(item).map(drop)),
+        set: Box::new(|items, _| {
+            *slot = items
+                .iter()
+                .filter_map(|item| T::parse(item).ok())
+                .collect();
+        }),
+    };
+    let form = T::FORM;
+    Slot { form, write }
+}
+
 /// A list that replaces the one of a lower layer.
 pub(super) fn replaced(separator: char) -> impl FnOnce(&mut Vec<String>) -> Slot<'_> {
     move |slot| list(Form::Text, separator, move |items, _| *slot = items)
@@ -470,6 +486,12 @@ fn list<'a>(
 /// A map from names to values.
 pub(super) fn map<T: Value>(slot: &mut BTreeMap<String, T>) -> Slot<'_> {
     checked_map(|_| Ok(()))(slot)
+}
+
+/// A map from names to texts that are never printed.
+pub(super) fn secrets(slot: &mut BTreeMap<String, String>) -> Slot<'_> {
+    let form = Form::Secret;
+    Slot { form, ..map(slot) }
 }
 
 /// A map from names to values whose names are checked.

@@ -73,7 +73,7 @@ pub(super) fn apply(flags: Flags, config: &mut Config, base: &Path) {
     approval.mode = flags.approval_mode.unwrap_or(approval.mode);
     approval.approve.splice(0..0, flags.auto_approve);
     approval.deny.splice(0..0, flags.auto_deny);
-    approval.is_chosen |= flags.by_name && approval.approve.is_empty();
+    approval.is_named = flags.by_name && approval.approve.is_empty();
 
     let aynd = &mut config.aynd;
     if let Some(folder) = flags.aynd_tools_dir {

@@ -54,6 +54,8 @@ pub use limits::{Limits, Narrowing};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::parse_task_mode;
 pub use mcp::{CodeListing, Mcp, McpFlags, McpToolSettings, Structured};
+pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};
+pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
 pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
 pub use roots::Roots;
@@ -111,7 +113,8 @@ declare::settings! {
         pub disabled_extensions: Vec<String> = "" => joined, env "HAFT_DISABLED_EXTENSIONS";
         /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
         /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`, `pi`, `pi-packages`,
-        /// `opencode`, `opencode-plugins`, `copilot`, `amp`, `gemini`.
+        /// `opencode`, `opencode-plugins`, `copilot`, `amp`, `gemini`, `mcp`, `mcp-project`,
+        /// `mcp-import`.
         pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
         /// The folder of YAML shell tools for all users of the machine.
         // Its files are trusted as the user's own. Spec cycod 2 has the default.
@@ -193,7 +196,7 @@ declare::settings! {
             /// The tool file that has all of the user's permissions, because its accesses are
             /// recorded.
             pub records_permissions_of: Option<PathBuf>,
-            /// How the JavaScript of tools is debugged. No setting turns it on.
+            /// Debugging of the JavaScript of tools. No setting turns it on.
             pub debugging: Debugging,
             /// The tools of the project are only described, in the strictest sandbox.
             pub is_untrusted_listing: bool,
@@ -282,7 +285,8 @@ impl Settings for PermissionProfile {
     }
 }
 
-/// The settings that decide about the rights of tools.
+/// The settings that take effect while a host runs: those that decide about the rights of tools,
+/// and the MCP servers.
 #[derive(Clone, Debug)]
 struct Rights {
     permissions: PermissionProfile,
@@ -290,11 +294,25 @@ struct Rights {
     profiles: BTreeMap<String, ProfileSettings>,
     sandbox: SandboxSettings,
     narrowing: Narrowing,
+    servers: McpServers,
+}
+
+/// The MCP servers of the configuration files, and the other files that have some.
+#[derive(Clone, Debug, PartialEq)]
+struct McpServers {
+    user: BTreeMap<String, McpServer>,
+    project: BTreeMap<String, McpServer>,
+    import: Vec<McpImport>,
 }
 
 impl Rights {
     fn of(config: &Config) -> Rights {
         Rights {
+            servers: McpServers {
+                user: config.mcp.servers.clone(),
+                project: config.mcp.project_servers.clone(),
+                import: config.mcp.import.clone(),
+            },
             permissions: config.permissions.clone(),
             isolation: config.isolation,
             profiles: config.profiles.clone(),
@@ -486,8 +504,8 @@ impl Config {
         from.map(|(flags, env, _)| Config::resolve_with(flags.clone(), env))
     }
 
-    /// Returns this configuration with the permissions, the profiles and the isolation of another
-    /// one. What a program has set in this one stays.
+    /// Returns this configuration with the permissions, the profiles, the isolation and the MCP
+    /// servers of another one. What a program has set in this one stays.
     #[must_use]
     pub fn with_rights_of(&self, other: &Config) -> Config {
         let Some((_, _, resolved)) = self.resolved_from.as_deref() else {
@@ -498,7 +516,13 @@ impl Config {
         }
         let (own, now) = (Rights::of(self), Rights::of(other));
         let narrowing = newer(&own.narrowing, &resolved.narrowing, &now.narrowing);
+        let servers = newer(&own.servers, &resolved.servers, &now.servers);
+        let mut mcp = self.mcp.clone();
+        mcp.servers = servers.user;
+        mcp.project_servers = servers.project;
+        mcp.import = servers.import;
         Config {
+            mcp,
             permissions: newer(&own.permissions, &resolved.permissions, &now.permissions),
             isolation: newer(&own.isolation, &resolved.isolation, &now.isolation),
             profiles: newer(&own.profiles, &resolved.profiles, &now.profiles),
@@ -541,6 +565,8 @@ impl Config {
         self.limits = widest.limits;
         self.custom_tools.set_bounds(&widest.custom_tools);
         self.configured_paths.clear();
+        // A project's server of the same name is another server.
+        self.mcp.servers.clear();
 
         // Its relative paths start at the project.
         let base = path.parent().and_then(Path::parent).unwrap_or(path);
@@ -563,6 +589,7 @@ impl Config {
             limits: mem::replace(&mut self.limits, user.limits),
             custom_tools: self.custom_tools.clone(),
         };
+        self.mcp.project_servers = mem::replace(&mut self.mcp.servers, user.mcp.servers);
         self.custom_tools.set_bounds(&user.custom_tools);
         // A project cannot turn tools on.
         self.custom_tools.enabled &= user.custom_tools.enabled;
@@ -625,9 +652,12 @@ fn is_bound(key: &str) -> bool {
     }
 }
 
-/// Returns true for a setting that decides about the rights of tools.
+/// Returns true for a setting of [`Rights`].
 fn is_of_rights(key: &str) -> bool {
     let block = key.split('.').next().unwrap_or(key);
+    if key == "mcp.import" || key.starts_with("mcp.servers.") {
+        return true;
+    }
     matches!(
         block,
         "permissions" | "isolation" | "profiles" | "sandbox" | "HAFT_ISOLATION"

@@ -17,6 +17,7 @@ const LEAST_HEAP_MB: u32 = 32;
 const DEFAULT_WORKER_MB: u32 = 4096;
 
 const ANY: std::ops::RangeInclusive<u64> = 0..=u32::MAX as u64;
+const AT_LEAST_ONE: std::ops::RangeInclusive<u64> = 1..=u32::MAX as u64;
 
 settings! {
     /// Limits of time and memory.
@@ -46,6 +47,10 @@ settings! {
         /// Maximum number of processes that the programs of one worker process are at a time.
         // A parallel build starts some hundreds.
         pub worker_processes: u32 = "1024" => whole(ANY, ""), env "HAFT_WORKER_PROCESSES";
+        /// Maximum number of processors that a worker process uses together with the programs that its
+        /// modules start; `all`: no limit. See sandbox.md.
+        // A build uses all of them, and the system shares them between processes.
+        pub worker_cpus: u32 = "all" => worker_cpus, env "HAFT_WORKER_CPUS";
         /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
         // About 12,000 tokens. Claude Code puts results of more than 50,000 characters into a file
         // of its own and shows 2 KB of them, so text and notice together stay below 48 KB.
@@ -96,6 +101,7 @@ impl Limits {
             isolates: u32::MAX,
             worker_mb: u32::MAX,
             worker_processes: u32::MAX,
+            worker_cpus: u32::MAX,
             spill_kb: 0,
             keep_detached: true,
         }
@@ -126,6 +132,7 @@ impl Limits {
             isolates: self.isolates.min(other.isolates),
             worker_mb: self.worker_mb.min(other.worker_mb),
             worker_processes: self.worker_processes.min(other.worker_processes),
+            worker_cpus: self.worker_cpus.min(other.worker_cpus),
             // 0 means unlimited.
             spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
             keep_detached: self.keep_detached && other.keep_detached,
@@ -178,6 +185,14 @@ fn worker_mb(slot: &mut u32) -> Slot<'_> {
     declare::scalar(Form::Text, slot, |text| match text.trim() {
         "auto" => Ok(machine_mb().map_or(DEFAULT_WORKER_MB, |mb| mb / 4 * 3)),
         text => declare::whole_number(text, &ANY, " of MiB"),
+    })
+}
+
+/// A number of processors. `all` is no limit.
+fn worker_cpus(slot: &mut u32) -> Slot<'_> {
+    declare::scalar(Form::Text, slot, |text| match text.trim() {
+        "all" => Ok(u32::MAX),
+        text => declare::whole_number(text, &AT_LEAST_ONE, " of processors"),
     })
 }
 

@@ -1,14 +1,21 @@
-//! Settings for MCP clients: structured results, tasks, instructions, hints.
+//! Settings of MCP: for clients (structured results, tasks, instructions, hints), and the servers
+//! whose tools haft offers.
 //!
-//! They affect only the wording and form of answers, so a trusted project's file may set them, too.
+//! The former affect only the wording and form of answers, so a trusted project's file may set them,
+//! too. Servers of a project's file are kept apart from the user's, which they cannot change.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use globset::{Glob, GlobMatcher};
 
-use super::declare::{self, Form, Slot, blocks, default_settings, joined, settings, values, whole};
+use super::declare::{
+    self, Form, Slot, blocks, checked_map, default_settings, joined, map, optional_path, replaced,
+    replaced_values, secrets, settings, values, whole,
+};
 use super::parse_duration;
-use haft_tool::TaskMode;
+use haft_tool::{Isolation, TaskMode, Tier};
 
 /// Condition under which a result carries `structuredContent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,11 +73,107 @@ settings! {
         /// Settings for the tools whose names match a pattern: `*`, `?`, `[abc]`, `{one,two}`. A
         /// more specific pattern overrides a less specific one.
         pub tools: BTreeMap<String, McpToolSettings> = "" => blocks("PATTERN", check_pattern);
+        /// MCP servers whose tools haft offers. See mcp-servers.md.
+        pub servers: BTreeMap<String, McpServer> = "" => blocks("SERVER", check_server_name);
+        /// Configurations of other programs whose MCP servers haft offers, too: `project`
+        /// (`.mcp.json`, trusted projects only), `claude-code`, `claude-desktop`, `cursor`, `vscode`,
+        /// `codex`, `opencode`.
+        // A project must not decide that the user's other servers are offered.
+        pub import: Vec<McpImport> = "project" => replaced_values, user "--config";
         computed {
             /// Settings by pattern, from the weakest pattern to the strongest.
             matchers: Vec<(GlobMatcher, McpToolSettings)>,
+            /// The servers of the project's own file.
+            pub project_servers: BTreeMap<String, McpServer>,
         }
     }
+}
+
+settings! {
+    /// An MCP server whose tools haft offers. Texts may have `${VAR}` and `${VAR:-default}`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct McpServer {
+        /// Transport: `stdio` (with `command`), `http` (with `url`), or `sse`.
+        pub transport as "type": Option<McpTransport> = "";
+        /// Program of the server.
+        pub command: Option<String> = "";
+        /// Arguments of the program.
+        pub args: Vec<String> = "" => replaced(' ');
+        /// Environment variables of the program, besides haft's own.
+        pub env: BTreeMap<String, String> = "" => secrets;
+        /// Working directory of the program. Default: the project.
+        pub cwd: Option<PathBuf> = "" => optional_path;
+        /// Address of the server.
+        pub url: Option<String> = "";
+        /// HTTP headers of each request.
+        pub headers: BTreeMap<String, String> = "" => secrets;
+        /// False: the server is not used. Default: true.
+        pub enabled: Option<bool> = "";
+        /// Patterns of the server's tools that are offered. Default: all.
+        pub include: Vec<String> = "" => replaced(',');
+        /// Patterns of the server's tools that are not offered.
+        pub exclude: Vec<String> = "" => replaced(',');
+        /// New names of tools, by the server's names.
+        pub rename: BTreeMap<String, String> = "" => map;
+        /// Prefix of the names of the server's tools.
+        pub prefix: Option<String> = "";
+        /// Tiers by patterns of the server's names: `read`, `write`, `exec`. Default: `exec`.
+        pub approval: BTreeMap<String, Tier> = "" => checked_map(check_pattern);
+        /// True if the server's hints are believed: tools that only read get the tier `read`.
+        /// Default: false.
+        pub trusted: Option<bool> = "";
+        /// Tools that the server did not have when it was trusted: `hold` until the user trusts
+        /// them, or `offer`. Default: `hold`.
+        pub new_tools: Option<NewTools> = "";
+        /// Maximum time from the start of the server until it is ready. Default: 30s.
+        pub startup_timeout: Option<Duration> = "";
+        /// Maximum time of a call. Default: as other tools.
+        pub timeout: Option<Duration> = "";
+        /// Time without a call after which the server is stopped. Default: 5m.
+        pub idle: Option<Duration> = "";
+        /// Separation of the program: `none` or `sandbox`, if its profile does not set it.
+        pub isolation: Option<Isolation> = "";
+    }
+}
+
+/// Transport of an MCP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpTransport {
+    /// A program that haft starts, over its standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, of MCP 2024-11-05.
+    Sse,
+}
+
+/// Treatment of tools that a server did not have when it was trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewTools {
+    /// They wait until the user trusts them.
+    #[default]
+    Hold,
+    /// They are offered at once.
+    Offer,
+}
+
+/// Configuration of another program that has MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpImport {
+    /// `.mcp.json` of the project.
+    Project,
+    /// Claude Code's `~/.claude.json`.
+    ClaudeCode,
+    /// Claude Desktop's `claude_desktop_config.json`.
+    ClaudeDesktop,
+    /// Cursor's `~/.cursor/mcp.json`.
+    Cursor,
+    /// VS Code's `mcp.json` of the user.
+    VsCode,
+    /// Codex' `~/.codex/config.toml`.
+    Codex,
+    /// opencode's `opencode.json` of the user.
+    Opencode,
 }
 
 settings! {
@@ -88,7 +191,89 @@ settings! {
         pub max_result_chars: Option<u32> = "" => result_chars;
     }
 }
-default_settings!(Mcp, McpToolSettings);
+default_settings!(Mcp, McpToolSettings, McpServer);
+
+impl McpTransport {
+    const NAMES: [(&'static str, McpTransport); 4] = [
+        ("stdio", McpTransport::Stdio),
+        ("http", McpTransport::Http),
+        ("sse", McpTransport::Sse),
+        // The name that the specification has for it.
+        ("streamable-http", McpTransport::Http),
+    ];
+
+    /// Returns the name of the transport as configurations write it.
+    pub fn as_str(self) -> &'static str {
+        name_in(&Self::NAMES, self)
+    }
+}
+
+impl std::str::FromStr for McpTransport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(&Self::NAMES, text)
+    }
+}
+
+impl NewTools {
+    const NAMES: [(&'static str, NewTools); 2] =
+        [("hold", NewTools::Hold), ("offer", NewTools::Offer)];
+}
+
+impl std::str::FromStr for NewTools {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(&Self::NAMES, text)
+    }
+}
+
+impl McpImport {
+    /// All of them with their names.
+    pub const NAMES: [(&'static str, McpImport); 7] = [
+        ("project", McpImport::Project),
+        ("claude-code", McpImport::ClaudeCode),
+        ("claude-desktop", McpImport::ClaudeDesktop),
+        ("cursor", McpImport::Cursor),
+        ("vscode", McpImport::VsCode),
+        ("codex", McpImport::Codex),
+        ("opencode", McpImport::Opencode),
+    ];
+
+    /// Returns the name as configurations write it.
+    pub fn as_str(self) -> &'static str {
+        name_in(&Self::NAMES, self)
+    }
+}
+
+impl std::str::FromStr for McpImport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(&Self::NAMES, text)
+    }
+}
+
+/// Returns the name of a value in a table.
+fn name_in<T: PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
+    let entry = table.iter().find(|(_, one)| *one == value);
+    entry.map_or("", |(name, _)| name)
+}
+
+/// Checks the name of an MCP server: it is part of file names, keys and commands.
+///
+/// # Errors
+/// A description of the error, as a fragment for people.
+pub fn check_server_name(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        return Err(format!(
+            "`{name}` cannot be the name of an MCP server: use 1 to 64 letters, digits, `-` and `_`"
+        ));
+    }
+    Ok(())
+}
 
 /// The settings that the command line of `haft serve mcp` has.
 #[derive(Clone, Debug, Default)]
@@ -209,7 +394,7 @@ impl McpToolSettings {
 
 /// Returns the rank of a pattern. A plain name outranks all patterns. Of two patterns the one with
 /// more literal characters ranks higher.
-pub(super) fn strength(pattern: &str) -> usize {
+pub fn strength(pattern: &str) -> usize {
     let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
     if pattern.chars().any(|c| is_special(&c)) {
         pattern.chars().filter(|c| !is_special(c)).count()
@@ -224,7 +409,10 @@ pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
 }
 
 /// Parses a pattern of tool names.
-pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+///
+/// # Errors
+/// A description of the error, as a fragment for people.
+pub fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     match Glob::new(pattern) {
         Ok(glob) => Ok(glob.compile_matcher()),
         Err(error) => Err(format!(
@@ -238,6 +426,11 @@ values! {
     Structured: Form::Word(&["declared", "always", "never"]), str::parse;
     CodeListing: Form::Word(&["never", "auto", "only"]), str::parse;
     TaskMode: Form::Text, parse_task_mode;
+    McpTransport: Form::Word(&["stdio", "http", "sse", "streamable-http"]), str::parse;
+    NewTools: Form::Word(&["hold", "offer"]), str::parse;
+    McpImport: Form::Word(&[
+        "project", "claude-code", "claude-desktop", "cursor", "vscode", "codex", "opencode",
+    ]), str::parse;
 }
 
 fn result_chars(slot: &mut Option<u32>) -> Slot<'_> {

@@ -49,8 +49,8 @@ settings! {
         pub plugins: Option<String> = "", user "--config";
         /// Profiles by family of tools. They precede those above.
         pub families: FamilyProfiles = "" => block, user "--config";
-        /// Profiles by tool name or pattern; for JavaScript by the name of the module's file. They
-        /// precede all others, the most specific pattern first. The tools of projects and plugins
+        /// Profiles by tool name or pattern; for JavaScript by the name of the module's file, for
+        /// MCP by the name of the server. They precede all others, the most specific pattern first. The tools of projects and plugins
         /// never get more by their names.
         pub tools: BTreeMap<String, String> = "" => checked_map(mcp::check_pattern),
             user "--config";
@@ -69,6 +69,8 @@ settings! {
         pub shell: Option<String> = "";
         /// Profile of JSON plugin files.
         pub plugin: Option<String> = "";
+        /// Profile of MCP servers.
+        pub mcp: Option<String> = "";
     }
 }
 default_settings!(SandboxSettings, FamilyProfiles);
@@ -407,6 +409,7 @@ impl Config {
             }
             Family::Shell => ("shell", &families.shell),
             Family::Plugin => ("plugin", &families.plugin),
+            Family::Mcp => ("mcp", &families.mcp),
             Family::Native => ("", &None),
         };
         if let Some(name) = by_family {
@@ -501,6 +504,7 @@ impl Config {
             ("sandbox.families.exec", &families.exec),
             ("sandbox.families.shell", &families.shell),
             ("sandbox.families.plugin", &families.plugin),
+            ("sandbox.families.mcp", &families.mcp),
         ];
         let chosen = chosen
             .into_iter()

@@ -70,6 +70,17 @@ pub(super) fn each_variable(
     Ok(())
 }
 
+/// Returns the parts of the dotted keys of secrets in blocks with names.
+fn secret_keys(write: &mut Write<'_>) -> Vec<String> {
+    let Write::Blocks(blocks) = write else {
+        return Vec::new();
+    };
+    let placeholder = blocks.placeholder();
+    let fields = blocks.entry(placeholder).into_iter();
+    let secrets = fields.filter(|field| matches!(field.slot.form, Form::Secret));
+    secrets.map(|field| format!(".{}.", field.key)).collect()
+}
+
 /// Returns the dotted key, or the variable if the setting has no key.
 fn name(prefix: &str, field: &Field<'_>) -> String {
     match (prefix, field.key) {
@@ -88,12 +99,13 @@ impl Config {
     }
 
     fn list(&self, fields: Vec<Field<'_>>, prefix: &str, settings: &mut Vec<Setting>) {
-        for field in fields {
+        for mut field in fields {
             let key = name(prefix, &field);
             let is_secret = matches!(field.slot.form, Form::Secret);
+            let secrets = secret_keys(&mut field.slot.write);
             let mut push = |key: &str| {
                 let mut written = self.sources.get(key).cloned().unwrap_or_default();
-                if is_secret {
+                if is_secret || secrets.iter().any(|secret| key.contains(secret)) {
                     written
                         .iter_mut()
                         .for_each(|(_, value)| *value = "…".to_owned());

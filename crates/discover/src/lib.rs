@@ -34,6 +34,7 @@ mod gemini;
 mod ikigai;
 mod kodelet;
 mod manifests;
+mod mcp;
 mod native;
 mod omp_plugins;
 mod opencode;
@@ -51,6 +52,7 @@ pub use decisions::{Decisions, decisions};
 pub use gemini::GeminiCommands;
 use haft_config::{Config, ToolPlace};
 use haft_tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
+pub use mcp::imported_files;
 use shadowed::ShadowedFiles;
 
 /// Result of a scan: the candidates, the problems, and everything that was looked at.
@@ -244,6 +246,9 @@ pub const PROVIDERS: &[Provider] = &[
     copilot::PROVIDER,
     amp::PROVIDER,
     gemini::PROVIDER,
+    mcp::PROVIDER,
+    mcp::PROJECT_PROVIDER,
+    mcp::IMPORT_PROVIDER,
 ];
 
 /// The providers of packages by other authors.

@@ -64,7 +64,7 @@ fn take(file: &Path, source: &str, config: &Config, level: Level, collector: &mu
     let is_path = named.starts_with(['.', '/', '~']);
     let path = match named.strip_prefix("~/") {
         Some(rest) => Some(config.home.join(rest)),
-        None if is_path => Some(paths::join(folder, named)),
+        None if is_path => Some(paths::resolve(folder, Path::new(named))),
         None => installed(folder, source, config),
     };
     let module = match path {

@@ -88,7 +88,7 @@ fn installed(root: &Path, source: &str, config: &Config) -> PathBuf {
     }
     match source.strip_prefix("~/") {
         Some(rest) => paths::join(&config.home, rest),
-        None => paths::join(root, source),
+        None => paths::resolve(root, Path::new(source)),
     }
 }
 

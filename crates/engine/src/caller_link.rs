@@ -14,6 +14,7 @@ use super::ToolLog;
 use super::asking::{self, GrantedNow, PermitStore};
 use super::isolate::Shared;
 use super::load_trace::LoadTrace;
+use super::nested_calls::NestedBridge;
 use super::prompts::PromptBridge;
 use super::telemetry;
 use super::users::Users;
@@ -84,6 +85,12 @@ pub(super) trait CallerLink: Send + Sync {
 
     fn paint(&self, id: u32, lines: String);
 
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
+
+    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String>;
+
+    fn cancel_nested(&self, id: u32);
+
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
 
     fn push_pending(&self, id: u32, label: &str) -> bool;
@@ -99,6 +106,7 @@ pub(super) struct LocalLink {
     shared: Arc<Shared>,
     prompts: PromptBridge,
     widgets: WidgetBridge,
+    nested: NestedBridge,
     session: Arc<CurrentSession>,
     /// The view of the session that JavaScript has read last.
     session_read: Mutex<Option<Arc<SessionView>>>,
@@ -115,6 +123,7 @@ impl LocalLink {
             session_read: Mutex::default(),
             prompts: PromptBridge::new(users.clone()),
             widgets: WidgetBridge::new(users),
+            nested: NestedBridge::new(shared.clone()),
             shared,
             log: options.log.clone(),
             permits: options.permits.clone(),
@@ -255,6 +264,18 @@ impl CallerLink for LocalLink {
 
     fn paint(&self, id: u32, lines: String) {
         self.widgets.paint(id, lines);
+    }
+
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+        self.nested.start(request, id, tool, arguments);
+    }
+
+    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
+        self.nested.next(id)
+    }
+
+    fn cancel_nested(&self, id: u32) {
+        self.nested.cancel(id);
     }
 
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {

@@ -28,6 +28,7 @@ mod load_trace;
 mod loader;
 mod memory;
 mod module;
+mod nested_calls;
 mod op_host;
 mod options;
 mod panic_guard;

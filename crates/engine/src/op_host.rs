@@ -17,7 +17,8 @@ use url::Url;
 
 use super::caller_link::CallerLink;
 use super::extension::{
-    self, AskFuture, ExecFuture, IsolateHost, Refusal, ReplyKind, ShowFuture, TouchFuture,
+    self, AskFuture, ExecFuture, IsolateHost, NestedFuture, Refusal, ReplyKind, ShowFuture,
+    TouchFuture,
 };
 use super::isolate::{Answer, Shared};
 use super::loader::Required;
@@ -313,6 +314,19 @@ impl IsolateHost for OpHost {
 
     fn paint(&self, id: u32, lines: String) {
         self.link.paint(id, lines);
+    }
+
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+        load_trace::mark_uncacheable("it calls a tool");
+        self.link.start_nested(request, id, tool, arguments);
+    }
+
+    fn next_of_nested(&self, id: u32) -> NestedFuture {
+        self.link.next_of_nested(id)
+    }
+
+    fn cancel_nested(&self, id: u32) {
+        self.link.cancel_nested(id);
     }
 
     fn check_schema(&self, schema: &str, value: &str) -> String {

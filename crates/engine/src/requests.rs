@@ -16,13 +16,15 @@ use url::Url;
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
 use haft_tool::{
-    CallCtx, CallTrace, Cancellation, LogListener, Progress, TraceContext, Updates, User,
+    CallCtx, CallTrace, Cancellation, LogListener, NestedCalls, Progress, TraceContext, Updates,
+    User,
 };
 
 /// Channels and options of the caller of a request.
 pub(super) struct Caller {
     updates: Updates,
     user: Option<User>,
+    nested: Option<Arc<dyn NestedCalls>>,
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
@@ -132,6 +134,7 @@ impl From<&CallCtx> for Caller {
         Caller {
             updates: ctx.updates.clone(),
             user: ctx.user.clone(),
+            nested: ctx.nested.clone(),
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
@@ -421,6 +424,12 @@ impl Requests {
     /// Returns the user behind a request.
     pub(super) fn user(&self, id: u32) -> Option<User> {
         self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
+    }
+
+    /// Returns what starts calls of tools as parts of a request.
+    pub(super) fn nested(&self, id: u32) -> Option<Arc<dyn NestedCalls>> {
+        let table = self.table();
+        table.slots.get(&id)?.caller.as_ref()?.nested.clone()
     }
 
     /// Returns the calls that JavaScript has seen. The start of a call in a worker may not be known

@@ -23,6 +23,21 @@ pub struct Child {
     input: Option<Sender>,
 }
 
+/// The open input of a program. Dropping it ends the input.
+#[derive(Debug)]
+pub struct Input(Sender);
+
+impl Input {
+    /// Writes to the program's standard input. Waits until the program has read enough of what was
+    /// written before.
+    ///
+    /// # Errors
+    /// If the program does not read any more.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes).await
+    }
+}
+
 /// Bytes of output, as they arrived. Chunks continue beyond the part that is kept for [`Finished`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
@@ -71,6 +86,12 @@ impl Child {
             Some(input) => input.write_all(bytes).await,
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
+    }
+
+    /// Takes the program's input, so that it can be written while the output is read. `None` if it is
+    /// not open.
+    pub fn take_input(&mut self) -> Option<Input> {
+        self.input.take().map(Input)
     }
 
     /// Ends the program's input.

@@ -59,6 +59,11 @@ impl Environment {
         self
     }
 
+    /// Returns the values of the variables that are set besides those of the base.
+    pub fn set_values(&self) -> impl Iterator<Item = &OsStr> {
+        self.changes.values().filter_map(|value| value.as_deref())
+    }
+
     /// Sets a variable, unless it was set or removed by name.
     pub(super) fn set_default(&mut self, name: &str, value: String) {
         let change = self.changes.entry(name.into());

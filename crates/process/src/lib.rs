@@ -89,7 +89,7 @@ pub use linux::{Forked, Zygote, serve_zygote};
 pub use no_zygote::{Forked, Zygote, serve_zygote};
 
 pub use capture::Keep;
-pub use child::{Child, Chunk, Stream};
+pub use child::{Child, Chunk, Input, Stream};
 pub use environment::is_token;
 pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};

@@ -7,6 +7,14 @@ use crate::finished::Exit;
 use crate::system::{self, Descriptor, Leader, Pid};
 use crate::{Spawn, SpawnError, Zygote};
 
+#[cfg(target_os = "linux")]
+use crate::linux::limit_processors;
+
+#[cfg(not(target_os = "linux"))]
+fn limit_processors(_: Pid, _: usize) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
 /// Handle of a process with streams of the caller's choice. Dropping it kills the process and
 /// everything below it.
 pub struct Worker {
@@ -60,6 +68,15 @@ impl Worker {
     /// Returns the number of the process.
     pub fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// Lets the process, and what it starts from now on, use `count` processors at most. In a
+    /// sandbox it cannot change that.
+    ///
+    /// # Errors
+    /// If the system does not allow it, or has no such limit.
+    pub fn limit_processors(&self, count: usize) -> std::io::Result<()> {
+        limit_processors(self.pid, count)
     }
 
     /// Kills the process and everything below it. Does nothing after its end was waited for.

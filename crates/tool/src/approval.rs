@@ -44,6 +44,9 @@ pub struct ApprovalPolicy {
     /// tool that needs an explicit yes. Where tools are approved by pattern, the default asks about
     /// all other tools.
     pub is_chosen: bool,
+    /// True if the user names the tool of each call, which is an explicit yes to that call. It is
+    /// none to the calls that the tool makes itself.
+    pub is_named: bool,
     /// Rules by tool name.
     pub tools: BTreeMap<String, Rule>,
     /// Tools that run without a question.
@@ -55,6 +58,9 @@ pub struct ApprovalPolicy {
     /// The highest tier that a call may have. A call above it is refused, whatever else approves
     /// it.
     pub max_tier: Option<Tier>,
+    /// True if the user is asked about every call that is not refused: the caller is a tool that
+    /// may do less than the called one.
+    pub asks_always: bool,
 }
 
 /// Statement of a tool about the harm of a call and about its approval.
@@ -111,12 +117,25 @@ pub struct ApprovalRequest {
     pub details: Option<String>,
     /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
-    /// True if [`Decision::AlwaysApproved`] is a possible answer: the question follows from the mode
-    /// of approval, and the tool has a file to which the answer can be bound.
-    pub can_be_remembered: bool,
-    /// True if the user or the tool wants a question for every call, so that no answer may hold for
-    /// a later one.
-    pub each_time: bool,
+    /// Name of the tool that makes the call, if a tool makes it.
+    pub caller: Option<String>,
+    /// The calls that the answer may hold for.
+    pub scope: AnswerScope,
+}
+
+/// The calls that an answer to an [`ApprovalRequest`] may hold for. Each scope contains the ones
+/// before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnswerScope {
+    /// Only the call: a rule of the user or the tool demands a question for every call, or the tool
+    /// needs an explicit yes.
+    Call,
+    /// Also later calls of the tool in the same run of a script: the question follows from the mode
+    /// of approval.
+    Run,
+    /// Also all later calls of the tool ([`Decision::AlwaysApproved`]): the tool has a file to which
+    /// the answer can be bound.
+    Tool,
 }
 
 /// A question to the user for the approval of all calls that a script waits for.
@@ -147,7 +166,8 @@ pub enum Decision {
     /// The user approved the call.
     Approved,
     /// The user approved the call, and later calls of the tool up to its tier, as long as the tool's
-    /// file does not change. Counts as [`Decision::Approved`] if the request cannot be remembered.
+    /// file does not change. Counts as [`Decision::Approved`] if the scope of the request is not
+    /// [`AnswerScope::Tool`].
     AlwaysApproved,
     /// The user refused the call.
     Denied,
@@ -227,6 +247,13 @@ impl Rule {
             "prompt" => Some(Rule::Prompt),
             _ => None,
         }
+    }
+}
+
+impl ApprovalRequest {
+    /// Returns true if [`Decision::AlwaysApproved`] is a possible answer.
+    pub fn can_be_remembered(&self) -> bool {
+        self.scope == AnswerScope::Tool
     }
 }
 

@@ -129,6 +129,18 @@ impl ApprovalPolicy {
             .max()
     }
 
+    /// Returns the policy for calls that code makes, so that no user has seen them before: without
+    /// a mode that the user has chosen, the user is asked about all that do more than read.
+    #[must_use]
+    pub fn for_unseen_calls(&self) -> ApprovalPolicy {
+        let mut policy = self.clone();
+        policy.is_named = false;
+        if !policy.is_chosen {
+            policy.mode = ApprovalMode::AlwaysAsk;
+        }
+        policy
+    }
+
     /// Returns the tier of the call: the user's tier for the tool, otherwise the tool's own.
     pub fn tier(&self, tool: &Tool, stance: &ApprovalRequirement) -> Tier {
         self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)
@@ -150,7 +162,7 @@ impl ApprovalPolicy {
     /// Returns the highest tier of calls that run without a question. Code that runs before the
     /// question has the rights of that tier.
     pub fn unasked_tier(&self) -> Tier {
-        if !self.is_chosen && !self.approve.is_empty() {
+        if !self.has_answer() && !self.approve.is_empty() {
             let named = self.approve.iter().filter_map(ToolPattern::tier);
             return named.max().unwrap_or(Tier::Read);
         }
@@ -159,6 +171,11 @@ impl ApprovalPolicy {
             ApprovalMode::Write => Tier::Write,
             ApprovalMode::Yolo => Tier::Exec,
         }
+    }
+
+    /// Returns true if the mode is the user's own answer to calls without a rule.
+    fn has_answer(&self) -> bool {
+        self.is_chosen || self.is_named
     }
 
     /// Returns true if a rule of the user demands a question for a tool that this tool uses.
@@ -175,8 +192,8 @@ impl ApprovalPolicy {
 
     /// Returns true if the mode lets a call run that no rule and no pattern covers.
     pub fn lets_pass(&self, stance: &ApprovalRequirement) -> bool {
-        let is_for_all = self.is_chosen || self.approve.is_empty();
-        let has_yes = self.is_chosen || !stance.requires_explicit_yes;
+        let is_for_all = self.has_answer() || self.approve.is_empty();
+        let has_yes = self.has_answer() || !stance.requires_explicit_yes;
         is_for_all && has_yes && self.mode.allows(stance.tier)
     }
 }

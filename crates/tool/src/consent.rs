@@ -104,6 +104,10 @@ impl ApprovalRequest {
             lines: vec![format!("Tier: {}", self.tier.as_str())],
             is_cut: false,
         };
+        if let Some(caller) = &self.caller {
+            let line = format!("Called by the tool: {}", visible::name(caller));
+            consent.lines.push(line);
+        }
         let reason = self
             .reason
             .as_ref()

@@ -170,6 +170,8 @@ pub enum Family {
     Shell,
     /// JSON plugin files (aynd).
     Plugin,
+    /// Tools of MCP servers.
+    Mcp,
     /// Tools built into haft or given by the program that embeds it.
     Native,
 }
@@ -209,6 +211,7 @@ impl Family {
             Family::Gemini => "gemini",
             Family::Shell => "shell",
             Family::Plugin => "plugin",
+            Family::Mcp => "mcp",
             Family::Native => "native",
         }
     }

@@ -20,6 +20,7 @@ mod hints;
 mod isolation;
 pub mod json;
 mod log;
+mod nested;
 pub mod panic;
 mod permissions;
 mod place;
@@ -47,8 +48,8 @@ pub mod visible;
 mod widget;
 
 pub use approval::{
-    Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest, ApprovalRequirement,
-    Approver, Decision, Rule, RunApprovalRequest, RunDecision,
+    AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
+    ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
@@ -61,11 +62,12 @@ pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
+pub use nested::NestedCalls;
 pub use permissions::{
     Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
     TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
-pub use place::{code_frame, place_after};
+pub use place::{Place, code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
@@ -80,7 +82,7 @@ pub use timestamp::Timestamp;
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;
 pub use ui::{
-    Answer, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    Answer, Forwarded, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,
 };
 pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};

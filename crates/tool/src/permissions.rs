@@ -238,6 +238,13 @@ impl PermissionProfile {
         widened
     }
 
+    /// Returns true if everything that `other` grants is granted. False where that cannot be told
+    /// from the entries alone.
+    pub fn contains(&self, other: &PermissionProfile) -> bool {
+        let mut kinds = PermissionKind::ALL.into_iter();
+        kinds.all(|kind| self.of(kind).contains(other.of(kind), kind))
+    }
+
     /// Returns true if the access is granted. `what` is an entry of a list: an absolute path, a
     /// host, a name.
     pub fn grants(&self, kind: PermissionKind, what: &str) -> bool {
@@ -830,6 +837,18 @@ impl Permission {
                 allow: allow.unwrap_or_default(),
                 deny,
             },
+        }
+    }
+
+    /// The same for one kind of access.
+    fn contains(&self, other: &Permission, kind: PermissionKind) -> bool {
+        match (self, other) {
+            (Permission::All, _) | (_, Permission::None) => true,
+            (Permission::List(_), Permission::List(entries)) => {
+                entries.iter().all(|entry| self.covers(kind, entry))
+            }
+            // A refused entry may be within a granted one.
+            (ours, theirs) => ours == theirs,
         }
     }
 

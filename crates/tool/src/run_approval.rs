@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::consent::FRAME;
 use super::{
-    Answer, ApprovalRequest, Prompt, PromptOrigin, Question, RunApprovalRequest, RunDecision, Tier,
-    UserInterface, visible,
+    Answer, AnswerScope, ApprovalRequest, Prompt, PromptOrigin, Question, RunApprovalRequest,
+    RunDecision, Tier, UserInterface, visible,
 };
 
 /// Limit of the calls of one tool that a question shows.
@@ -126,8 +126,8 @@ impl RunApprovalRequest {
             ),
             details: (self.calls.len() > 1).then(|| self.to_text()),
             arguments,
-            can_be_remembered: false,
-            each_time: false,
+            caller: None,
+            scope: AnswerScope::Run,
         }
     }
 }
@@ -146,8 +146,8 @@ mod tests {
             details: None,
             arguments: serde_json::value::RawValue::from_string(arguments.to_owned())
                 .unwrap_or_else(|_| Call::no_arguments()),
-            can_be_remembered: false,
-            each_time: false,
+            caller: None,
+            scope: AnswerScope::Run,
         }
     }
 

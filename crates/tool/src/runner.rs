@@ -12,9 +12,9 @@ use url::Url;
 
 use super::deadline::CallDeadline;
 use super::{
-    Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, Outcome,
-    Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds, TraceContext, User,
-    queue,
+    Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, NestedCalls,
+    Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds,
+    TraceContext, User, queue,
 };
 use crate::error::Error;
 
@@ -87,6 +87,11 @@ pub trait Runner: Send + Sync {
         None
     }
 
+    /// Returns true if the tool can call other tools.
+    fn makes_calls(&self) -> bool {
+        false
+    }
+
     /// Returns the limit of the text of this call's result in bytes, if the tool has one of its own.
     fn text_limit(&self, _call: &Call) -> Option<usize> {
         None
@@ -141,6 +146,9 @@ pub struct CallCtx {
     pub gate: Option<Arc<dyn Gate>>,
     /// The user for the tool's questions, if there is one.
     pub user: Option<User>,
+    /// Starter of calls of other tools as parts of the call, if its runner
+    /// [makes such calls](Runner::makes_calls).
+    pub nested: Option<Arc<dyn NestedCalls>>,
     /// Listener for the tool's log lines. Without one they go only to the log file.
     pub log: Option<Arc<dyn LogListener>>,
     /// Set if calls like this one run without a question.
@@ -159,6 +167,7 @@ impl CallCtx {
             updates,
             gate: None,
             user: None,
+            nested: None,
             log: None,
             auto_approve: false,
             trace: None,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Widget, WidgetSurface};
@@ -52,6 +53,16 @@ pub trait UserInterface: Send + Sync {
         None
     }
 
+    /// Forwards a request of an MCP server to the program behind this interface: a form with several
+    /// fields, a page to open, a question to its model, or one for its folders. `None`, the default:
+    /// it does not answer such requests.
+    ///
+    /// The future is dropped like that of [`ask`](Self::ask).
+    async fn forward(&self, request: Forwarded) -> Option<Value> {
+        drop(request);
+        None
+    }
+
     /// Shows a component and gives it the keyboard until it is done, which [`Widget::painted`]
     /// reports. Returning earlier removes it without a result. The call's deadline is paused
     /// meanwhile.
@@ -83,6 +94,19 @@ pub struct Question {
     pub timeout: Option<Duration>,
     /// Cancelled when the answer is not needed any more: the call has ended or was cancelled, the
     /// tool's own signal was aborted, or the timeout passed.
+    pub withdrawn: CancellationToken,
+}
+
+/// A request of an MCP server that belongs to a call.
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    /// The call and the tool that it belongs to.
+    pub from: PromptOrigin,
+    /// The method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: &'static str,
+    /// The parameters, as MCP defines them.
+    pub params: Value,
+    /// Cancelled when the answer is not needed any more.
     pub withdrawn: CancellationToken,
 }
 

@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::RwLock;
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::panic::{Caught, caught};
 use super::ui::{
-    Answer, Notification, NotificationFrom, Prompt, PromptOrigin, Question, UserInterface,
+    Answer, Forwarded, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
+    UserInterface,
 };
 use super::{Progress, Updates, Widget, WidgetSurface};
 
@@ -141,6 +143,34 @@ impl User {
             () = time_out(timeout) => Answer::Dismissed,
         };
         Ok(what.fitting(answer))
+    }
+
+    /// Forwards a request of an MCP server to the program behind the interface. The call's deadline is
+    /// paused until there is an answer. `None` if the program does not answer such requests, or the
+    /// call has ended.
+    ///
+    /// # Errors
+    /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
+    pub async fn forward(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Option<Value>, TooManyQuestions> {
+        if self.must_end() {
+            return Ok(None);
+        }
+        let _open = Open::one_more(&self.0)?;
+        let withdrawn = self.0.ended.child_token();
+        let request = Forwarded {
+            from: self.0.from.clone(),
+            method,
+            params,
+            withdrawn: withdrawn.clone(),
+        };
+        let _withdraw = withdrawn.clone().drop_guard();
+        let ui = self.0.listener.ui.clone();
+        let forwarding = async move { ui.forward(request).await };
+        Ok(self.0.listener.put(forwarding, &withdrawn).await.flatten())
     }
 
     /// Shows a notification that needs no answer.

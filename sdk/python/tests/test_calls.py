@@ -63,6 +63,8 @@ def test_a_script_calls_tools(project: Path) -> None:
             assert result.text == "Hello, Ada!"
             assert result.details["value"] == "Hello, Ada!"
             assert result.details["calls"] == [{"tool": "greet", "state": "done"}]
+            found = await tools.search("greet", limit=1, detail="names")
+            assert found == "1 of 10 tools:\n\ngreet: The tool greet"
             failed = await tools.run("null.x")
             assert failed.is_error
             assert failed.text.startswith("TypeError: Cannot read properties of null")
@@ -70,6 +72,7 @@ def test_a_script_calls_tools(project: Path) -> None:
     run(main())
     with HaftSync(cwd=project, trust=True, approval_mode="yolo") as tools:
         assert tools.run(script, {"name": "Bob"}).text == "Hello, Bob!"
+        assert tools.search().startswith("10 tools:\n")
 
 
 def test_failures_for_a_model_are_results(project: Path) -> None:

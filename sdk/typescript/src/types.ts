@@ -121,6 +121,8 @@ export interface ApprovalRequest {
   reason?: string;
   details?: string;
   arguments: any;
+  /** The tool that makes the call, if a tool makes it. */
+  caller?: string;
   /** The complete question, safe to show at a terminal. */
   text: string;
   /** Fires when the answer is not needed any more. */

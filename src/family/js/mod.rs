@@ -29,7 +29,7 @@ use drawing::Renderers;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{
-    Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, Verifier,
+    Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, ToolLog, Verifier,
 };
 use haft_tool::json;
 use haft_tool::{
@@ -59,8 +59,18 @@ pub(crate) struct World {
     pub(crate) is_learning: bool,
 }
 
+/// Returns the log of the tools of one host.
+pub(crate) fn tool_log(config: &Config) -> Arc<dyn ToolLog> {
+    Arc::new(log::LogFile::new(config.state_dir.join("logs")))
+}
+
 /// Creates the engine for the modules of one host.
-pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) -> Engine {
+pub(crate) fn engine(
+    config: &Config,
+    world: World,
+    sandboxes: &Arc<Sandboxes>,
+    log: Arc<dyn ToolLog>,
+) -> Engine {
     let of_project = config.limits_of(Level::Project);
     let cache = (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone());
     // A module that a debugger has paused loads as long as its user takes.
@@ -93,7 +103,7 @@ pub(crate) fn engine(config: &Config, world: World, sandboxes: &Arc<Sandboxes>) 
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),
-        log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
+        log,
         supports_pending_actions: world.supports_pending_actions,
         tape: world.tape,
         env: world.env,

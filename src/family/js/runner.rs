@@ -13,8 +13,8 @@ use super::Described;
 use super::drawing::Renderers;
 use haft_engine::{Ended, Lost, Module, ModuleCall};
 use haft_tool::{
-    Approval, ApprovalRequirement, Block, Call, CallCtx, Error, ErrorKind, Outcome, Problem,
-    RawRender, RenderOptions, RenderTarget, Runner, Stopped, Tier, ToolBounds, json,
+    Approval, ApprovalRequirement, ArgumentOrder, Block, Call, CallCtx, Error, ErrorKind, Outcome,
+    Problem, RawRender, RenderOptions, RenderTarget, Runner, Stopped, Tier, ToolBounds, json,
 };
 
 /// Runs the tool at `index` of `module`.
@@ -27,6 +27,8 @@ pub(super) struct JsRunner {
     index: u32,
     name: String,
     has_live_description: bool,
+    /// True if the context of its calls has `executeTool`.
+    makes_calls: bool,
     /// Approval requirement of every call; `None` if that depends on the call.
     stance: Option<ApprovalRequirement>,
     renderers: Renderers,
@@ -49,6 +51,7 @@ impl JsRunner {
             index: described.index,
             name: described.name.clone(),
             has_live_description: described.has_live_description,
+            makes_calls: described.argument_order == Some(ArgumentOrder::Pi),
             stance: described.approval.clone(),
             renderers,
             bounds,
@@ -95,6 +98,10 @@ impl JsRunner {
 impl Runner for JsRunner {
     fn bounds(&self) -> Option<Arc<ToolBounds>> {
         self.bounds.clone()
+    }
+
+    fn makes_calls(&self) -> bool {
+        self.makes_calls
     }
 
     fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {

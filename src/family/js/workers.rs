@@ -38,6 +38,13 @@ pub(crate) fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
+/// Limits of a worker process with the programs below it.
+#[derive(Clone, Copy)]
+struct WorkerLimits {
+    tree: TreeLimits,
+    processors: usize,
+}
+
 /// Returns the starter of worker processes; `None` if no program is set
 /// and none is installed.
 pub(super) fn workers(
@@ -47,10 +54,13 @@ pub(super) fn workers(
 ) -> Option<Arc<dyn Workers>> {
     let limits = [Level::User, Level::Project].map(|level| {
         let limits = config.limits_of(level);
-        TreeLimits {
-            memory: u64::from(limits.worker_mb) << 20,
-            // The worker itself is one, too.
-            processes: (limits.worker_processes as usize).saturating_add(1),
+        WorkerLimits {
+            tree: TreeLimits {
+                memory: u64::from(limits.worker_mb) << 20,
+                // The worker itself is one, too.
+                processes: (limits.worker_processes as usize).saturating_add(1),
+            },
+            processors: limits.worker_cpus as usize,
         }
     });
     let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
@@ -88,7 +98,7 @@ struct WorkerStarter {
     cache: Option<PathBuf>,
     /// Limits of a worker with its programs: for tools of the user and plugins, and for those of
     /// the project.
-    limits: [TreeLimits; 2],
+    limits: [WorkerLimits; 2],
     prepared: Mutex<Prepared>,
 }
 
@@ -195,12 +205,19 @@ impl Workers for WorkerStarter {
         let zygote = self.zygote_for(heap_mb);
         let process = Worker::fork_or_start(zygote.as_deref(), &spawn, streams)
             .map_err(|error| format!("cannot start a worker process: {error}"))?;
+        let limits = self.limits_of(key.domain);
+        if limits.processors < u32::MAX as usize {
+            // It has no second thread and no program before it gets its first message.
+            process
+                .limit_processors(limits.processors)
+                .map_err(|error| format!("`limits.worker_cpus` cannot be enforced: {error}"))?;
+        }
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker {
             process,
             _sandbox: sandbox,
             tmp,
-            limits: self.limits_of(key.domain),
+            limits: limits.tree,
         }))
     }
 
@@ -210,7 +227,7 @@ impl Workers for WorkerStarter {
 }
 
 impl WorkerStarter {
-    fn limits_of(&self, domain: TrustDomain) -> TreeLimits {
+    fn limits_of(&self, domain: TrustDomain) -> WorkerLimits {
         let [of_user, of_project] = self.limits;
         match domain {
             TrustDomain::User | TrustDomain::Plugins => of_user,

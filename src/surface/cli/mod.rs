@@ -21,6 +21,7 @@ mod learn_types;
 mod list;
 mod log;
 mod manual;
+mod mcp;
 mod new;
 mod open;
 mod permit;
@@ -116,7 +117,8 @@ enum Command {
     Agents(Box<agents::Args>),
     Bundle(With<bundle::Args>),
     Rpc(With<rpc::Args>),
-    Mcp(With<serve::McpArgs>),
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(Box<mcp::McpCommand>),
     Serve(Box<serve::Args>),
     Open(With<open::Args>),
     Token(Box<token::Args>),
@@ -241,7 +243,7 @@ impl Command {
             Command::Agents(args) => args.run(globals, out),
             Command::Bundle(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Rpc(c) => c.args.run(globals, out).await,
-            Command::Mcp(c) => c.args.run_alone(globals, out, program).await,
+            Command::Mcp(args) => args.run(globals, out, program).await,
             Command::Serve(args) => args.run(globals, out, program).await,
             Command::Open(c) => c.args.run(globals, out).await,
             Command::Token(args) => args.run(globals, out),
@@ -268,12 +270,12 @@ impl Command {
             Command::Permit(c) => &c.globals,
             Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
-            Command::Mcp(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
             Command::Bundle(c) => &c.globals,
             Command::Open(c) => &c.globals,
             Command::Token(args) => return Some(args.globals()),
+            Command::Mcp(args) => return Some(args.globals()),
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
             Command::Agents(args) => return Some(args.globals()),
@@ -299,6 +301,7 @@ impl Command {
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
             Command::Token(args) => args.answer(),
+            Command::Mcp(args) => args.answer(),
             Command::Schema(_)
             | Command::Types(_)
             | Command::Refresh(_)
@@ -308,7 +311,6 @@ impl Command {
             | Command::New(_)
             | Command::Bundle(_)
             | Command::Rpc(_)
-            | Command::Mcp(_)
             | Command::Serve(_)
             | Command::Open(_)
             | Command::Completions(_)

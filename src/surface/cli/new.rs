@@ -14,7 +14,7 @@ use crate::tool_files::{
 };
 use haft_config::Config;
 use haft_render::text;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, suggest};
 
 /// Start a new tool
 #[derive(clap::Args)]
@@ -26,17 +26,18 @@ Examples:
   haft new shell greet          .cycod/tools/greet.yaml
   haft new shell greet --user   ~/.cycod/tools/greet.yaml
   haft new report --from-run last   a tool of the script that `haft run` or a model ran last")]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
     #[command(subcommand)]
     kind: Option<Kind>,
 
     /// The name of the tool for --from-run
-    #[arg(required = true, requires = "from_run")]
-    name: Option<String>,
+    // A second word is taken, so that a misspelled kind is reported as one.
+    #[arg(value_name = "NAME", num_args = 1..=2)]
+    words: Vec<String>,
 
     /// Make a tool of the script of this run: its id, the beginning of it, or `last`
-    #[arg(long, value_name = "ID", requires = "name")]
+    #[arg(long, value_name = "ID")]
     from_run: Option<String>,
 
     /// With --from-run: below your home directory instead of in this project
@@ -87,11 +88,34 @@ impl Args {
         }
     }
 
+    /// Returns the name of the tool and the id of the run.
+    fn name_and_run(&self) -> Result<(&str, &str), Error> {
+        match (self.words.as_slice(), &self.from_run) {
+            ([name], Some(id)) => Ok((name, id)),
+            ([_, more, ..], Some(_)) => {
+                let text = format!("`{more}` is one argument too many");
+                let error = Error::new(ErrorKind::Usage, text);
+                Err(error.with_hint("usage: haft new [OPTIONS] --from-run <ID> <NAME>"))
+            }
+            ([], _) => {
+                let text = "`haft new` wants `js`, `shell`, or a name and `--from-run`";
+                Err(Error::new(ErrorKind::Usage, text))
+            }
+            ([word, ..], None) => {
+                let text = format!("there is no command `haft new {word}`");
+                let hint = match suggest(word, ["js", "shell"]) {
+                    Some(near) => format!("did you mean `haft new {near}`?"),
+                    None => "`haft new js NAME` and `haft new shell NAME` make a tool, and \
+                             `haft new NAME --from-run ID` makes one of a script"
+                        .to_owned(),
+                };
+                Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+            }
+        }
+    }
+
     fn module_of_run(&self, config: &Config, out: &mut Out) -> Result<u8, Failure> {
-        let (Some(name), Some(id)) = (&self.name, &self.from_run) else {
-            let text = "`haft new` wants `js`, `shell`, or a name and `--from-run`";
-            return Err(Error::new(ErrorKind::Usage, text).into());
-        };
+        let (name, id) = self.name_and_run()?;
         let run = Recorder::new(config).read(id)?;
         let module = ScriptModule {
             name,
@@ -113,7 +137,12 @@ impl Args {
         for file in &files {
             writeln!(out, "{}", shown(file))?;
         }
-        let trust = if self.user { "" } else { "haft trust\n" };
+        // The module starts haft, which a sandbox does not let call other tools.
+        let trust = if self.user {
+            ""
+        } else {
+            "haft trust --profile full\n"
+        };
         let module = shown(&files[0]);
         writeln!(out, "\nhaft test {module}\n{trust}haft call {name}")?;
         Ok(SUCCESS)

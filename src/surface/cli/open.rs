@@ -219,17 +219,23 @@ async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Fai
     );
     let path = server.write_page(&html)?.display().to_string();
     let file = format!("file://{}", percent_encoded(&path, b"/"));
+    Ok(show(words, &file).await)
+}
+
+/// Starts the browser, whose command line is `words`, with an address. Returns false if it cannot be
+/// started.
+pub(super) async fn show(words: &[String], address: &str) -> bool {
     let is_placed = words.iter().any(|word| word.contains("%s"));
-    let placed = words.iter().map(|word| word.replace("%s", &file));
+    let placed = words.iter().map(|word| word.replace("%s", address));
     let words: Vec<String> = if is_placed {
         placed.collect()
     } else {
-        placed.chain([file.clone()]).collect()
+        placed.chain([address.to_owned()]).collect()
     };
     let shell = ["-c", START, "sh"].map(str::to_owned);
     let spawn = Spawn::new("sh", shell.into_iter().chain(words));
     let finished = spawn.run(&CancellationToken::new()).await;
-    Ok(finished.is_ok_and(|finished| finished.end == End::Exited(0)))
+    finished.is_ok_and(|finished| finished.end == End::Exited(0))
 }
 
 /// Percent-encodes the text for a URL, except letters, digits, `-._~` and the bytes of `plain`.

@@ -13,6 +13,7 @@ use super::exit::{Answer, Failure};
 use super::flags::Approval;
 use super::run_call::{CALL_ID, CallOptions, Form};
 use crate::code::{CodeMode, RUN_CODE};
+use crate::surface::selection::{Selection, Wanted};
 use haft_config::Flags;
 use haft_tool::types::script_identifier;
 use haft_tool::{Call, Family, Level, Source, Tool};
@@ -47,6 +48,10 @@ pub(super) struct Args {
     /// A value of the script's global `args` (may be repeated): key=value or key:=JSON
     #[arg(long = "arg", value_name = "KEY=VALUE")]
     pairs: Vec<String>,
+
+    /// Let the script see the tools of this set of the configuration only (may be repeated)
+    #[arg(long = "toolset", value_name = "NAME")]
+    toolsets: Vec<String>,
 
     /// Print the whole result as one JSON object
     #[arg(long)]
@@ -133,7 +138,13 @@ impl Args {
             tool: RUN_CODE.into(),
             arguments: self.arguments(&script)?,
         };
-        session.host = CodeMode::with_all().on(&session.host);
+        let wanted = Wanted {
+            toolsets: self.toolsets.clone(),
+            ..Wanted::default()
+        };
+        let selection = Selection::new(&session.host.config().toolsets, &wanted)?;
+        let mode = CodeMode::new(move |tool| selection.takes(&tool.name));
+        session.host = mode.on(&session.host);
         let options = CallOptions {
             form: if self.events {
                 Form::Events

@@ -13,7 +13,7 @@ use crate::registry::Entry;
 use crate::surface::wire::{RightsView, ToolView};
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::{ArgumentOrder, Isolation, PermissionKind, Tool, ToolRights};
+use haft_tool::{ArgumentOrder, Family, Isolation, PermissionKind, Tool, ToolRights};
 
 const PARAMETERS: [Column; 4] = [
     Column::new("ARGUMENT", Fit::Whole),
@@ -105,6 +105,11 @@ fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'sta
         ("found by", text::name(&from)),
         ("approval", tool.approval.as_str().to_owned()),
     ];
+    if source.family == Family::Mcp
+        && let Some(server) = &source.plugin
+    {
+        facts.push(("server", text::name(server)));
+    }
     if entry.resolved_path != source.path {
         let resolved = text::path(&entry.resolved_path, session.home());
         facts.insert(1, ("file", resolved));

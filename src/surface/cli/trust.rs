@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::termios::{QueueSelector, tcflush};
 use serde::Serialize;
 
+use super::context::on_host;
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
-use super::{learn, trust_page};
+use super::{learn, mcp, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::surface::stdout::Out;
 use crate::trust::{self, Project, Review, Reviewed, Store};
@@ -30,12 +31,13 @@ Examples:
   haft trust --list
   haft trust --revoke ~/work/site
   haft trust --profile full   with these permissions instead of the configured ones
+  haft trust mcp:github       what an MCP server changed since you trusted it
   haft trust --learn          also what tools load by computed paths
 
 Trust is bound to content: a change in any file that a tool pulls in asks again. Nothing runs
 while haft shows and asks. For a single run in CI, `--trust-project` needs no question.")]
 pub(super) struct Args {
-    /// The project's directory [default: the working directory]
+    /// The project's directory, or `mcp:NAME` for an MCP server [default: the working directory]
     path: Option<PathBuf>,
 
     /// Show the projects that are trusted
@@ -84,6 +86,23 @@ struct ProjectView<'a> {
 
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let code = self.decide(globals, out).await?;
+        let is_page = !self.list && !self.revoke && !self.json && self.path.is_none();
+        if is_page {
+            mcp::show_changes(globals, out).await?;
+        }
+        Ok(code)
+    }
+
+    async fn decide(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let server = self.path.as_deref().and_then(Path::to_str);
+        if let Some(name) = server.and_then(|path| path.strip_prefix("mcp:")) {
+            let name = name.to_owned();
+            return on_host(globals, out, async |s| {
+                mcp::trust_server(&name, self.yes, s).await
+            })
+            .await;
+        }
         let ink = Ink::for_stderr();
         if self.list {
             return self.list(&Config::resolve(globals.flags())?, out, ink);

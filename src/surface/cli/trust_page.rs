@@ -93,6 +93,8 @@ struct ToolView<'a> {
     not_installed: Vec<&'a str>,
     open: Vec<OpeningView>,
     asks_for: Vec<RequestView<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    servers: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,6 +228,7 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
             not_installed: tool.missing.iter().map(String::as_str).collect(),
             open: openings.collect(),
             asks_for: tool.requests.iter().map(RequestView::from).collect(),
+            servers: &tool.servers,
             profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
             isolation: tool
                 .profile
@@ -300,6 +303,9 @@ impl Page<'_> {
         }
         for request in &tool.requests {
             lines.push_str(&self.request(tool, request));
+        }
+        for server in &tool.servers {
+            lines.push_str(&format!("  MCP server {}\n", one_line(server)));
         }
         // Tools that may do whatever the user may need no line.
         let is_bounded = |profile: &&ReviewedProfile| {

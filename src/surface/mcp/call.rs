@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientResult, InputRequest, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
@@ -48,7 +48,7 @@ pub(super) async fn run(
     let arguments = tool.real_arguments(arguments);
     let is_new = client::is_new(&context);
     let abilities = context.client_capabilities().unwrap_or_default();
-    let can_ask = client::can_ask(&abilities);
+    let can_ask = client::answers(&abilities);
     let task = if is_new && abilities.supports_tasks() {
         tool.task
     } else {
@@ -95,7 +95,7 @@ pub(super) async fn run(
     let form = server.result_form(is_new);
     let of = (tool_list.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(&host, (call, sender), of, log, can_ask, form);
+    let execution = Execution::start(&host, (call, sender), of, log, abilities, form);
     if is_new {
         call_with_input_required(server, execution, &origin, task, context).await
     } else {
@@ -130,15 +130,28 @@ async fn call_with_elicitation(
 }
 
 async fn ask(peer: Peer<RoleServer>, mut open: Open) {
-    let request = ServerRequest::ElicitRequest(ElicitRequest::new(open.form.clone()));
+    let request = match open.request.clone() {
+        InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+        InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+        InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+        _ => return,
+    };
     let options = PeerRequestOptions::no_options();
     let Ok(mut asked) = peer.send_cancellable_request(request, options).await else {
         return;
     };
     tokio::select! {
-        answer = &mut asked.rx => if let Ok(Ok(ClientResult::ElicitResult(result))) = answer {
-            open.answer(result);
-        },
+        answer = &mut asked.rx => {
+            let answer = match answer {
+                Ok(Ok(ClientResult::ElicitResult(result))) => serde_json::to_value(result),
+                Ok(Ok(ClientResult::CreateMessageResult(result))) => serde_json::to_value(result),
+                Ok(Ok(ClientResult::ListRootsResult(result))) => serde_json::to_value(result),
+                _ => return,
+            };
+            if let Ok(answer) = answer {
+                open.answer(answer);
+            }
+        }
         () = open.withdrawn() => {
             let _ = asked.cancel(Some("the answer is not wanted any more".to_owned())).await;
         }

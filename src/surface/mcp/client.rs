@@ -37,6 +37,12 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
     elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
+/// Returns true if the client answers requests of a call: forms, or what an MCP server behind haft
+/// asks of it.
+pub(super) fn answers(client: &ClientCapabilities) -> bool {
+    client.elicitation.is_some() || client.sampling.is_some()
+}
+
 /// Returns the host for calls of a client with this name. The call log contains the name.
 pub(super) fn named(host: Host, client: Option<&Implementation>) -> Host {
     match client {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ClientCapabilities};
 use serde_json::value::RawValue;
 
+use super::client;
 use super::elicitation::{self, Inbox, Open};
 use super::log::{self, Lines};
 use super::message::Sender;
@@ -48,20 +49,26 @@ pub(super) enum Step {
 
 impl Execution {
     /// Starts a call by `host`. `log` and `lines` are the two ends of the tool's log. With
-    /// `can_ask` its questions are returned by [`Self::step`]; otherwise no user can be asked.
+    /// these `abilities` of the client its questions are returned by [`Self::step`].
     pub(super) fn start(
         host: &Host,
         (call, sender): (Call, Option<Sender>),
         (tool_list, name): (Arc<ToolList>, String),
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
-        can_ask: bool,
+        abilities: ClientCapabilities,
         form: ResultForm,
     ) -> Execution {
         let host = log::heard(host, log.clone());
-        let (host, inbox) = if can_ask {
-            let (questions, inbox) = elicitation::channel(log.clone());
+        let (host, inbox) = if client::answers(&abilities) {
+            let can_ask = client::can_ask(&abilities);
+            let (questions, inbox) = elicitation::channel(abilities, log.clone());
             let user = Arc::new(questions);
-            (host.asking(user.clone()).with_ui(user), Some(inbox))
+            let host = if can_ask {
+                host.asking(user.clone())
+            } else {
+                host
+            };
+            (host.with_ui(user), Some(inbox))
         } else {
             (host, None)
         };

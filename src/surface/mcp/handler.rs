@@ -11,11 +11,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, DiscoverResult, GetTaskParams, GetTaskResult,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
+    CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,6 +25,7 @@ use tokio::time::timeout;
 
 use super::message::Sender;
 use super::server::Server;
+use super::upstream::Others;
 use super::{call, client, log};
 use crate::surface::http::Client;
 
@@ -41,6 +44,7 @@ impl ServerHandler for Server {
             .enable_tasks()
             .build();
         log::declare(&mut capabilities);
+        self.declare_others(&mut capabilities);
         let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("haft, the tool host");
         ServerConfig::new(capabilities).with_server_info(haft)
@@ -52,6 +56,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
+        // What there is besides tools is declared once.
+        self.wait_for_tools().await;
         let mut answer = self.negotiate_initialize(&request)?;
         let sender = Sender::of(&context.extensions);
         let client = sender.as_ref().map(|sender| &*sender.client);
@@ -138,40 +144,96 @@ impl ServerHandler for Server {
         }
     }
 
-    // Only tools are supported. Without these methods rmcp would answer with empty lists, although
-    // the capabilities are not declared.
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        let others = self.others_for(&context).await;
+        if !others.has_prompts() {
+            return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
+        }
+        let list = ListPromptsResult::with_all_items(others.prompts());
+        Ok(if client::is_new(&context) {
+            list.with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private)
+        } else {
+            list
+        })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let others = self.others_for(&context).await;
+        if !others.has_prompts() {
+            return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
+        }
+        others.get_prompt(request).await
     }
 
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        let others = self.others_for(&context).await;
+        if !others.has_resources() {
+            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+        }
+        let list = ListResourcesResult::with_all_items(others.resources());
+        Ok(if client::is_new(&context) {
+            list.with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private)
+        } else {
+            list
+        })
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
+        let others = self.others_for(&context).await;
+        if !others.has_resources() {
+            return Err(ErrorData::method_not_found::<
+                ListResourceTemplatesRequestMethod,
+            >());
+        }
+        let list = ListResourceTemplatesResult::with_all_items(others.templates());
+        Ok(if client::is_new(&context) {
+            list.with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private)
+        } else {
+            list
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let others = self.others_for(&context).await;
+        if !others.has_resources() {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
+        others.read_resource(request).await
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        let others = self.others_for(&context).await;
+        if !others.has_prompts() && !others.has_resources() {
+            return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
+        }
+        others.complete(request).await
     }
 
     #[allow(deprecated, reason = "see `log`")]
@@ -204,6 +266,13 @@ impl ServerHandler for Server {
 }
 
 impl Server {
+    /// Returns what the MCP servers behind haft have besides tools, for the sender of a request.
+    async fn others_for(&self, context: &RequestContext<RoleServer>) -> Others {
+        let sender = Sender::of(&context.extensions);
+        self.others(sender.as_ref().map(|sender| &*sender.client))
+            .await
+    }
+
     /// Returns the configuration with instructions that name the current tools. For computed
     /// descriptions it uses the last known values.
     async fn config_with_instructions(&self, client: Option<&Client>) -> ServerConfig {

@@ -9,6 +9,7 @@ mod schema;
 mod hints;
 mod instructions;
 mod tool_list;
+mod upstream;
 
 mod elicitation;
 mod execution;

@@ -186,6 +186,11 @@ impl Server {
 
     /// Waits for the tools that the instructions name, with a timeout and only once. A client waits
     /// for its first response, and gives up on a server that does not send it.
+    /// Returns true if the client may use everything that is there.
+    pub(super) fn offers_all_to(&self, client: Option<&Client>) -> bool {
+        self.shared.selection.is_all() && client.is_none_or(Client::is_user)
+    }
+
     pub(super) async fn wait_for_tools(&self) {
         let has_waited = &self.shared.has_waited;
         if has_waited.load(Ordering::Relaxed) || self.last_offer().is_some() {

@@ -11,8 +11,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ElicitRequest, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
-    RequestStateError, SealOptions,
+    InputRequiredResult, InputResponses, RequestStateCodec, RequestStateError, SealOptions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,10 +114,10 @@ impl SuspendedCalls {
     }
 
     fn put(&self, call: String, parked: Parked, origin: &[u8]) -> InputRequiredResult {
-        let requests = parked.open.iter().map(|open| {
-            let request = ElicitRequest::new(open.form.clone());
-            (open.key.clone(), InputRequest::Elicitation(request))
-        });
+        let requests = parked
+            .open
+            .iter()
+            .map(|open| (open.key.clone(), open.request.clone()));
         let requests = requests.collect();
         let turn = parked.turn;
         let ticket = ResumeToken { call, turn };

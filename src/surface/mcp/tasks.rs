@@ -10,8 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, ElicitRequest, InputRequest,
-    InputResponses, JsonObject, Task, TaskPayload, TaskStatus,
+    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses, JsonObject,
+    Task, TaskPayload, TaskStatus,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -136,10 +136,9 @@ impl Job {
         if open.is_empty() {
             return self.is(TaskPayload::Working);
         }
-        let requests = open.iter().map(|open| {
-            let request = ElicitRequest::new(open.form.clone());
-            (open.key.clone(), InputRequest::Elicitation(request))
-        });
+        let requests = open
+            .iter()
+            .map(|open| (open.key.clone(), open.request.clone()));
         self.is(TaskPayload::InputRequired {
             input_requests: requests.collect(),
         });

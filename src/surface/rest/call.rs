@@ -3,6 +3,7 @@
 //! A separate task drives each call to its end, even if the client has disconnected. The
 //! disconnection cancels the call.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
 use crate::surface::traces;
-use haft_tool::{Call, Event, LogLevel, LogLine, LogListener};
+use haft_tool::{Call, Event, LogLevel, LogLine, LogListener, Place};
 use haft_tool::{Error, ErrorKind};
 
 /// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
@@ -83,12 +84,17 @@ struct LogStep<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'a RawValue>,
+    /// The lines of the tool's code around the place of an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<String>,
 }
 
 /// Queues of a call whose client wants its events.
 struct Frames {
     frames: mpsc::Sender<Bytes>,
     lines: mpsc::Receiver<LogLine>,
+    /// The folder of the tool's code.
+    folder: Option<PathBuf>,
 }
 
 /// Sends the log lines of a call to its client.
@@ -178,7 +184,11 @@ async fn start(
     }
     let wants_events = sse::is_preferred(headers);
     let (log, lines) = mpsc::channel(LOG_QUEUE_CAPACITY);
+    let mut folder = None;
     if wants_events {
+        let catalog = shared.host.catalog().await;
+        let tool = catalog.find(&asked.tool);
+        folder = tool.and_then(|tool| Some(tool.resolved_path.parent()?.to_owned()));
         host = host.with_log(Arc::new(LogSink(log)));
     }
     if let Some(code) = code {
@@ -211,7 +221,11 @@ async fn start(
         }
     } else {
         let (frames, waiting) = mpsc::channel(UPDATE_QUEUE_CAPACITY);
-        let frames = Frames { frames, lines };
+        let frames = Frames {
+            frames,
+            lines,
+            folder,
+        };
         let driven = tokio::spawn(drive(call, Some(frames), held));
         stream_of(waiting, driven, is_gone).await
     }
@@ -355,9 +369,9 @@ async fn drive(
             biased;
             event = call.next_event() => event,
             Some(line) = line => {
-                if let Some(Frames { frames, .. }) = &frames {
+                if let Some(Frames { frames, folder, .. }) = &frames {
                     // A client that reads slowly misses lines.
-                    let _ = frames.try_send(log_step(&record, &line));
+                    let _ = frames.try_send(log_step(&record, &line, folder.as_deref()));
                 }
                 continue;
             }
@@ -383,9 +397,14 @@ async fn drive(
             }
         }
     };
-    if let Some(Frames { frames, mut lines }) = frames.filter(|_| is_started) {
+    if let Some(frames) = frames.filter(|_| is_started) {
+        let Frames {
+            frames,
+            mut lines,
+            folder,
+        } = frames;
         while let Ok(line) = lines.try_recv() {
-            let _ = frames.try_send(log_step(&record, &line));
+            let _ = frames.try_send(log_step(&record, &line, folder.as_deref()));
         }
         if let Some(held) = held {
             let _ = frames.send(held).await;
@@ -411,7 +430,16 @@ fn step(event: &str, call: &CallRecord, partial_result: Option<&RawValue>) -> By
     sse::frame(event, None, &data)
 }
 
-fn log_step(call: &CallRecord, line: &LogLine) -> Bytes {
+/// Returns the event for a log line. `folder` has the code of the called tool: its lines are shown if
+/// the line is the stack of an error. Other files are not, because the tool chooses the text.
+fn log_step(call: &CallRecord, line: &LogLine, folder: Option<&Path>) -> Bytes {
+    let place = (line.level == LogLevel::Debug)
+        .then(|| Place::in_stack(&line.message))
+        .flatten();
+    let place = place.filter(|place| {
+        let real = place.path.canonicalize();
+        real.is_ok_and(|real| folder.is_some_and(|folder| real.starts_with(folder)))
+    });
     let step = LogStep {
         call_id: &call.id,
         level: match line.level {
@@ -422,6 +450,7 @@ fn log_step(call: &CallRecord, line: &LogLine) -> Bytes {
         },
         message: &line.message,
         context: line.context.as_deref(),
+        frame: place.and_then(|place| place.frame()),
     };
     let data = serde_json::to_string(&step).unwrap_or_default();
     sse::frame("log", None, &data)

@@ -183,6 +183,36 @@ export const SESSION = {
   },
 };
 
+/** One prompt with a haft that lists code mode only. */
+export const CODE = {
+  async "code mode"(run) {
+    const code = `const said = await Promise.all(["one", "two"].map((text) => tools.judge_say({ text })));
+said.join(" and ")`;
+    const turn = await run.first("run_code", { code });
+    const offered = (name) => turn.tools.some((tool) => isNamed(tool.name, name));
+    const missing = ["run_code", "search_tools"].filter((name) => !offered(name));
+    if (missing.length) fail(`lacks ${missing.join(", ")}`);
+    const direct = OURS.filter(offered);
+    if (direct.length) fail(`${direct.join(", ")} beside it`);
+    says(await run.firstResult(), "one and two");
+    return "the result of a script with two calls";
+  },
+};
+/** The configuration of haft for `CODE`. */
+export const CODE_CONFIG = "mcp: {code: only}\n";
+
+/** One prompt of an agent that takes tools from a discovery command and calls them by a call command. */
+export const COMMANDS = {
+  async "discovery command"(run) {
+    const turn = await run.first("judge_details", {});
+    const offered = (name) => turn.tools.some((tool) => tool.name.endsWith(name));
+    const missing = OURS.filter((name) => !offered(name));
+    if (missing.length) fail(`lacks ${missing.join(", ")}`);
+    says(await run.firstResult(), "what the tool said");
+    return `all ${OURS.length} tools, and the text of a call`;
+  },
+};
+
 /** A session of its own, beside the others, since it takes long. */
 export const LONG_CALL = {
   async "call of 90 s"(run) {

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { FakeApi } from "./api/server.mjs";
-import { LONG_CALL, ONCE, SESSION } from "./checks.mjs";
+import { CODE, CODE_CONFIG, COMMANDS, LONG_CALL, ONCE, SESSION } from "./checks.mjs";
 import { claudeCode } from "./clients/claude-code.mjs";
 import { codex } from "./clients/codex.mjs";
 import { gemini } from "./clients/gemini.mjs";
@@ -29,7 +29,7 @@ const CLIENTS = [
   gemini,
   opencode,
 ];
-const CHECKS = [ONCE, SESSION, LONG_CALL].flatMap((part) => Object.keys(part));
+const CHECKS = [ONCE, CODE, COMMANDS, SESSION, LONG_CALL].flatMap((part) => Object.keys(part));
 /** Set where the process is in its network namespace. */
 const ALONE = "HAFT_JUDGE_ALONE";
 
@@ -80,11 +80,12 @@ async function judgeOne(client, index, { api, instructions, verdicts }) {
     verdicts.push({ label: client.label, check, verdict, seen });
     console.log(`${verdict.padEnd(5)} ${client.label}: ${check}: ${seen}`);
   };
-  const part = async (name, checks, opens) => {
+  const part = async (name, checks, opens, more = {}) => {
     const wanted = Object.entries(checks).filter(([check]) => isWanted(check));
     if (wanted.length === 0) return;
     const haft = options.haft;
-    const run = new Run({ client, path, api, haft, instructions, name: `${name}-${index}` });
+    const scene = { client, path, api, haft, instructions, ...more };
+    const run = new Run({ ...scene, name: `${name}-${index}` });
     const start = await outcome(() => opens && run.open());
     for (const [check, look] of wanted) {
       if (start.failed) {
@@ -102,6 +103,8 @@ async function judgeOne(client, index, { api, instructions, verdicts }) {
   };
   const beside = part("long", LONG_CALL, true);
   await part("once", ONCE, false);
+  await part("code", CODE, false, { config: CODE_CONFIG });
+  if (client.offerByCommands) await part("commands", COMMANDS, false, { byCommands: true });
   await part("session", SESSION, true);
   await beside;
 }

@@ -31,6 +31,13 @@ export class Place {
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, null, 2));
   }
 
+  /** A program that is a script of the shell; gives its path. */
+  program(name, script) {
+    const file = join(this.root, name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return file;
+  }
+
   /** A file that a tool writes to. */
   log(name) {
     return join(this.root, `${name}.log`);

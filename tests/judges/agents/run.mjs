@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 import { isNamed, prompt } from "./api/server.mjs";
-import { Place } from "./place.mjs";
+import { Place, TOOLS } from "./place.mjs";
 
 /** Timeout of a check in milliseconds, beyond any time on a busy machine, apart from the tools' waits. */
 const PATIENCE = 60_000;
@@ -16,7 +16,7 @@ const INSISTING = 1_500;
 const MAX_GREETINGS = 10;
 
 export class Run {
-  constructor({ client, path, api, haft, instructions, name }) {
+  constructor({ client, path, api, haft, instructions, name, config, byCommands }) {
     this.client = client;
     this.path = path;
     this.api = api;
@@ -25,7 +25,9 @@ export class Run {
     this.instructions = instructions;
     this.place = new Place(name, api.url(name));
     client.prepare(this.place);
-    this.place.configure(haft, client.id);
+    if (config) this.place.write(".config/haft/config.yaml", config);
+    if (byCommands) client.offerByCommands(this.place, haft, TOOLS);
+    else this.place.configure(haft, client.id);
   }
 
   #patience = PATIENCE;
@@ -42,13 +44,19 @@ export class Run {
   }
   #done = new Map();
 
-  /** Starts the agent for one prompt and waits for its end; gives the first request. */
-  first() {
-    return this.once("first", () => this.#first());
+  /** Starts the agent for one prompt, for which the model calls a tool, and waits for its end; gives the first request. */
+  first(tool = "judge_say", args = { text: "hello" }) {
+    return this.once("first", () => this.#first(tool, args));
   }
 
-  async #first() {
-    this.#script("once", "judge_say", { text: "hello" });
+  /** The result of the call that `first` made. */
+  async firstResult() {
+    const turn = await this.#turn("once", ({ results }) => results.length > 0, "the tool's result");
+    return turn.results[0];
+  }
+
+  async #first(tool, args) {
+    this.#script("once", tool, args);
     this.session = this.client.once(this.path, this.place, prompt("once"));
     const turn = await this.#turn("once", () => true, "the first request");
     await this.session.ended(PATIENCE);

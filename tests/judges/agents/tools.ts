@@ -18,9 +18,13 @@ export default (pi) => {
     execute,
   });
   return [
-    tool("judge_say", "Says a text.", { text: z.string() }, async (_id, args) =>
-      says(text(args.text)),
-    ),
+    {
+      ...tool("judge_say", "Says a text.", { text: z.string() }, async (_id, args) =>
+        says(text(args.text)),
+      ),
+      // A script may call it without a question.
+      approval: "read",
+    },
     tool("judge_picture", "Shows a picture with a caption.", {}, async () =>
       says(text("caption of the picture"), { type: "image", data: PIXEL, mimeType: "image/png" }),
     ),

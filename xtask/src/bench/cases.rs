@@ -205,33 +205,33 @@ pub const CASES: &[Case] = &[
     // The driver is in Rust, because one in JavaScript would take longer than the servers.
     said(
         "MCP call, SDK on node",
-        "host mcp 20000 1 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 20000 1 node @peer/mcp_server.mjs",
+        "host mcp 20000 1 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 20000 1 echo node @peer/mcp_server.mjs",
     ),
     said(
         "MCP call, SDK on bun",
-        "host mcp 20000 1 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 20000 1 bun @peer/mcp_server.mjs",
+        "host mcp 20000 1 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 20000 1 echo bun @peer/mcp_server.mjs",
     ),
     said(
         "MCP call, FastMCP",
-        "host mcp 1000 1 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 1000 1 python @peer/mcp_server.py",
+        "host mcp 1000 1 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 1000 1 echo python @peer/mcp_server.py",
     ),
     said(
         "MCP call, 64 at once, SDK on node",
-        "host mcp 20000 64 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 20000 64 node @peer/mcp_server.mjs",
+        "host mcp 20000 64 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 20000 64 echo node @peer/mcp_server.mjs",
     ),
     said(
         "MCP call, 64 at once, SDK on bun",
-        "host mcp 20000 64 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 20000 64 bun @peer/mcp_server.mjs",
+        "host mcp 20000 64 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 20000 64 echo bun @peer/mcp_server.mjs",
     ),
     said(
         "MCP call, 64 at once, FastMCP",
-        "host mcp 1000 64 haft --tool=@peer/mcp_tools.ts serve mcp",
-        "host mcp 1000 64 python @peer/mcp_server.py",
+        "host mcp 1000 64 echo haft --tool=@peer/mcp_tools.ts serve mcp",
+        "host mcp 1000 64 echo python @peer/mcp_server.py",
     ),
     said(
         "MCP list of 100 modules, cold, SDK on bun",
@@ -243,6 +243,26 @@ pub const CASES: &[Case] = &[
         "MCP list of 100 modules, again, SDK on bun",
         "bun @peer/mcp_drive.mjs list 100 haft --tool=@many/tool_*.ts serve mcp",
         "bun @peer/mcp_drive.mjs list 100 bun @peer/mcp_server.mjs @many/tool_*.ts",
+    ),
+    // Behind both sides is the same server; `benches/runs` compares more proxies, in turn.
+    said(
+        "MCP call of a server behind haft, beside the direct call",
+        "host mcp 20000 1 echo env HOME=@upstream-home NODE=@peer/node_modules/.bin/node \
+         UPSTREAM=@peer/mcp_bare.mjs haft serve mcp",
+        "host mcp 20000 1 echo node @peer/mcp_bare.mjs",
+    ),
+    said(
+        "MCP call of a server behind haft, 64 at once, beside the direct call",
+        "host mcp 20000 64 echo env HOME=@upstream-home NODE=@peer/node_modules/.bin/node \
+         UPSTREAM=@peer/mcp_bare.mjs haft serve mcp",
+        "host mcp 20000 64 echo node @peer/mcp_bare.mjs",
+    ),
+    said(
+        "MCP call of a server behind haft, beside FastMCP's proxy",
+        "host mcp 1000 1 echo env HOME=@upstream-home NODE=@peer/node_modules/.bin/node \
+         UPSTREAM=@peer/mcp_bare.mjs haft serve mcp",
+        "host mcp 1000 1 echo python @peer/mcp_proxy.py @peer/node_modules/.bin/node \
+         @peer/mcp_bare.mjs",
     ),
     said(
         "MCP list of 100 modules, again, `bun -e 0`",

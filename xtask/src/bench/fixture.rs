@@ -12,7 +12,7 @@ pub const MANY: usize = 100;
 
 /// The files of the fixture, and the number of each. `*` in a path and `NUMBER` in a text stand for
 /// the number of a copy.
-const FILES: [(&str, usize, &str); 16] = [
+const FILES: [(&str, usize, &str); 19] = [
     // A module as people write them: a factory, a handful of zod parameters, a small body.
     ("many/tool_*.ts", MANY, include_str!("module.ts")),
     // The same in JavaScript, which Node can import too.
@@ -47,6 +47,14 @@ const FILES: [(&str, usize, &str); 16] = [
     ("peer/mcp_drive.mjs", 1, include_str!("mcp_drive.mjs")),
     ("peer/mcp_server.mjs", 1, include_str!("mcp_server.mjs")),
     ("peer/mcp_server.py", 1, include_str!("mcp_server.py")),
+    // A server that is called through haft, and another program that can stand in front of it.
+    ("peer/mcp_bare.mjs", 1, include_str!("mcp_bare.mjs")),
+    ("peer/mcp_proxy.py", 1, include_str!("mcp_proxy.py")),
+    (
+        "upstream-home/.config/haft/config.yaml",
+        1,
+        include_str!("mcp_upstream.yaml"),
+    ),
 ];
 
 /// A temporary folder with an empty home in it.

@@ -132,3 +132,83 @@ fn node(context: &Context, script: &str, out: &Path) -> Result<()> {
         .arg(out);
     command::run(&mut node)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Component;
+
+    use super::*;
+
+    /// Returns the paths in `include_str!("…")` and `include_bytes!("…")`.
+    fn included(source: &str) -> impl Iterator<Item = &str> {
+        let calls = source.split("include_").skip(1);
+        let arguments = calls.filter_map(|call| {
+            let (name, rest) = call.split_once("!(")?;
+            let is_of_text = name == "str" || name == "bytes";
+            rest.trim_start().strip_prefix('"').filter(|_| is_of_text)
+        });
+        arguments.filter_map(|argument| Some(argument.split_once('"')?.0))
+    }
+
+    /// Returns `file` without the parts `..`.
+    fn plain(file: &Path) -> PathBuf {
+        let mut plain = PathBuf::new();
+        for part in file.components() {
+            if part == Component::ParentDir {
+                plain.pop();
+            } else {
+                plain.push(part);
+            }
+        }
+        plain
+    }
+
+    #[test]
+    fn paths_of_included_files_are_found() {
+        let source = "include_str!(\n    \"../a.txt\"\n) include_bytes!(\"b\") include!(\"c\") include_str!(NAME)";
+        assert_eq!(included(source).collect::<Vec<_>>(), ["../a.txt", "b"]);
+        assert_eq!(
+            plain(Path::new("src/x/../../types/a.txt")),
+            Path::new("types/a.txt")
+        );
+    }
+
+    /// `include` of `Cargo.toml` lists the files outside `src`, and nothing but a build of the
+    /// published package notices one that is missing.
+    #[test]
+    fn packages_have_the_files_that_their_code_includes() {
+        let root = workspace::root();
+        let metadata = workspace::metadata(&root, &["--no-deps"]).expect("the workspace is valid");
+        let packages = metadata["packages"].as_array().expect("a list");
+        let mut missing = Vec::new();
+        for package in packages
+            .iter()
+            .filter(|package| package["publish"].is_null())
+        {
+            let text = |name: &str| package[name].as_str().expect("a text").to_owned();
+            let mut cargo = command::cargo(&root);
+            cargo.args(["package", "--list", "--allow-dirty", "--package"]);
+            let list = command::output(cargo.arg(text("name"))).expect("cargo lists the files");
+            let files: Vec<&Path> = list.lines().map(Path::new).collect();
+            let manifest = text("manifest_path");
+            let folder = Path::new(&manifest)
+                .parent()
+                .expect("a file is in a folder");
+            for file in files
+                .iter()
+                .filter(|file| file.extension().is_some_and(|it| it == "rs"))
+            {
+                // The lists have files that cargo makes, too.
+                let Ok(source) = fs::read_to_string(folder.join(file)) else {
+                    continue;
+                };
+                let beside = file.parent().expect("a file is in a folder");
+                let needed = included(&source).map(|path| plain(&beside.join(path)));
+                let needed = needed.filter(|path| !files.contains(&path.as_path()));
+                missing
+                    .extend(needed.map(|path| format!("{}: {}", file.display(), path.display())));
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new());
+    }
+}

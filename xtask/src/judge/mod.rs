@@ -4,6 +4,10 @@
 //! They call our tools in `tests/specs/mcp` and `tests/judges/agents`, so that the whole way
 //! through V8 is tested. Known limits of a server of tools and of the agents are listed there with
 //! the reason. Any other failure fails the run, and so does a listed limit that passes.
+//!
+//! The conformance suite also judges haft in front of another MCP server
+//! (`tests/mcp_servers/conformance.mjs`), which has everything that the suite asks for. There are no
+//! known limits then.
 
 mod judges;
 mod server;
@@ -21,7 +25,8 @@ use server::Server;
 /// The revisions that the suite judges.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// Scenarios of the tasks extension, which no revision requires. `docs/mcp.md` names those that fail.
+/// Scenarios of the tasks extension, which no revision requires. `docs/mcp.md` names those that fail
+/// with tools of our own: [`TASKS_OF_UPSTREAM`].
 const TASKS: [&str; 6] = [
     "tasks-capability-negotiation",
     "tasks-wire-fields",
@@ -29,6 +34,13 @@ const TASKS: [&str; 6] = [
     "tasks-mrtr-input",
     "tasks-request-headers",
     "tasks-dispatch-and-envelope",
+];
+
+/// The scenarios that only a server behind haft can pass.
+const TASKS_OF_UPSTREAM: [&str; 3] = [
+    "tasks-lifecycle",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
 ];
 
 /// Let the conformance suite, other people's clients, coding agents and a balancer judge the server.
@@ -85,6 +97,8 @@ struct Scene<'a> {
     judges: &'a Judges,
     haft: &'a Path,
     url: String,
+    /// The URL of haft in front of another MCP server.
+    upstream_url: Option<String>,
     /// The folder of the tests.
     tests: PathBuf,
 }
@@ -102,11 +116,20 @@ impl Judge {
         let judges = Judges::install(&target.join("judges"), suites)?;
         let home = tempfile::tempdir().during(|| "make a home directory".to_owned())?;
         let tests = root.join("tests");
-        let server = Server::start(&haft, &tests.join("specs/mcp/conformance.ts"), home.path())?;
+        let server = Server::of_tools(&haft, &tests.join("specs/mcp/conformance.ts"), home.path())?;
+        let upstream_home = tempfile::tempdir().during(|| "make a home directory".to_owned())?;
+        let upstream = suites
+            .contains(&Suite::Conformance)
+            .then(|| {
+                let suite = tests.join("mcp_servers/conformance.mjs");
+                Server::of_upstream(&haft, &suite, upstream_home.path())
+            })
+            .transpose()?;
         let scene = Scene {
             judges: &judges,
             haft: &haft,
             url: server.url(),
+            upstream_url: upstream.as_ref().map(Server::url),
             tests,
         };
         let mut failed = Vec::new();
@@ -164,11 +187,11 @@ impl Scene<'_> {
     }
 
     fn conformance(&self) -> Vec<Case> {
-        let case = |name: &str, arguments: &[&str]| {
+        let case = |url: &str, name: String, arguments: &[&str]| {
             let mut command = self
                 .judges
                 .node("@modelcontextprotocol/conformance/dist/index.js");
-            command.args(["server", "--url", &self.url]).args(arguments);
+            command.args(["server", "--url", url]).args(arguments);
             Case {
                 suite: Suite::Conformance,
                 name: format!("conformance {name}"),
@@ -176,13 +199,27 @@ impl Scene<'_> {
             }
         };
         let revisions = REVISIONS.map(|revision| {
-            let mut case = case(revision, &["--requirements", revision]);
+            let arguments = ["--requirements", revision];
+            let mut case = case(&self.url, revision.to_owned(), &arguments);
             let not_served = self.specs(&format!("not-served-{revision}.yaml"));
             case.command.arg("--expected-failures").arg(not_served);
             case
         });
-        let tasks = TASKS.map(|scenario| case(scenario, &["--scenario", scenario]));
-        revisions.into_iter().chain(tasks).collect()
+        let tasks = TASKS.map(|it| case(&self.url, it.to_owned(), &["--scenario", it]));
+        let mut cases: Vec<Case> = revisions.into_iter().chain(tasks).collect();
+        let Some(url) = &self.upstream_url else {
+            return cases;
+        };
+        let scenarios = TASKS.into_iter().chain(TASKS_OF_UPSTREAM);
+        let arguments = REVISIONS.map(|revision| ["--requirements", revision]);
+        let arguments = arguments
+            .into_iter()
+            .chain(scenarios.map(|it| ["--scenario", it]));
+        for arguments in arguments {
+            let name = format!("{}, in front of a server", arguments[1]);
+            cases.push(case(url, name, &arguments));
+        }
+        cases
     }
 
     fn inspector(&self) -> Vec<Case> {

@@ -1,10 +1,12 @@
-//! The server under test: haft over HTTP on a free port, ended when the handle is dropped.
+//! The servers under test: haft over HTTP on a free port, ended when the handle is dropped.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use crate::command;
 use crate::error::{During, Error, Result};
 
 pub struct Server {
@@ -13,11 +15,35 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(haft: &Path, tools: &Path, home: &Path) -> Result<Server> {
-        let doing = || format!("start `{}`", haft.display());
-        let mut child = Command::new(haft)
-            .arg("--tool")
-            .arg(tools)
+    /// Serves the tools of a module.
+    pub fn of_tools(haft: &Path, tools: &Path, home: &Path) -> Result<Server> {
+        let mut command = Command::new(haft);
+        command.arg("--tool").arg(tools);
+        Server::start(command, home)
+    }
+
+    /// Serves on what an MCP server in JavaScript has, and nothing else.
+    pub fn of_upstream(haft: &Path, upstream: &Path, home: &Path) -> Result<Server> {
+        let config = home.join(".config/haft/config.yaml");
+        let folder = home.join(".config/haft");
+        fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
+        // The suite calls every tool, and there is no user to approve a call.
+        let text = format!(
+            "mcp:\n  servers:\n    suite:\n      command: node\n      args: [{:?}]\n      \
+             approval: {{\"*\": read}}\n      new_tools: offer\n",
+            upstream.display().to_string()
+        );
+        fs::write(&config, text).during(|| format!("write `{}`", config.display()))?;
+        let mut connect = Command::new(haft);
+        connect.args(["mcp", "test", "suite"]);
+        command::run(connect.env("HOME", home).current_dir(home))?;
+        Server::start(Command::new(haft), home)
+    }
+
+    fn start(mut command: Command, home: &Path) -> Result<Server> {
+        let shown = command::display(&command);
+        let doing = || format!("start `{shown}`");
+        let mut child = command
             .args(["serve", "mcp", "--http", "127.0.0.1:0", "--no-token"])
             .env("HOME", home)
             .current_dir(home)

@@ -7,6 +7,7 @@
 mod chromium;
 mod judges;
 mod libclang;
+mod mcp_servers;
 mod node;
 mod node_modules;
 pub mod packages;
@@ -47,7 +48,8 @@ pub fn for_the_tests() -> Result<()> {
     if command::on_path("curl").is_none() {
         packages::ensure("to test the proxy of sandboxes", &["curl".into()], &machine)?;
     }
-    judges::ensure(&workspace::root())
+    judges::ensure(&workspace::root())?;
+    mcp_servers::ensure(&workspace::root())
 }
 
 /// Ensures the compiler and `make`, with which some crates build their C sources.

@@ -17,6 +17,9 @@ pub type ShowFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 /// The next input event of a component, as JSON text; empty after the last one.
 pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
 
+/// The next event of a nested call, as JSON text.
+pub type NestedFuture = Pin<Box<dyn Future<Output = String>>>;
+
 /// Error that says why code must not run.
 pub type Refusal = deno_error::JsErrorBox;
 
@@ -98,6 +101,16 @@ pub trait IsolateHost {
 
     /// Sets the content of the component `id`: lines, each ended by a newline.
     fn paint(&self, id: u32, lines: String);
+
+    /// Starts a call of a tool of the catalog as a part of the call `request`. `id` identifies it
+    /// for the next two functions.
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
+
+    /// Waits for the next event of the nested call `id`.
+    fn next_of_nested(&self, id: u32) -> NestedFuture;
+
+    /// Cancels the nested call `id`.
+    fn cancel_nested(&self, id: u32);
 
     /// Returns the JSON of the current session; empty if it is unchanged since the last call. The
     /// provider of the session may fail here and in the next functions that return a `Result`.

@@ -15,6 +15,7 @@ mod ops_exec;
 mod ops_guard;
 mod ops_load_trace;
 mod ops_log;
+mod ops_nested;
 mod ops_pending;
 mod ops_ports;
 mod ops_read;
@@ -32,7 +33,8 @@ use deno_core::OpDecl;
 
 pub use budget::{Budget, begin_with as begin_with_budget};
 pub use host::{
-    AskFuture, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind, ShowFuture, TouchFuture,
+    AskFuture, ExecFuture, IsolateHost, LogLevel, NestedFuture, Refusal, ReplyKind, ShowFuture,
+    TouchFuture,
 };
 pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;
@@ -67,6 +69,9 @@ deno_core::extension!(
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
         ops_log::op_haft_log,
+        ops_nested::op_haft_nested_start,
+        ops_nested::op_haft_nested_next,
+        ops_nested::op_haft_nested_cancel,
         ops_pending::op_haft_pending_push,
         ops_pending::op_haft_pending_done,
         ops_session::op_haft_session,

@@ -420,6 +420,13 @@ impl Connection {
                 owner,
                 notice,
             } => link.tell_user(request, &owner, &notice),
+            FromWorker::StartNested {
+                request,
+                id,
+                tool,
+                arguments,
+            } => link.start_nested(request, id, &tool, arguments),
+            FromWorker::CancelNested { id } => link.cancel_nested(id),
             FromWorker::Paint { id, lines } => link.paint(id, lines),
             FromWorker::Log {
                 request,
@@ -527,7 +534,8 @@ impl Connection {
             Query::Permission { .. }
             | Query::AskUser { .. }
             | Query::Show { .. }
-            | Query::NextTouch { .. } => Reply::Unknown,
+            | Query::NextTouch { .. }
+            | Query::NextOfNested { .. } => Reply::Unknown,
         }
     }
 
@@ -572,6 +580,10 @@ fn awaited_reply(query: Query, link: &LocalLink) -> futures::future::BoxFuture<'
         Query::NextTouch { id } => {
             let touch = link.next_touch(id);
             Box::pin(async move { Reply::Text(touch.await) })
+        }
+        Query::NextOfNested { id } => {
+            let event = link.next_of_nested(id);
+            Box::pin(async move { Reply::Text(event.await) })
         }
         _ => Box::pin(async { Reply::Unknown }),
     }

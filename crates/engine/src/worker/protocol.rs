@@ -132,6 +132,15 @@ pub(super) enum FromWorker {
     PendingDone {
         id: u32,
     },
+    StartNested {
+        request: u32,
+        id: u32,
+        tool: String,
+        arguments: String,
+    },
+    CancelNested {
+        id: u32,
+    },
     KeepReplay {
         channel: Channel,
         request: String,
@@ -200,6 +209,9 @@ pub(super) enum Query {
     NextTouch {
         id: u32,
     },
+    NextOfNested {
+        id: u32,
+    },
     PushPending {
         id: u32,
         label: String,
@@ -215,7 +227,10 @@ impl Query {
     pub(super) fn is_awaited(&self) -> bool {
         matches!(
             self,
-            Query::AskUser { .. } | Query::Show { .. } | Query::NextTouch { .. }
+            Query::AskUser { .. }
+                | Query::Show { .. }
+                | Query::NextTouch { .. }
+                | Query::NextOfNested { .. }
         )
     }
 }

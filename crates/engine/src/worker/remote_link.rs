@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use futures::future::BoxFuture;
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::process::HostSender;
@@ -232,6 +233,30 @@ impl CallerLink for RemoteLink {
 
     fn paint(&self, id: u32, lines: String) {
         self.host.send(&FromWorker::Paint { id, lines });
+    }
+
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+        self.host.send(&FromWorker::StartNested {
+            request,
+            id,
+            tool: tool.to_owned(),
+            arguments,
+        });
+    }
+
+    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
+        let reply = self.awaited(Query::NextOfNested { id });
+        Box::pin(async move {
+            match reply.await {
+                Reply::Text(event) => event,
+                Reply::Failed(why) | Reply::Refused(why) => json!({"failed": why}).to_string(),
+                Reply::Flag(_) | Reply::Unknown => json!({"failed": ENDS}).to_string(),
+            }
+        })
+    }
+
+    fn cancel_nested(&self, id: u32) {
+        self.host.send(&FromWorker::CancelNested { id });
     }
 
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {

@@ -7,6 +7,7 @@ mod harden;
 mod inherited;
 mod memory;
 mod processes;
+mod processors;
 mod starvation;
 mod verified;
 mod zygote;
@@ -22,6 +23,7 @@ pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,
     private_bytes,
 };
+pub(crate) use processors::limit_processors;
 pub(super) use starvation::Starvation;
 pub(super) use verified::ready;
 pub use zygote::{Forked, Zygote, serve_zygote};

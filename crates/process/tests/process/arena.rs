@@ -66,6 +66,11 @@ pub struct Holding {
 
 /// Runs `inside` in a process of its own. `name` is the test's, as the test program lists it.
 pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
+    alone_with(name, &[], inside);
+}
+
+/// Does the same in a process with these environment variables.
+pub fn alone_with(name: &str, variables: &[(&str, &str)], inside: impl AsyncFnOnce(&Arena)) {
     if let Some(folder) = env::var_os(FOLDER) {
         let arena = Arena {
             folder: folder.into(),
@@ -87,6 +92,7 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
         // Freed large blocks go back to the system at once, so what remains is still in use.
         .env("MALLOC_MMAP_THRESHOLD_", "262144")
         .env("MALLOC_TRIM_THRESHOLD_", "262144")
+        .envs(variables.iter().copied())
         .output()
         .expect("this program starts");
     let said = String::from_utf8_lossy(&ended.stdout);

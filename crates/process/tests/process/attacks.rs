@@ -718,6 +718,32 @@ const TABLE: &[Row] = &[
         },
     ),
     row(
+        "the processors of a process",
+        AllFiles,
+        Errno::EPERM,
+        Succeeds,
+        |facts| {
+            call(|| unsafe {
+                let (mut set, size) = (mem::zeroed(), size_of::<libc::cpu_set_t>());
+                libc::sched_getaffinity(0, size, &mut set);
+                libc::sched_setaffinity(facts.pid("VICTIM"), size, &set).into()
+            })
+        },
+    ),
+    row(
+        "the own processors",
+        AllFiles,
+        Errno::EPERM,
+        Succeeds,
+        |_| {
+            call(|| unsafe {
+                let (mut set, size) = (mem::zeroed(), size_of::<libc::cpu_set_t>());
+                libc::sched_getaffinity(0, size, &mut set);
+                libc::sched_setaffinity(0, size, &set).into()
+            })
+        },
+    ),
+    row(
         "an open descriptor of haft",
         Work,
         Errno::EBADF,

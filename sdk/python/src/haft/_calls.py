@@ -159,6 +159,7 @@ class Calls:
                 arguments=params.get("arguments"),
                 text=params.get("text", ""),
                 reason=params.get("reason"),
+                caller=params.get("caller"),
                 details=params.get("details"),
             )
             self._ask(Asked(id, request, connection))

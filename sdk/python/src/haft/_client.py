@@ -85,6 +85,15 @@ class Haft(Front[OnUpdate, OnAsk, OnApproval]):
         """Checks arguments without a call. Returns what is wrong, or None."""
         return await drive_async(self._core.validate(name, arguments))
 
+    async def search(
+        self, query: str = "", *, limit: int | None = None, detail: str | None = None
+    ) -> str:
+        """Finds the tools that scripts can call: their declarations, as text for a model.
+
+        Without words it returns the groups of tools. `detail` is "types" (the default) or "names".
+        """
+        return await drive_async(self._core.search(query, limit, detail))
+
     async def register(self, tools: Iterable[AnyTool]) -> builtins.list[str]:
         """Replaces the tools of the program."""
         names = await drive_async(self._core.register(tools))

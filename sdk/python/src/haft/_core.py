@@ -165,6 +165,14 @@ class Core:
         validity = yield self.connection.future("tools/validate", params), None
         return None if validity["valid"] else validity["error"]
 
+    def search(self, query: str, limit: int | None, detail: str | None) -> Steps[str]:
+        """Finds the tools that scripts can call. Returns the text for a model."""
+        given = {"query": query, "limit": limit, "detail": detail}
+        params = {name: value for name, value in given.items() if value is not None}
+        found = yield self.connection.future("code/search", params), None
+        content = found["content"]
+        return content[0]["text"] if content else ""
+
     def register(self, tools: Iterable[AnyTool]) -> Steps[list[str]]:
         """Replaces the tools of the program. Returns the names that are offered."""
         return (yield from self.program_tools.register(self.connection, tools))

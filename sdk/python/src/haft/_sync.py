@@ -85,6 +85,15 @@ class HaftSync(Front[OnUpdateSync, OnAskSync, OnApprovalSync]):
         """Checks arguments without a call. Returns what is wrong, or None."""
         return drive(self._core.validate(name, arguments))
 
+    def search(
+        self, query: str = "", *, limit: int | None = None, detail: str | None = None
+    ) -> str:
+        """Finds the tools that scripts can call: their declarations, as text for a model.
+
+        Without words it returns the groups of tools. `detail` is "types" (the default) or "names".
+        """
+        return drive(self._core.search(query, limit, detail))
+
     def register(self, tools: Iterable[AnyTool]) -> builtins.list[str]:
         """Replaces the tools of the program."""
         names = drive(self._core.register(tools))

@@ -263,7 +263,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that waits for the user's approval. `text` is the whole question as haft shows it."""
+    """A call that waits for the user's approval. `text` is the whole question as haft shows it.
+
+    `caller` is the tool that makes the call, if a tool makes it.
+    """
 
     call_id: str
     tool: str
@@ -272,6 +275,7 @@ class ApprovalRequest:
     text: str
     reason: str | None = None
     details: str | None = None
+    caller: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

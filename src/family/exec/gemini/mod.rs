@@ -44,7 +44,8 @@ pub(crate) fn named_files(settings: &Path) -> Vec<PathBuf> {
 fn files_below(commands: &GeminiCommands, folder: &Path) -> Vec<PathBuf> {
     let words = shlex::split(&commands.discovery).unwrap_or_default();
     let words = words.into_iter().chain(commands.call.clone());
-    let files = words.filter_map(|word| paths::join(folder, &word).canonicalize().ok());
+    let files =
+        words.filter_map(|word| paths::resolve(folder, Path::new(&word)).canonicalize().ok());
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     files
         .filter(|file| file.is_file() && file.starts_with(&folder))
@@ -67,11 +68,23 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
         let text = "`tools.discoveryCommand` is no command: a quotation mark is missing";
         return Err(problem(text.to_owned()));
     };
+    if is_haft(program, arguments) {
+        return Ok(Loaded::default());
+    }
     let files = named(&commands, config, candidate)?;
     let confinement = means
         .sandboxes
         .of(config, candidate, &candidate.likely_name())?;
-    let question = program::question(spawn(program, arguments, config, &confinement));
+    let asked = spawn(program, arguments, config, &confinement);
+    // The command may be a script that asks haft, which would run the command again.
+    let mut disabled = config.disabled_providers.clone();
+    disabled.push(candidate.source.provider.clone());
+    let question = program::question(Spawn {
+        env: asked
+            .env
+            .with("HAFT_DISABLED_PROVIDERS", disabled.join(",")),
+        ..asked
+    });
     let answer = describe::ask_all(vec![question]).await.pop();
     let answer = answer.ok_or_else(|| problem("it was not asked".to_owned()))?;
     let is_late = |finished: &Finished| matches!(finished.end, End::TimedOut(_));
@@ -104,6 +117,14 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
         }
     }
     Ok(loaded)
+}
+
+/// Returns true if the command is haft itself, which offers its tools to Gemini CLI.
+fn is_haft(program: &str, arguments: &[String]) -> bool {
+    let is_haft = Path::new(program)
+        .file_stem()
+        .is_some_and(|name| name == "haft");
+    is_haft && arguments.iter().any(|argument| argument == "gemini")
 }
 
 /// Returns the files of the project that the commands name, if they are as the user trusted them.
@@ -181,7 +202,7 @@ fn tool(
 /// Prepares a process of one of the commands. A program with a slash is a path in the project.
 fn spawn(program: &str, arguments: &[String], config: &Config, confinement: &Confinement) -> Spawn {
     let program = if program.contains('/') {
-        paths::join(&config.cwd, program)
+        paths::resolve(&config.cwd, Path::new(program))
     } else {
         program.into()
     };

@@ -3,11 +3,12 @@
 //! It follows no redirect, decodes no compression and keeps no connection. `send` decides about
 //! redirects and compression, and a kept connection would belong to a runtime that may be gone.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::{Client, redirect};
-use rustls::{ClientConfig, RootCertStore};
+
+use crate::family::http_tls;
 
 const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 
@@ -18,12 +19,7 @@ pub(super) fn client() -> Result<&'static Client, String> {
 }
 
 fn make() -> Result<Client, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("no TLS: {error}"))?
-        .with_root_certificates(roots())
-        .with_no_client_auth();
+    let tls = http_tls::config()?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     // A proxy of the environment counts, as it does for aynd's own `fetch`: some firewalls let
@@ -36,14 +32,4 @@ fn make() -> Result<Client, String> {
         .pool_max_idle_per_host(0)
         .build()
         .map_err(|error| format!("no HTTP client: {error}"))
-}
-
-/// Returns the machine's own certificates; where it has none, as in small containers, Mozilla's.
-fn roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
-    roots
 }

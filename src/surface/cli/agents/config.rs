@@ -28,6 +28,7 @@ Examples:
   haft agents config cursor
   haft agents config codex --write
   haft agents config claude-code --scope user --write --tool ~/tools/notes.ts
+  haft agents config claude-code --name review --toolset review --write
   haft agents config vscode --url http://127.0.0.1:8377/mcp --write
   haft agents config gemini --remove
 
@@ -59,6 +60,10 @@ pub(super) struct Args {
     /// The program to start [default: this one]
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     command: Option<String>,
+
+    /// Offer the agent the tools of this set of the configuration only (may be repeated)
+    #[arg(long = "toolset", value_name = "NAME", conflicts_with = "url")]
+    toolsets: Vec<String>,
 
     /// Connect to a haft that serves MCP over HTTP, instead of starting one
     #[arg(long, value_name = "URL")]
@@ -243,6 +248,9 @@ impl Args {
         let command = self.command.clone();
         let mut args = globals.words(config, scope == Scope::Project);
         args.extend(["serve", "mcp"].map(str::to_owned));
+        for name in &self.toolsets {
+            args.extend(["--toolset".to_owned(), name.clone()]);
+        }
         Server::Program {
             command: command.unwrap_or_else(|| agents::program(config, scope)),
             args,

@@ -19,6 +19,9 @@ pub(super) struct View {
     /// The mechanisms of the kernel.
     kernel: String,
     required: bool,
+    /// Number of processors that a worker uses with its programs, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker_cpus: Option<u32>,
     /// Profiles with their isolation, by the part of the tools that has them.
     profiles: Vec<ProfileView>,
     /// Restrictions that nothing enforces, with the tools that they concern.
@@ -96,6 +99,7 @@ pub(super) fn view(catalog: &Catalog, config: &Config) -> View {
     View {
         kernel: kernel.to_string(),
         required: config.sandbox.required,
+        worker_cpus: Some(config.limits.worker_cpus).filter(|cpus| *cpus < u32::MAX),
         profiles,
         not_enforced,
         note: (grants_project && config.cwd == config.home).then_some(PROJECT_IS_HOME),
@@ -108,6 +112,10 @@ pub(super) fn page(view: &View, ink: Ink) -> String {
         let isolation = own.isolation.map(|level| format!(", isolation {level}"));
         let value = format!("profile `{}`{}", own.profile, isolation.unwrap_or_default());
         rows.push((text::name(&own.tools), value));
+    }
+    if let Some(cpus) = view.worker_cpus {
+        let value = format!("{cpus} for a worker with its programs (`limits.worker_cpus`)");
+        rows.push(("cpus".to_owned(), value));
     }
     if view.required {
         rows.push(("required".to_owned(), "yes".to_owned()));

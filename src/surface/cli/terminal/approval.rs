@@ -18,7 +18,7 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     let room = size.map_or(Room::of(0, 0), |size| Room::of(size.columns, size.rows));
     let (lines, is_cut) = question(request, room, ink);
     say(&lines);
-    let can_be_remembered = request.can_be_remembered;
+    let can_be_remembered = request.can_be_remembered();
     if can_be_remembered {
         say("`always` approves later calls of this tool too.\n");
     }

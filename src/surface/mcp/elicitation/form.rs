@@ -20,7 +20,7 @@ pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams>
         visible::name(&request.tool)
     );
     let mut options = vec![APPROVE, "Deny"];
-    options.extend(request.can_be_remembered.then_some(ALWAYS));
+    options.extend(request.can_be_remembered().then_some(ALWAYS));
     let field = json!({"type": "string", "title": "Decision", "enum": options});
     form(&message, "decision", field)
 }
@@ -72,7 +72,12 @@ pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
 /// Prefixes `text` with the tool's name. Only the first line shows it, so the other lines are
 /// framed.
 fn from(question: &Question, text: &str) -> String {
-    let mut message = format!("[{}] ", visible::name(&question.from.tool));
+    from_tool(&question.from.tool, text)
+}
+
+/// Prefixes the text of a question with the name of the tool that asks.
+pub(super) fn from_tool(tool: &str, text: &str) -> String {
+    let mut message = format!("[{}] ", visible::name(tool));
     for (index, line) in text.lines().enumerate() {
         if index > 0 {
             message.push('\n');

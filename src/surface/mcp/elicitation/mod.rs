@@ -11,19 +11,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use rmcp::model::{ElicitRequestParams, ElicitResult, InputResponses};
+#[allow(
+    deprecated,
+    reason = "sampling and roots are deprecated, but servers use them"
+)]
+use rmcp::model::{
+    ClientCapabilities, CreateMessageRequest, ElicitRequest, ElicitRequestParams, ElicitResult,
+    InputRequest, InputResponses, ListRootsRequest,
+};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use super::client;
 use haft_tool::{
-    Answer, ApprovalRequest, Approver, Decision, LogLevel, LogLine, LogListener, NoticeLevel,
-    Notification, NotificationFrom, Question, RunApprovalRequest, RunDecision, UserInterface,
-    ask_user_for_run,
+    Answer, ApprovalRequest, Approver, Decision, Forwarded, LogLevel, LogLine, LogListener,
+    NoticeLevel, Notification, NotificationFrom, Question, RunApprovalRequest, RunDecision,
+    UserInterface, ask_user_for_run,
 };
 
 /// Sending end of one call's questions.
 pub(super) struct Questions {
     sender: mpsc::UnboundedSender<Open>,
     asked: AtomicU64,
+    /// Requests that the client answers.
+    abilities: ClientCapabilities,
     /// Receives messages that need no answer.
     log: Option<Arc<dyn LogListener>>,
 }
@@ -35,33 +46,92 @@ pub(super) type Inbox = mpsc::UnboundedReceiver<Open>;
 pub(super) struct Open {
     /// Identifies it among all questions of its call.
     pub(super) key: String,
-    /// The form for the user.
-    pub(super) form: ElicitRequestParams,
-    reply: oneshot::Sender<ElicitResult>,
+    /// The form for the user, or another request of an MCP server behind haft.
+    pub(super) request: InputRequest,
+    reply: oneshot::Sender<Value>,
 }
 
-/// Creates both ends for one call.
-pub(super) fn channel(log: Option<Arc<dyn LogListener>>) -> (Questions, Inbox) {
+/// Creates both ends for one call of a client with these abilities.
+pub(super) fn channel(
+    abilities: ClientCapabilities,
+    log: Option<Arc<dyn LogListener>>,
+) -> (Questions, Inbox) {
     let (sender, inbox) = mpsc::unbounded_channel();
-    let asked = AtomicU64::new(0);
-    (Questions { sender, asked, log }, inbox)
+    let questions = Questions {
+        sender,
+        asked: AtomicU64::new(0),
+        abilities,
+        log,
+    };
+    (questions, inbox)
 }
 
 impl Questions {
     /// Asks the question and waits for the answer. Returns `None` if it could not be asked.
     async fn put(&self, form: Option<ElicitRequestParams>) -> Option<ElicitResult> {
+        let form = form.filter(|_| client::can_ask(&self.abilities));
+        let request = InputRequest::Elicitation(ElicitRequest::new(form?));
+        serde_json::from_value(self.send(request).await?).ok()
+    }
+
+    /// Sends a request to the client and waits for the answer.
+    async fn send(&self, request: InputRequest) -> Option<Value> {
         let (reply, answer) = oneshot::channel();
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let key = format!("question-{number}");
-        let form = form?;
-        self.sender.send(Open { key, form, reply }).ok()?;
+        let open = Open {
+            key,
+            request,
+            reply,
+        };
+        self.sender.send(open).ok()?;
         answer.await.ok()
+    }
+
+    /// Returns the request of an MCP server behind haft in the form for the client, if the client
+    /// answers such requests.
+    #[allow(
+        deprecated,
+        reason = "sampling and roots are deprecated, but servers use them"
+    )]
+    fn forwarded(&self, request: &Forwarded) -> Option<InputRequest> {
+        let params = request.params.clone();
+        let kinds = self.abilities.elicitation.as_ref();
+        match request.method {
+            "elicitation/create" => {
+                let mut form: ElicitRequestParams = serde_json::from_value(params).ok()?;
+                match &mut form {
+                    ElicitRequestParams::FormElicitationParams { message, .. } => {
+                        *message = form::from_tool(&request.from.tool, message);
+                        client::can_ask(&self.abilities).then_some(())?;
+                    }
+                    ElicitRequestParams::UrlElicitationParams { message, .. } => {
+                        *message = form::from_tool(&request.from.tool, message);
+                        kinds?.url.as_ref()?;
+                    }
+                    _ => return None,
+                }
+                Some(InputRequest::Elicitation(ElicitRequest::new(form)))
+            }
+            "sampling/createMessage" => {
+                self.abilities.sampling.as_ref()?;
+                let params = serde_json::from_value(params).ok()?;
+                Some(InputRequest::CreateMessage(CreateMessageRequest::new(
+                    params,
+                )))
+            }
+            "roots/list" => {
+                self.abilities.roots.as_ref()?;
+                Some(InputRequest::ListRoots(ListRootsRequest::default()))
+            }
+            _ => None,
+        }
     }
 }
 
 impl Open {
     /// Sends the answer to the call.
-    pub(super) fn answer(self, result: ElicitResult) {
+    pub(super) fn answer(self, result: Value) {
         // An error means that the call has continued without the answer.
         let _ = self.reply.send(result);
     }
@@ -81,11 +151,15 @@ impl Open {
 pub(super) fn hand_over(open: Vec<Open>, answers: &InputResponses) -> Vec<Open> {
     let mut rest = Vec::new();
     for open in open {
-        let answer = answers.get(&open.key).cloned();
-        match answer.map(serde_json::from_value) {
-            Some(Ok(result)) => open.answer(result),
-            Some(Err(_)) | None if open.is_withdrawn() => {}
-            Some(Err(_)) | None => rest.push(open),
+        // Only forms are known well enough to ask again after an answer that is none.
+        let is_form = matches!(open.request, InputRequest::Elicitation(_));
+        let fits = |answer: &&Value| {
+            !is_form || serde_json::from_value::<ElicitResult>((*answer).clone()).is_ok()
+        };
+        match answers.get(&open.key).filter(fits) {
+            Some(answer) => open.answer(answer.clone()),
+            None if open.is_withdrawn() => {}
+            None => rest.push(open),
         }
     }
     rest
@@ -107,6 +181,14 @@ impl Approver for Questions {
 
 #[async_trait]
 impl UserInterface for Questions {
+    fn has_user(&self) -> bool {
+        client::can_ask(&self.abilities)
+    }
+
+    async fn forward(&self, request: Forwarded) -> Option<Value> {
+        self.send(self.forwarded(&request)?).await
+    }
+
     async fn ask(&self, question: Question) -> Answer {
         match self.put(form::question(&question)).await {
             Some(result) => form::answer(&question.what, &result),

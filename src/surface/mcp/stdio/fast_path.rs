@@ -158,7 +158,7 @@ async fn run(
 
 fn introduced(client: &InitializeRequestParams) -> Client {
     let has_sessions = !client::is_new_version(&client.protocol_version);
-    if has_sessions && !client::can_ask(&client.capabilities) {
+    if has_sessions && !client::answers(&client.capabilities) {
         Client::Introduced
     } else {
         Client::Other

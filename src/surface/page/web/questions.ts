@@ -25,6 +25,8 @@ export interface Question {
   reason?: string;
   details?: string;
   arguments?: unknown;
+  /** The tool that makes the call. */
+  caller?: string;
   /** True if the approval may count for later calls of the tool. */
   canBeRemembered?: boolean;
   /** The drawing of a component. */
@@ -237,7 +239,7 @@ function controls(question: Question, send: (answer: Answer) => void): HTMLEleme
 
 /** Returns the request for an approval: the tier, the reason, and the arguments in a frame. */
 function approval(question: Question, send: (answer: Answer) => void): HTMLElement[] {
-  const { tier = "", reason, details } = question;
+  const { tier = "", reason, details, caller } = question;
   const parts = [
     el(
       "p",
@@ -245,6 +247,7 @@ function approval(question: Question, send: (answer: Answer) => void): HTMLEleme
       badge(tier, TIERS[tier], `tier ${tier}`),
       TIERS[tier] !== undefined && el("span", { text: TIERS[tier] }),
     ),
+    caller !== undefined && el("p", { class: "calm", text: `Called by the tool ${caller}` }),
     reason !== undefined && el("p", { class: "description", text: reason }),
     details !== undefined && el("pre", { class: "framed text", text: details, tabindex: "0" }),
     el(

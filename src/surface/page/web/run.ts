@@ -59,6 +59,8 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   let newest: string | undefined;
   let isCancelled = false;
   let outcome: CallResult | undefined;
+  /** The lines of the tool's code in which it failed. */
+  let frame: string | undefined;
   /** The time that was spent on questions, and since when one is open. */
   let waited = 0;
   let waitingSince: number | null = null;
@@ -128,6 +130,7 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
       // A stack without haft's own frames ends in the tool's code.
       const message = String(data.message).replaceAll(/\n\s+at [^\n]*\bext:[^\n]*/g, "");
       log.add(`${message}${context}`, data.level);
+      frame = data.frame ?? frame;
     } else if (event === "result") {
       finish(data);
     } else if (event === "error") {
@@ -169,7 +172,11 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   }
   function finish(result: CallResult): void {
     outcome = result;
-    fill(body, ...resultElements(result));
+    fill(
+      body,
+      ...resultElements(result),
+      result.isError && frame !== undefined && codeFrame(frame),
+    );
     void drawingElement(id).then((drawing) => {
       if (drawing) body.prepend(drawing);
     });
@@ -179,13 +186,13 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   function refuse(refusal: Refusal): void {
     const wasStopped = refusal.kind === "stopped";
     outcome = { content: [{ type: "text", text: refusal.message }], isError: true };
-    const frame = store.state.problems.find(
+    const problem = store.state.problems.find(
       (one) => one.toolName === tool.name || (one.path !== undefined && one.path === tool.path),
-    )?.frame;
+    );
     fill(
       body,
       el("pre", { class: "text trouble", text: refusal.message }),
-      refusal.status === 502 && frame !== undefined && el("pre", { class: "frame", text: frame }),
+      refusal.status === 502 && problem?.frame !== undefined && codeFrame(problem.frame),
       refusal.hint !== undefined && el("p", { class: "hint", text: refusal.hint }),
     );
     end(wasStopped ? "stopped" : "refused");
@@ -249,6 +256,11 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
     json("DELETE", `/api/calls/${encodeURIComponent(id)}`).catch(() => abort.abort());
   }
   return run;
+}
+
+/** Creates the lines of a tool's code around an error. */
+function codeFrame(text: string): HTMLElement {
+  return el("pre", { class: "frame", text, tabindex: "0", "aria-label": "The tool's code" });
 }
 
 /** Creates a folded list that appears with its first line. */

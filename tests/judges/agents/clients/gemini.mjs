@@ -4,6 +4,12 @@ import { Printing, Terminal } from "../session.mjs";
 
 /** It drops the result, and the call goes on until it ends or the agent does. */
 const UNCANCELLED = "it sends no notifications/cancelled (googleapis/js-genai#1054)";
+const SETTINGS_FILE = ".gemini/settings.json";
+const SETTINGS = {
+  security: { auth: { selectedType: "gemini-api-key" } },
+  general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+  privacy: { usageStatisticsEnabled: false },
+};
 const ARGS = ["--approval-mode", "yolo", "-m", "gemini-2.5-flash"];
 
 export const gemini = {
@@ -23,10 +29,16 @@ export const gemini = {
   },
 
   prepare(place) {
-    place.write(".gemini/settings.json", {
-      security: { auth: { selectedType: "gemini-api-key" } },
-      general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
-      privacy: { usageStatisticsEnabled: false },
+    place.write(SETTINGS_FILE, SETTINGS);
+  },
+
+  /** Offers haft's tools by commands, without MCP. The call command is a program without arguments. */
+  offerByCommands(place, haft, tools) {
+    const call = place.program("haft-call", `exec "${haft}" --tool "${tools}" call "$1" -`);
+    const discovery = `"${haft}" --tool "${tools}" list --for gemini`;
+    place.write(SETTINGS_FILE, {
+      ...SETTINGS,
+      tools: { discoveryCommand: discovery, callCommand: call },
     });
   },
 

@@ -28,6 +28,8 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
+    // The processors that haft lets the program use (`limits.worker_cpus`), and those of others.
+    libc::SYS_sched_setaffinity,
     // Parts of the kernel with many faults.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,

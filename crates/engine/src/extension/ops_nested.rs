@@ -1,0 +1,37 @@
+//! Calls of tools of the catalog: twin of `29_nested.ts`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::IsolateHost;
+
+/// Starts a call as a part of the call `request`. `id` identifies it for the other ops.
+#[op2(fast)]
+pub fn op_haft_nested_start(
+    state: &mut OpState,
+    request: u32,
+    id: u32,
+    #[string] tool: &str,
+    #[string] arguments: String,
+) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.start_nested(request, id, tool, arguments);
+}
+
+/// Waits for the next event of a call, as JSON text.
+#[op2]
+#[string]
+pub async fn op_haft_nested_next(state: Rc<RefCell<OpState>>, id: u32) -> String {
+    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    host.next_of_nested(id).await
+}
+
+/// Cancels a call.
+#[op2(fast)]
+pub fn op_haft_nested_cancel(state: &mut OpState, id: u32) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.cancel_nested(id);
+}

@@ -1,0 +1,585 @@
+//! One connection to a server, from its start to its end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rmcp::model::{
+    ClientRequest, ErrorData, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError,
+    serve_client_with_lifecycle_and_ct,
+};
+use rmcp::transport::{DynamicTransportError, Transport};
+use rmcp::{RoleClient, model};
+use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::http::{self, TlsConfig};
+use crate::oauth::{Login, TokenFile};
+use crate::session::{Handler, Session, Watched};
+use crate::sse;
+use crate::stdio::Stdio;
+use crate::text::one_line;
+use crate::{Definitions, Failure, ServerInfo};
+use haft_process::{Keep, Leftovers, Spawn, Stdin};
+
+/// Number of the last lines of a server that are kept, and the limit of each in bytes.
+const MAX_WORDS: (usize, usize) = (12, 300);
+
+/// Limit of the entries of a list.
+const MAX_ENTRIES: usize = crate::definitions::MAX_TOOLS;
+
+/// Timeout of a request that belongs to no call.
+const ASK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Limit of the pages of a list.
+const MAX_PAGES: usize = 200;
+
+/// Place of a server, with everything that is needed to reach it.
+#[derive(Clone)]
+pub enum Endpoint {
+    /// A program, with its rights.
+    Program(Box<Spawn>),
+    /// A running server.
+    Http {
+        /// Its address.
+        url: Url,
+        /// Headers of each request.
+        headers: Vec<(String, String)>,
+        /// True for the transport of MCP 2024-11-05.
+        is_sse: bool,
+        /// The settings of TLS.
+        tls: TlsConfig,
+        /// The file of the user's login.
+        tokens: TokenFile,
+    },
+}
+
+impl Endpoint {
+    /// Returns the values that may be secret: those of variables and headers. Short ones would hide
+    /// ordinary words.
+    fn secrets(&self) -> Vec<String> {
+        let values: Vec<String> = match self {
+            Endpoint::Program(spawn) => {
+                let set = spawn.env.set_values();
+                set.map(|value| value.to_string_lossy().into_owned())
+                    .collect()
+            }
+            Endpoint::Http { headers, .. } => {
+                let values = headers.iter().map(|(_, value)| value.as_str());
+                // A server may repeat the token alone.
+                let values = values.flat_map(|value| value.split(' '));
+                values.map(str::to_owned).collect()
+            }
+        };
+        values
+            .into_iter()
+            .filter(|value| value.len() >= 6)
+            .collect()
+    }
+}
+
+/// A connection to a server that has started.
+pub struct Connection {
+    server: String,
+    peer: Peer<RoleClient>,
+    session: Arc<Session>,
+    /// Ends the connection.
+    stop: CancellationToken,
+    /// Cancelled when the connection has ended.
+    ended: CancellationToken,
+    words: Arc<LastWords>,
+    /// Current offer of the server.
+    definitions: Mutex<Arc<Definitions>>,
+    is_program: bool,
+    /// The protocol has requests without a session.
+    is_stateless: bool,
+}
+
+/// Last lines that a server has printed, and the reason of its end.
+#[derive(Default)]
+pub(crate) struct LastWords {
+    state: Mutex<Words>,
+    log: Option<LineLog>,
+    /// Values of the configuration that are not shown.
+    secrets: Vec<String>,
+}
+
+/// Receiver of the lines that a server prints to its standard error.
+pub(crate) type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Default)]
+struct Words {
+    lines: VecDeque<String>,
+    partial: Vec<u8>,
+    end: Option<String>,
+}
+
+impl LastWords {
+    pub(crate) fn new(log: Option<LineLog>, secrets: Vec<String>) -> LastWords {
+        LastWords {
+            state: Mutex::default(),
+            log,
+            secrets,
+        }
+    }
+
+    /// Returns the text without the values of the configuration.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let mask = |text: String, secret: &String| text.replace(secret, "…");
+        self.secrets.iter().fold(text.to_owned(), mask)
+    }
+
+    /// Adds bytes of the standard error.
+    pub(crate) fn hear(&self, bytes: &[u8]) {
+        let mut state = self.state.lock();
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    let line = std::mem::take(&mut state.partial);
+                    self.line(&mut state, &line);
+                }
+                // The rest of a long line is dropped.
+                _ if state.partial.len() < 4 * MAX_WORDS.1 => state.partial.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn line(&self, state: &mut Words, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let text = one_line(&self.masked(&text), MAX_WORDS.1);
+        if text.is_empty() {
+            return;
+        }
+        if let Some(log) = &self.log {
+            log(&text);
+        }
+        if state.lines.len() == MAX_WORDS.0 {
+            state.lines.pop_front();
+        }
+        state.lines.push_back(text);
+    }
+
+    /// Notes a line of the standard output that is no message.
+    pub(crate) fn garbage(&self, line: &[u8], why: &str) {
+        tracing::debug!(why, "a line of an MCP server is no message");
+        let text = [b"(standard output) ", &line[..line.len().min(MAX_WORDS.1)]].concat();
+        self.line(&mut self.state.lock(), &text);
+    }
+
+    /// Notes the reason of the end. The first one counts.
+    pub(crate) fn ended(&self, why: String) {
+        self.state.lock().end.get_or_insert(why);
+    }
+
+    /// Returns the reason of the end, if it is known, and the last lines.
+    pub(crate) fn take(&self) -> (Option<String>, Vec<String>) {
+        let mut state = self.state.lock();
+        let partial = std::mem::take(&mut state.partial);
+        self.line(&mut state, &partial);
+        (state.end.clone(), state.lines.iter().cloned().collect())
+    }
+}
+
+/// Start of a connection.
+pub(crate) struct Start<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) timeout: Duration,
+    /// True if the server is known to need `initialize`, so that it is not asked for the newer
+    /// protocol.
+    pub(crate) is_legacy: bool,
+    pub(crate) log: Option<LineLog>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Start<'_> {
+    /// Starts the server, agrees on a protocol, and lists the tools.
+    pub(crate) async fn run(self) -> Result<Connection, Failure> {
+        let words = Arc::new(LastWords::new(self.log.clone(), self.endpoint.secrets()));
+        let deadline = Instant::now() + self.timeout;
+        let started = timeout_at(deadline, self.connect(&words)).await;
+        let connected = match started {
+            Ok(Ok(connection)) => match timeout_at(deadline, connection.refresh()).await {
+                Ok(Ok(_)) => return Ok(connection),
+                Ok(Err(why)) => {
+                    connection.stop.cancel();
+                    Err(why)
+                }
+                Err(_) => {
+                    connection.stop.cancel();
+                    Err(self.late("list its tools"))
+                }
+            },
+            Ok(Err(why)) => Err(why),
+            Err(_) => Err(self.late("answer")),
+        };
+        connected.map_err(|why| {
+            // The end of a program explains more than the broken connection.
+            let (end, last) = words.take();
+            let why = match end {
+                Some(end) if why.starts_with(CLOSED) => format!("{end} before it answered"),
+                _ if why == LOGIN => format!("{LOGIN}: `haft mcp login {}`", self.server),
+                _ => why,
+            };
+            Failure::now(words.masked(&why), last)
+        })
+    }
+
+    fn late(&self, what: &str) -> String {
+        let limit = haft_config::format_duration(self.timeout);
+        format!("it did not {what} within {limit}")
+    }
+
+    async fn connect(&self, words: &Arc<LastWords>) -> Result<Connection, String> {
+        let session = Arc::new(Session::new(self.server));
+        let running = match self.endpoint {
+            Endpoint::Program(spawn) => {
+                let spawn = Spawn {
+                    stdin: Stdin::Open,
+                    // The lines are read as they arrive.
+                    stdout: Keep::Head(0),
+                    stderr: Keep::Head(0),
+                    leftovers: Leftovers::Kill,
+                    deadline: None,
+                    ..(**spawn).clone()
+                };
+                let child = spawn.start(&CancellationToken::new()).await;
+                let child = child.map_err(|error| format!("it cannot be started: {error}"))?;
+                let transport = Stdio::new(child, session.clone(), words.clone());
+                self.serve(transport, session.clone()).await?
+            }
+            Endpoint::Http {
+                url,
+                headers,
+                is_sse,
+                tls,
+                tokens,
+            } => {
+                let client = http::client(tls, headers)?;
+                // The headers of the configuration are for the server, not for the authorization.
+                let mut login = None;
+                if tokens.exists() {
+                    login = Some(Login::new(tokens.clone(), http::client(tls, &[])?));
+                }
+                if *is_sse {
+                    let transport = sse::connect(client, login, url.clone()).await?;
+                    self.serve(transport, session.clone()).await?
+                } else {
+                    let transport = http::transport(client, login, url);
+                    self.serve(transport, session.clone()).await?
+                }
+            }
+        };
+        let peer = running.peer().clone();
+        let (stop, ended) = (self.stop.clone(), CancellationToken::new());
+        let has_ended = ended.clone();
+        tokio::spawn(async move {
+            let _ended = has_ended.drop_guard();
+            // The connection ends with the server, or by `stop`.
+            let _ = running.waiting().await;
+        });
+        let info = peer.peer_info();
+        let is_stateless = info
+            .as_ref()
+            .is_some_and(|info| !info.protocol_version.has_initialize());
+        Ok(Connection {
+            server: self.server.to_owned(),
+            peer,
+            session,
+            stop,
+            ended,
+            words: words.clone(),
+            definitions: Mutex::default(),
+            is_program: matches!(self.endpoint, Endpoint::Program(_)),
+            is_stateless,
+        })
+    }
+
+    async fn serve<T: Transport<RoleClient> + 'static>(
+        &self,
+        transport: T,
+        session: Arc<Session>,
+    ) -> Result<RunningService<RoleClient, Handler>, String> {
+        let is_legacy = self.is_legacy
+            // The transport is that of an older protocol.
+            || matches!(self.endpoint, Endpoint::Http { is_sse: true, .. });
+        let mode = if is_legacy {
+            ClientLifecycleMode::Initialize
+        } else {
+            ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            }
+        };
+        let handler = Handler::new(session.clone());
+        let transport = Watched::new(transport, session);
+        serve_client_with_lifecycle_and_ct(handler, transport, mode, self.stop.clone())
+            .await
+            .map_err(|error| explain(&error))
+    }
+}
+
+/// Reason of a connection that the server refuses.
+pub(crate) const LOGIN: &str = "it requires a login";
+
+/// Begin of the reason of a connection that has ended.
+const CLOSED: &str = "the connection was closed";
+
+fn explain(error: &ClientInitializeError) -> String {
+    if error.is_authorization_required() {
+        return LOGIN.to_owned();
+    }
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => CLOSED.to_owned(),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => explain(fallback),
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refuses the connection: {}", visible(&error.message))
+        }
+        ClientInitializeError::TransportError { error, .. } => of_transport(error),
+        ClientInitializeError::ExpectedInitResult(_)
+        | ClientInitializeError::ExpectedInitResponse(_) => {
+            "its answer to `initialize` is not what MCP demands".to_owned()
+        }
+        other => visible(&other.to_string()),
+    }
+}
+
+/// Returns the fault of a transport, without the URL, which may contain a secret.
+fn of_transport(error: &DynamicTransportError) -> String {
+    let mut text = String::new();
+    let mut cause: Option<&dyn std::error::Error> = Some(error.error.as_ref());
+    while let Some(error) = cause {
+        let own = error.to_string();
+        let own = own.split(" for url").next().unwrap_or_default();
+        let own = own.strip_prefix("Client error: ").unwrap_or(own);
+        if !text.contains(own) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(own);
+        }
+        cause = error.source();
+    }
+    visible(&text)
+}
+
+/// Returns a text of the server for one line.
+fn visible(text: &str) -> String {
+    one_line(text, 500)
+}
+
+impl Connection {
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    pub(crate) fn peer(&self) -> &Peer<RoleClient> {
+        &self.peer
+    }
+
+    /// Returns true if arguments are sent as their caller wrote them.
+    pub(crate) fn is_program(&self) -> bool {
+        self.is_program
+    }
+
+    /// Returns true if each request says for itself what it needs.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.is_stateless
+    }
+
+    /// Returns true until the connection has ended.
+    pub fn is_open(&self) -> bool {
+        !self.ended.is_cancelled() && !self.peer.is_transport_closed()
+    }
+
+    /// Waits for the end of the connection.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Ends the connection, and waits for the end.
+    pub async fn close(&self) {
+        self.stop.cancel();
+        self.ended.cancelled().await;
+    }
+
+    /// Returns the reason of the end, with the last lines of the server.
+    pub fn failure(&self) -> Failure {
+        let (end, last) = self.words.take();
+        Failure::now(end.unwrap_or_else(|| CLOSED.to_owned()), last)
+    }
+
+    /// Returns what the server offers, as of the start or the last change.
+    pub fn definitions(&self) -> Arc<Definitions> {
+        self.definitions.lock().clone()
+    }
+
+    /// Lists the tools again.
+    ///
+    /// # Errors
+    /// A description of the fault, as a fragment for people.
+    pub async fn refresh(&self) -> Result<Arc<Definitions>, String> {
+        let info = self.peer.peer_info();
+        let mut definitions = Definitions::default();
+        let mut has_tools = true;
+        if let Some(info) = &info {
+            definitions.protocol = info.protocol_version.to_string();
+            definitions.server = info.server_info.as_ref().map(|server| ServerInfo {
+                name: visible(&server.name),
+                version: visible(&server.version),
+            });
+            has_tools = info.capabilities.tools.is_some();
+            self.list_others(&mut definitions, &info.capabilities).await;
+        }
+        if has_tools {
+            self.list(&mut definitions).await?;
+        }
+        let definitions = Arc::new(definitions.complete());
+        *self.definitions.lock() = definitions.clone();
+        Ok(definitions)
+    }
+
+    /// Lists what the server has besides tools. A list that cannot be read is empty: it costs no
+    /// tool.
+    async fn list_others(&self, definitions: &mut Definitions, capabilities: &ServerCapabilities) {
+        if capabilities.prompts.is_some() {
+            definitions.has_prompts = true;
+            let prompts = self.pages("prompts", |params| {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest {
+                    params,
+                    ..ListPromptsRequest::default()
+                })
+            });
+            definitions.prompts = prompts.await.unwrap_or_default();
+        }
+        if capabilities.resources.is_some() {
+            definitions.has_resources = true;
+            let resources = self.pages("resources", |params| {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest {
+                    params,
+                    ..ListResourcesRequest::default()
+                })
+            });
+            definitions.resources = resources.await.unwrap_or_default();
+            let templates = self.pages("resourceTemplates", |params| {
+                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+                    params,
+                    ..ListResourceTemplatesRequest::default()
+                })
+            });
+            definitions.resource_templates = templates.await.unwrap_or_default();
+        }
+        definitions.has_completions = capabilities.completions.is_some();
+    }
+
+    async fn list(&self, definitions: &mut Definitions) -> Result<(), String> {
+        let tools = self.pages("tools", |params| {
+            ClientRequest::ListToolsRequest(ListToolsRequest {
+                params,
+                ..ListToolsRequest::default()
+            })
+        });
+        for tool in tools.await? {
+            definitions.add(tool);
+        }
+        Ok(())
+    }
+
+    /// Returns the entries of a list whose pages have them under `key`.
+    async fn pages(
+        &self,
+        key: &str,
+        request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+    ) -> Result<Vec<Value>, String> {
+        let mut cursor: Option<String> = None;
+        let mut entries = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let mut params = PaginatedRequestParams::default();
+            params.cursor.clone_from(&cursor);
+            let result = self.peer.send_request(request(Some(params)));
+            let result = result.await.map_err(|error| self.fault(&error))?;
+            // One bad entry makes the whole list something else for rmcp.
+            let mut page = serde_json::to_value(&result).unwrap_or_default();
+            let Some(Value::Array(more)) = page.get_mut(key).map(Value::take) else {
+                return Err(format!("its list of {key} is not a list"));
+            };
+            entries.extend(more);
+            let next = page.get("nextCursor").and_then(Value::as_str);
+            let next = next.map(str::to_owned);
+            // One entry more than the limit shows that there were too many.
+            if next.is_none() || next == cursor || entries.len() > MAX_ENTRIES {
+                break;
+            }
+            cursor = next;
+        }
+        entries.truncate(MAX_ENTRIES + 1);
+        Ok(entries)
+    }
+
+    /// Sends a request that belongs to no call.
+    ///
+    /// # Errors
+    /// With the server's own error, or one about the connection.
+    pub async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ErrorData> {
+        let answer = timeout(ASK_TIMEOUT, self.peer.send_request(request)).await;
+        let answer = answer.map_err(|_| {
+            let text = format!("the MCP server `{}` does not answer", self.server);
+            ErrorData::internal_error(text, None)
+        })?;
+        answer.map_err(|error| match error {
+            ServiceError::McpError(error) => error,
+            error => {
+                let text = format!("the MCP server `{}`: {}", self.server, self.fault(&error));
+                ErrorData::internal_error(text, None)
+            }
+        })
+    }
+
+    /// Returns the fault of a request for people.
+    pub(crate) fn fault(&self, error: &ServiceError) -> String {
+        match error {
+            ServiceError::McpError(error) => visible(&self.words.masked(&error.message)),
+            ServiceError::TransportClosed => CLOSED.to_owned(),
+            ServiceError::TransportSend(error) => of_transport(error),
+            other => visible(&other.to_string()),
+        }
+    }
+
+    /// Waits until the server says that its list of tools has changed.
+    pub(crate) async fn list_changed(&self) {
+        let is_announced = self.is_stateless
+            && self.peer.peer_info().is_some_and(|info| {
+                let tools = info.capabilities.tools.as_ref();
+                tools.and_then(|tools| tools.list_changed) == Some(true)
+            });
+        if !is_announced {
+            return self.session.list_changed.notified().await;
+        }
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut subscription) = self.peer.listen(filter).await else {
+            return self.session.list_changed.notified().await;
+        };
+        loop {
+            match subscription.next().await {
+                Ok(Some(model::ServerNotification::ToolListChangedNotification(_))) => return,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return self.session.list_changed.notified().await,
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

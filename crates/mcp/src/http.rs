@@ -1,0 +1,205 @@
+//! Streamable HTTP, of both protocol variants.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::stream::BoxStream;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, redirect};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use rustls::ClientConfig;
+use sse_stream::Sse;
+use url::Url;
+
+use crate::oauth::Login;
+
+/// Makes the settings of TLS, or says why there are none.
+pub type TlsConfig = Arc<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>;
+
+/// Limit of one event in bytes.
+const MAX_EVENT_BYTES: usize = 32 << 20;
+
+/// Number of requests of one connection at the same time.
+const MAX_REQUESTS: usize = 256;
+
+const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
+
+/// Returns a client that sends the headers with each request. A redirect could send them to another
+/// host, so only redirects to the same host are followed.
+pub(crate) fn client(tls: &TlsConfig, headers: &[(String, String)]) -> Result<Client, String> {
+    let mut all = HeaderMap::new();
+    for (name, value) in headers {
+        let header = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("`{name}` is not the name of a header"))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of the header `{name}` is invalid"))?;
+        value.set_sensitive(true);
+        all.append(header, value);
+    }
+    let same_host = redirect::Policy::custom(|attempt| {
+        let first = attempt.previous().first().map(Url::origin);
+        if first == Some(attempt.url().origin()) && attempt.previous().len() < 5 {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    });
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .default_headers(all)
+        .tls_backend_preconfigured(tls()?)
+        .redirect(same_host)
+        .build()
+        .map_err(|error| format!("no HTTP client: {error}"))
+}
+
+/// Returns the transport to a server.
+pub(crate) fn transport(
+    client: Client,
+    login: Option<Login>,
+    url: &Url,
+) -> StreamableHttpClientTransport<Authorized> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+    config.max_sse_event_size = MAX_EVENT_BYTES;
+    config = config.max_concurrent_requests(MAX_REQUESTS);
+    StreamableHttpClientTransport::with_client(Authorized { client, login }, config)
+}
+
+/// Client that sends the token of the user's login. A token that the server refuses is refreshed
+/// once.
+#[derive(Clone)]
+pub(crate) struct Authorized {
+    client: Client,
+    login: Option<Login>,
+}
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Failed = StreamableHttpError<reqwest::Error>;
+type Events = BoxStream<'static, Result<Sse, sse_stream::Error>>;
+
+impl Authorized {
+    async fn with_token<T, F>(&self, request: impl Fn(Option<String>) -> F) -> Result<T, Failed>
+    where
+        F: Future<Output = Result<T, Failed>>,
+    {
+        let Some(login) = &self.login else {
+            return request(None).await;
+        };
+        let token = login.token().await;
+        match (request(token.clone()).await, token) {
+            (Err(StreamableHttpError::AuthRequired(why)), Some(refused)) => {
+                match login.refreshed(&refused).await {
+                    Some(token) => request(Some(token)).await,
+                    None => Err(StreamableHttpError::AuthRequired(why)),
+                }
+            }
+            (result, _) => result,
+        }
+    }
+}
+
+impl StreamableHttpClient for Authorized {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        self.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session_id,
+            None,
+            headers,
+            MAX_EVENT_BYTES,
+        )
+        .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let post = |token: Option<String>| {
+            self.client.post_message_with_max_sse_event_size(
+                uri.clone(),
+                message.clone(),
+                session_id.clone(),
+                token,
+                headers.clone(),
+                most,
+            )
+        };
+        self.with_token(post).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failed> {
+        let delete = |token: Option<String>| {
+            let (uri, session_id) = (uri.clone(), session_id.clone());
+            self.client
+                .delete_session(uri, session_id, token, headers.clone())
+        };
+        self.with_token(delete).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        headers: Headers,
+    ) -> Result<Events, Failed> {
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            None,
+            headers,
+            MAX_EVENT_BYTES,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Result<Events, Failed> {
+        let get = |token: Option<String>| {
+            self.client.get_stream_with_max_sse_event_size(
+                uri.clone(),
+                session_id.clone(),
+                last_event_id.clone(),
+                token,
+                headers.clone(),
+                most,
+            )
+        };
+        self.with_token(get).await
+    }
+}

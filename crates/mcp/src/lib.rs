@@ -1,0 +1,44 @@
+//! Client of MCP servers: which there are, how they are started, what they offer, how their tools are
+//! called.
+//!
+//! It knows neither the catalog nor trust in projects. `family::mcp` of the library makes tools of
+//! it. Everything that a server sends is hostile input: sizes, counts and times are bounded, and
+//! a server that misbehaves ends alone.
+//!
+//! - [`ServerAddress`]: where a server is, from the configuration, with variables replaced.
+//! - [`foreign`]: servers in the configuration files of other programs.
+//! - [`Definitions`] and [`Pins`]: what a server says that it offers, and what of it is trusted.
+//! - [`Pool`] and [`Server`]: connections, which start with the first call and end when idle.
+//! - [`Connection`]: one session with a server, over standard streams or HTTP.
+
+mod address;
+mod definitions;
+pub mod foreign;
+mod pins;
+mod rules;
+
+mod connection;
+mod pool;
+mod server;
+
+mod call;
+mod elicitation;
+mod result;
+mod session;
+
+mod http;
+mod oauth;
+mod sse;
+mod stdio;
+mod text;
+
+pub use address::{Reference, ServerAddress};
+pub use call::{CallInput, CallLink};
+pub use connection::{Connection, Endpoint};
+pub use definitions::{Definitions, Failure, Record, ServerInfo, ToolDefinition};
+pub use http::TlsConfig;
+pub use oauth::{Authorization, TokenFile};
+pub use pins::{Difference, Pins, Standing};
+pub use pool::Pool;
+pub use rules::{Rules, ServerRules};
+pub use server::{Server, ServerOptions};

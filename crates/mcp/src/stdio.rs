@@ -1,0 +1,424 @@
+//! Transport of a program: one JSON message a line on its standard streams.
+//!
+//! The program is a child of `haft-process`, so it has a session, a sandbox and limits, and its whole
+//! tree is killed at the end. Lines that are no messages are skipped; a program that prints too many
+//! of them, or a line that is too long, is ended.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolResult, ClientRequest, CustomResult, ErrorData, JsonRpcMessage, RequestId,
+    RequestMetaObject, ServerResult,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use crate::connection::LastWords;
+use crate::session::Session;
+use haft_process::{Child, End, Exit, Finished, Input, Stream};
+
+/// Limit of a line in bytes.
+const MAX_LINE_BYTES: usize = 32 << 20;
+
+/// Number of lines that are no messages, after which a program is ended.
+const MAX_GARBAGE_LINES: u32 = 1000;
+
+/// Time that a program has to end after its input has ended.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Time for which the end waits for a message that is being written.
+const WRITER_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// The arguments of a call as its caller wrote them: numbers keep all of their digits.
+#[derive(Clone)]
+pub(crate) struct RawArguments(pub(crate) Arc<RawValue>);
+
+/// Streams of a running program.
+pub(crate) struct Stdio {
+    child: Option<Child>,
+    input: Arc<Mutex<Option<Input>>>,
+    lines: Lines,
+    garbage: u32,
+    session: Arc<Session>,
+    words: Arc<LastWords>,
+}
+
+impl Stdio {
+    pub(crate) fn new(mut child: Child, session: Arc<Session>, words: Arc<LastWords>) -> Stdio {
+        Stdio {
+            input: Arc::new(Mutex::new(child.take_input())),
+            child: Some(child),
+            lines: Lines::default(),
+            garbage: 0,
+            session,
+            words,
+        }
+    }
+
+    /// Returns the message of a line; `None` if it has none.
+    fn message(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        match parse(line, &self.session) {
+            Ok(message) => Some(message),
+            Err(error) => {
+                if let Some(message) = unreadable(line, &error.to_string()) {
+                    return Some(message);
+                }
+                self.garbage += 1;
+                self.words.garbage(line, &error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Notes the reason for which the program is ended, and ends it.
+    async fn give_up(&mut self, why: String) {
+        self.words.ended(why);
+        if let Some(child) = self.child.take() {
+            child.stop();
+            child.wait().await;
+        }
+    }
+}
+
+impl Transport<RoleClient> for Stdio {
+    type Error = io::Error;
+
+    fn name() -> Cow<'static, str> {
+        "stdio".into()
+    }
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let input = self.input.clone();
+        async move {
+            let line = written(&item)?;
+            match &mut *input.lock().await {
+                Some(input) => input.write(&line).await,
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            while let Some(line) = self.lines.next() {
+                if let Some(message) = self.message(&line) {
+                    return Some(message);
+                }
+                if self.garbage >= MAX_GARBAGE_LINES {
+                    let text = format!("it printed {MAX_GARBAGE_LINES} lines that are no messages");
+                    self.give_up(text).await;
+                    return None;
+                }
+            }
+            let Some(chunk) = self.child.as_mut()?.next().await else {
+                // The program has ended, so this does not wait.
+                let finished = self.child.take()?.wait().await;
+                self.words.finished(&finished);
+                return None;
+            };
+            match chunk.stream {
+                Stream::Stderr => self.words.hear(&chunk.bytes),
+                Stream::Stdout => {
+                    if !self.lines.push(&chunk.bytes) {
+                        let most = MAX_LINE_BYTES >> 20;
+                        self.give_up(format!("it printed a line of more than {most} MiB"))
+                            .await;
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the input, waits for the program to end by itself, then stops it.
+    async fn close(&mut self) -> Result<(), io::Error> {
+        if let Ok(mut input) = timeout(WRITER_TIMEOUT, self.input.lock()).await {
+            *input = None;
+        }
+        let Some(mut child) = self.child.take() else {
+            return Ok(());
+        };
+        let end = async {
+            while let Some(chunk) = child.next().await {
+                if chunk.stream == Stream::Stderr {
+                    self.words.hear(&chunk.bytes);
+                }
+            }
+        };
+        if timeout(FAREWELL, end).await.is_err() {
+            child.stop();
+        }
+        let finished = child.wait().await;
+        self.words.finished(&finished);
+        Ok(())
+    }
+}
+
+impl LastWords {
+    fn finished(&self, finished: &Finished) {
+        let exit = match finished.end {
+            _ if finished.ran_out_of_memory => "it used up its memory".to_owned(),
+            End::Exited(code) => format!("it ended with exit code {code}"),
+            End::Signaled(signal) => format!("it was ended by signal {signal}"),
+            End::TimedOut(_) | End::Cancelled(None) => "it was stopped".to_owned(),
+            End::Cancelled(Some(Exit::Code(code))) => format!("it was stopped, exit code {code}"),
+            End::Cancelled(Some(Exit::Signal(signal))) => {
+                format!("it was stopped by signal {signal}")
+            }
+        };
+        self.ended(exit);
+    }
+}
+
+/// Splits the output of a program into lines.
+#[derive(Default)]
+struct Lines {
+    buffer: Vec<u8>,
+    /// Position up to which there is no line end.
+    searched: usize,
+    /// Position of the first byte that was not returned.
+    start: usize,
+}
+
+impl Lines {
+    /// Adds output. Returns false if the line that it belongs to is too long.
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        self.buffer.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        self.buffer.extend_from_slice(bytes);
+        self.buffer.len() <= MAX_LINE_BYTES || self.buffer[self.searched..].contains(&b'\n')
+    }
+
+    /// Returns the next whole line, without its end.
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let found = self.buffer[self.searched..]
+            .iter()
+            .position(|byte| *byte == b'\n');
+        let Some(found) = found else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let end = self.searched + found;
+        let line = self.buffer[self.start..end].to_vec();
+        self.start = end + 1;
+        self.searched = self.start;
+        Some(line)
+    }
+}
+
+/// Result of a call in the form that nearly all servers send.
+#[derive(Deserialize)]
+struct UsualResult<'a> {
+    id: RequestId,
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+/// Parses a message. The result of a call is parsed as what it is; rmcp would try twenty types.
+fn parse(
+    line: &[u8],
+    session: &Session,
+) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
+    if let Ok(usual) = serde_json::from_slice::<UsualResult<'_>>(line)
+        && session.is_call(&usual.id)
+        && let Ok(result) = serde_json::from_str::<CallToolResult>(usual.result.get())
+    {
+        let result = ServerResult::CallToolResult(result);
+        return Ok(RxJsonRpcMessage::<RoleClient>::response(result, usual.id));
+    }
+    serde_json::from_slice(line)
+}
+
+/// Answer of which only the id is known to be valid.
+#[derive(Deserialize)]
+struct UnreadAnswer<'a> {
+    id: RequestId,
+    method: Option<IgnoredAny>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
+/// A page of a list whose entries are parsed one by one.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UnreadPage<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    next_cursor: Option<String>,
+}
+
+/// Returns what stands for an answer that cannot be parsed, so that its request ends: the list of
+/// tools without the bad ones, or an error. `None` if the line is no answer.
+fn unreadable(line: &[u8], why: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
+    let answer: UnreadAnswer<'_> = serde_json::from_slice(line).ok()?;
+    if answer.method.is_some() {
+        return None;
+    }
+    let result = answer.result?;
+    if let Ok(page) = serde_json::from_str::<UnreadPage<'_>>(result.get()) {
+        let tools = page.tools.into_iter().map(|tool| {
+            let read = serde_json::from_str::<Value>(tool.get());
+            read.unwrap_or_else(|error| Value::String(error.to_string()))
+        });
+        let page = json!({"tools": tools.collect::<Vec<_>>(), "nextCursor": page.next_cursor});
+        let result = ServerResult::CustomResult(CustomResult::new(page));
+        return Some(RxJsonRpcMessage::<RoleClient>::response(result, answer.id));
+    }
+    let error = ErrorData::internal_error(format!("its answer cannot be read: {why}"), None);
+    Some(RxJsonRpcMessage::<RoleClient>::error(
+        error,
+        Some(answer.id),
+    ))
+}
+
+#[derive(Serialize)]
+struct WrittenCall<'a> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    method: &'static str,
+    params: WrittenParams<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenParams<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_responses: Option<&'a rmcp::model::InputResponses>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<&'a str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<&'a RequestMetaObject>,
+}
+
+/// Returns the line of a message, with its end.
+fn written(message: &TxJsonRpcMessage<RoleClient>) -> Result<Vec<u8>, io::Error> {
+    let mut line = match message {
+        JsonRpcMessage::Request(request) => match &request.request {
+            ClientRequest::CallToolRequest(call)
+                if let Some(RawArguments(arguments)) = call.extensions.get() =>
+            {
+                serde_json::to_vec(&WrittenCall {
+                    jsonrpc: "2.0",
+                    id: &request.id,
+                    method: "tools/call",
+                    params: WrittenParams {
+                        name: &call.params.name,
+                        arguments,
+                        input_responses: call.params.input_responses.as_ref(),
+                        request_state: call.params.request_state.as_deref(),
+                        meta: call.extensions.get(),
+                    },
+                })?
+            }
+            _ => serde_json::to_vec(message)?,
+        },
+        _ => serde_json::to_vec(message)?,
+    };
+    // JSON texts of callers may have line ends between their tokens.
+    line.iter_mut()
+        .filter(|byte| matches!(byte, b'\n' | b'\r'))
+        .for_each(|byte| *byte = b' ');
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_wherever_chunks_end() {
+        let mut lines = Lines::default();
+        let mut found = Vec::new();
+        for chunk in ["a", "b\nc", "d\n\ne\nf", "\n"] {
+            assert!(lines.push(chunk.as_bytes()));
+            while let Some(line) = lines.next() {
+                found.push(String::from_utf8(line).expect("it is text"));
+            }
+        }
+        assert_eq!(found, ["ab", "cd", "", "e", "f"]);
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        let mut lines = Lines::default();
+        let chunk = vec![b'x'; 8 << 20];
+        for _ in 0..4 {
+            assert!(lines.push(&chunk));
+            assert!(lines.next().is_none());
+        }
+        assert!(!lines.push(b"x"));
+        // A long buffer of whole lines is not a long line.
+        let mut lines = Lines::default();
+        let mut chunk = vec![b'x'; 31 << 20];
+        chunk.push(b'\n');
+        assert!(lines.push(&chunk));
+        assert!(lines.next().is_some());
+        assert!(lines.push(&chunk));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_deep_ends_its_request() {
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{{\"content\":{deep}}}}}");
+        let message = unreadable(line.as_bytes(), "too deep").expect("it is an answer");
+        let JsonRpcMessage::Error(error) = message else {
+            panic!("it is an error");
+        };
+        assert_eq!(error.id, Some(RequestId::Number(3)));
+        assert_eq!(error.error.message, "its answer cannot be read: too deep");
+        let line = format!(
+            "{{\"id\":4,\"result\":{{\"tools\":[{{\"name\":\"a\"}},{{\"name\":\"b\",\"x\":{deep}}}]}}}}"
+        );
+        let message = unreadable(line.as_bytes(), "too deep").expect("it is an answer");
+        let text = serde_json::to_string(&message).expect("it is JSON");
+        assert!(
+            text.contains("{\"name\":\"a\"}") && !text.contains("\"b\""),
+            "{text}"
+        );
+        assert!(unreadable(b"{\"id\":1,\"method\":\"ping\"}", "").is_none());
+        assert!(unreadable(b"Server started", "").is_none());
+    }
+
+    #[test]
+    fn arguments_keep_their_text() {
+        let mut call =
+            rmcp::model::CallToolRequest::new(rmcp::model::CallToolRequestParams::new("add"));
+        let raw = RawValue::from_string(
+            "{\"n\": 123456789012345678901234567890,\n\"m\":1e400}".to_owned(),
+        );
+        call.extensions
+            .insert(RawArguments(Arc::from(raw.expect("it is JSON"))));
+        let message = TxJsonRpcMessage::<RoleClient>::request(
+            ClientRequest::CallToolRequest(call),
+            RequestId::Number(7),
+        );
+        let line =
+            String::from_utf8(written(&message).expect("it is written")).expect("it is text");
+        assert_eq!(
+            line,
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\
+             \"arguments\":{\"n\": 123456789012345678901234567890, \"m\":1e400}}}\n"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Calls one tool of a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+
+use super::servers::Prepared;
+use haft_mcp::{CallInput, Server, Standing, ToolDefinition};
+use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier, ToolBounds};
+use haft_tool::{Error, ErrorKind};
+
+/// Runs the tool of one server.
+pub(super) struct McpRunner {
+    server: Arc<Server>,
+    /// The server's name for the tool.
+    tool: String,
+    /// Hash of the trusted definition.
+    digest: String,
+    standing: Standing,
+    tier: Tier,
+    timeout: Option<Duration>,
+    bounds: Arc<ToolBounds>,
+    url: Option<url::Url>,
+}
+
+impl McpRunner {
+    pub(super) fn new(
+        prepared: &Prepared,
+        trusted: &ToolDefinition,
+        tier: Tier,
+        standing: Standing,
+    ) -> McpRunner {
+        McpRunner {
+            server: prepared.server.clone(),
+            tool: trusted.name.clone(),
+            digest: trusted.digest(),
+            standing,
+            tier,
+            timeout: prepared.settings.timeout,
+            bounds: prepared.confinement.bounds.clone(),
+            url: prepared.url.clone(),
+        }
+    }
+
+    /// Returns the error of a call whose tool is not the trusted one.
+    fn changed(&self, name: &str) -> Error {
+        let server = self.server.name();
+        let text = format!("`{name}` of the MCP server `{server}` changed since you trusted it");
+        let hint = format!("`haft trust mcp:{server}` shows what is different, and asks");
+        Error::new(ErrorKind::Untrusted, text).with_hint(hint)
+    }
+
+    fn checked(&self, call: &Call) -> Result<(), Error> {
+        if self.standing != Standing::Trusted {
+            return Err(self.changed(&call.tool));
+        }
+        if !call.arguments.get().trim_start().starts_with('{') {
+            let text = "the arguments are not a JSON object";
+            return Err(Error::new(ErrorKind::BadArguments, text));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Runner for McpRunner {
+    fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
+        if self.standing != Standing::Trusted || self.server.is_ready() {
+            return None;
+        }
+        Some(Box::pin(async {
+            // The call reports a failure.
+            let _ = self.server.connect().await;
+        }))
+    }
+
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.checked(call)
+    }
+
+    fn bounds(&self) -> Option<Arc<ToolBounds>> {
+        Some(self.bounds.clone())
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        self.checked(&call)?;
+        if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(self.tier)).await? {
+            return Ok(Outcome::not_started(why));
+        }
+        if let Some(url) = &self.url {
+            ctx.connects(url);
+        }
+        let _in_use = self.server.in_use();
+        let connecting = self.server.connect();
+        let connection = tokio::select! {
+            biased;
+            () = ctx.cancelled() => return Ok(Outcome::not_started(ctx.stop_reason())),
+            connection = connecting => connection,
+        };
+        let connection = connection.map_err(|failure| {
+            let server = self.server.name();
+            let text = format!(
+                "the MCP server `{server}` cannot be used: {}",
+                failure.text()
+            );
+            let hint = format!("`haft mcp test {server}` starts it and shows what it says");
+            Error::new(ErrorKind::Load, text).with_hint(hint)
+        })?;
+        let definitions = connection.definitions();
+        match definitions.tool(&self.tool) {
+            Some(tool) if tool.digest() == self.digest => {}
+            Some(_) => return Err(self.changed(&call.tool)),
+            None => {
+                let server = self.server.name();
+                let text = format!(
+                    "the MCP server `{server}` has no tool `{}` any more",
+                    self.tool
+                );
+                return Err(Error::new(ErrorKind::Load, text).with_hint("`haft refresh`"));
+            }
+        }
+        let input = CallInput {
+            tool: &self.tool,
+            arguments: call.arguments,
+        };
+        connection.call(input, &ctx).await
+    }
+}

@@ -1,0 +1,364 @@
+//! The servers of one configuration file, and what is needed to reach each.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pins_folder;
+use crate::family::LoadContext;
+use crate::family::rights::{Confinement, denied};
+use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
+use haft_discover::{Candidate, imported_files};
+use haft_mcp::{
+    Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, TokenFile, foreign,
+};
+use haft_process::Spawn;
+use haft_tool::{LogLevel, PermissionKind, Problem};
+
+/// Time until a server must be ready, if the configuration sets none.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time after which an idle server is stopped, if the configuration sets none.
+const IDLE: Duration = Duration::from_secs(5 * 60);
+
+/// A server as a file has it.
+#[derive(Clone)]
+pub(crate) struct Configured {
+    pub(crate) name: String,
+    pub(crate) settings: Result<McpServer, String>,
+}
+
+impl Configured {
+    /// Returns true if the configuration switches it off.
+    pub(crate) fn is_off(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_ok_and(|settings| settings.enabled == Some(false))
+    }
+}
+
+/// Returns the servers of a candidate's file.
+pub(super) fn read(
+    config: &Config,
+    candidate: &Candidate,
+) -> Result<Vec<Configured>, Box<Problem>> {
+    let problem = |text: String| Box::new(Problem::warning(text).at(&candidate.path));
+    let own = match candidate.source.provider.as_str() {
+        "mcp" if candidate.resolved == config.cwd.join(PROJECT_FILE) => {
+            Some(&config.mcp.project_servers)
+        }
+        "mcp" => Some(&config.mcp.servers),
+        _ => None,
+    };
+    if let Some(own) = own {
+        let servers = own.iter().map(|(name, settings)| Configured {
+            name: name.clone(),
+            settings: Ok(settings.clone()),
+        });
+        return Ok(servers.collect());
+    }
+    let bytes = fs::read(&candidate.resolved)
+        .map_err(|error| problem(format!("cannot be read: {}", paths::plain(&error))))?;
+    candidate.verify(&bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let import = import_of(config, candidate);
+    let project = config.cwd.display().to_string();
+    let servers = foreign::servers(import, &text, &project)
+        .map_err(|why| problem(format!("its MCP servers cannot be read: {why}")))?;
+    let servers = servers.into_iter();
+    Ok(servers
+        .map(|(name, settings)| Configured { name, settings })
+        .collect())
+}
+
+/// Returns the program whose configuration a file is.
+fn import_of(config: &Config, candidate: &Candidate) -> McpImport {
+    let imports = McpImport::NAMES.into_iter().map(|(_, import)| import);
+    let mut imports = imports.filter(|import| *import != McpImport::Project);
+    let is_file = |import: &McpImport| {
+        let files = imported_files(config, *import);
+        files.contains(&candidate.path)
+    };
+    imports.find(is_file).unwrap_or(McpImport::Project)
+}
+
+/// Returns the files of the project that the servers of a project's file start. They decide what runs,
+/// so they belong to what the user trusts.
+pub(crate) fn named_files(file: &Path) -> Vec<PathBuf> {
+    let is_own = file
+        .extension()
+        .is_some_and(|extension| extension == "yaml");
+    let folder = file.parent();
+    let project = if is_own {
+        folder.and_then(Path::parent)
+    } else {
+        folder
+    };
+    let (Some(project), Ok(text)) = (project, fs::read_to_string(file)) else {
+        return Vec::new();
+    };
+    let words = if is_own {
+        let servers = haft_config::yaml::parse(&text).unwrap_or_default();
+        let servers = servers["mcp"]["servers"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let words = servers.values().flat_map(|server| {
+            let args = server["args"].as_array().into_iter().flatten();
+            let words = args.chain([&server["command"]]);
+            words
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect::<Vec<_>>()
+        });
+        words.collect::<Vec<_>>()
+    } else {
+        let project = project.display().to_string();
+        let servers = foreign::servers(McpImport::Project, &text, &project).unwrap_or_default();
+        let servers = servers.into_values().flatten();
+        servers
+            .flat_map(|server| server.command.into_iter().chain(server.args))
+            .collect()
+    };
+    files_below(words, project)
+}
+
+/// Returns the files below a folder that words name.
+fn files_below(words: Vec<String>, folder: &Path) -> Vec<PathBuf> {
+    let files = words
+        .iter()
+        .filter_map(|word| folder.join(word).canonicalize().ok());
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    files
+        .filter(|file| file.is_file() && file.starts_with(&folder))
+        .collect()
+}
+
+/// Checks that the files of the project that a server starts are as the user trusted them.
+fn check_files(candidate: &Candidate, words: Vec<String>, project: &Path) -> Result<(), String> {
+    let Some(verified) = &candidate.verified else {
+        return Ok(());
+    };
+    for file in files_below(words, project) {
+        let bytes = fs::read(&file)
+            .map_err(|error| format!("{}: {}", file.display(), paths::plain(&error)))?;
+        let checked = verified.check_module(&file, &blake3::hash(&bytes));
+        checked.map_err(|why| why.refusal(&file))?;
+    }
+    Ok(())
+}
+
+/// A server that can be connected.
+pub(super) struct Prepared {
+    pub(super) name: String,
+    pub(super) settings: McpServer,
+    pub(super) server: Arc<Server>,
+    pub(super) confinement: Confinement,
+    pub(super) pins: PinStore,
+    /// The address that is contacted, for the record of a call.
+    pub(super) url: Option<url::Url>,
+}
+
+impl Prepared {
+    /// Returns true if nothing is known of the server, so that it is started for its list.
+    pub(super) fn needs_start(&self) -> bool {
+        let has_failed = self.server.failure();
+        let has_failed = has_failed.is_some_and(|failure| failure.is_recent());
+        self.server.definitions().is_none() && !has_failed
+    }
+}
+
+/// File with the trusted definitions of a server.
+#[derive(Clone)]
+pub(crate) struct PinStore {
+    folder: PathBuf,
+    key: String,
+    server: String,
+}
+
+impl PinStore {
+    /// Returns the trusted definitions. What a server offers at first is trusted, because the user
+    /// has configured or trusted the server itself; so are new tools, if the user wants it.
+    pub(super) fn of(&self, definitions: &Definitions, offers_new: bool) -> io::Result<Pins> {
+        let mut pins = match Pins::read(&self.folder, &self.key)? {
+            Some(pins) => pins,
+            None => return self.trust(definitions),
+        };
+        if offers_new && pins.add_new(definitions) {
+            self.write(&pins);
+        }
+        Ok(pins)
+    }
+
+    /// Returns the trusted definitions, if there are any.
+    pub(crate) fn read(&self) -> io::Result<Option<Pins>> {
+        Pins::read(&self.folder, &self.key)
+    }
+
+    /// Trusts the definitions as they are now.
+    fn trust(&self, definitions: &Definitions) -> io::Result<Pins> {
+        let pins = Pins::of(&self.server, definitions);
+        self.write(&pins);
+        Ok(pins)
+    }
+
+    /// Trusts the definitions as they are now, in place of earlier ones.
+    pub(crate) fn replace(&self, definitions: &Definitions) -> io::Result<()> {
+        Pins::of(&self.server, definitions).write(&self.folder, &self.key)
+    }
+
+    /// Forgets what is trusted.
+    pub(crate) fn forget(&self) -> io::Result<()> {
+        Pins::forget(&self.folder, &self.key)
+    }
+
+    fn write(&self, pins: &Pins) {
+        if let Err(error) = pins.write(&self.folder, &self.key) {
+            // The next list trusts what it finds then.
+            tracing::warn!(server = self.server, %error, "trusted definitions cannot be stored");
+        }
+    }
+}
+
+/// Prepares a server. Nothing is started.
+pub(super) fn prepare(
+    means: &LoadContext<'_>,
+    candidate: &Candidate,
+    configured: Configured,
+) -> Result<Prepared, Box<Problem>> {
+    let Configured { name, settings } = configured;
+    let config = means.config;
+    let problem = |why: String| {
+        let text = format!("the MCP server `{name}` cannot be used: {why}");
+        Problem::warning(text).at(&candidate.path)
+    };
+    let failed = |why: String| Box::new(problem(why));
+    let settings = settings.map_err(failed)?;
+    let address = ServerAddress::of(&settings, &haft_process::inherited).map_err(|why| {
+        let hint = "set it, or write a default: `${NAME:-value}`";
+        let is_variable = why.contains("environment variable");
+        let problem = problem(why);
+        Box::new(if is_variable {
+            problem.hint(hint)
+        } else {
+            problem
+        })
+    })?;
+    let with_isolation = settings.isolation.map(|isolation| {
+        let mut config = config.clone();
+        config.isolation = isolation;
+        config
+    });
+    let rights_config = with_isolation.as_ref().unwrap_or(config);
+    let confinement = means.sandboxes.of(rights_config, candidate, &name)?;
+    let identity = address.identity();
+    let rights = &confinement.bounds.rights;
+    let rights = blake3::hash(format!("{rights:?}").as_bytes()).to_hex();
+    let key = format!("{name} {identity} {}", &rights[..16]);
+    let mut url = None;
+    let endpoint = match &address {
+        ServerAddress::Program {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            let cwd = cwd
+                .as_ref()
+                .map_or(config.cwd.clone(), |cwd| config.cwd.join(cwd));
+            // A program with a slash is a path in the project, as for other tools.
+            let program = if command.contains('/') {
+                paths::resolve(&config.cwd, Path::new(command))
+            } else {
+                command.into()
+            };
+            let words = std::iter::once(command).chain(args).cloned().collect();
+            check_files(candidate, words, &config.cwd).map_err(failed)?;
+            let spawn = Spawn::new(program, args);
+            let env = env
+                .iter()
+                .fold(spawn.env, |env, (name, value)| env.with(name, value));
+            let limits = config.limits_of(candidate.bounds_level());
+            let spawn = confinement.confined(Spawn {
+                cwd: Some(cwd),
+                env,
+                grace: limits.grace,
+                ..Spawn::new(spawn.program, args)
+            });
+            spawn
+                .check_rights()
+                .map_err(|error| failed(error.to_string()))?;
+            Endpoint::Program(Box::new(spawn))
+        }
+        ServerAddress::Http {
+            url: address,
+            headers,
+            is_sse,
+        } => {
+            let host = address.host_str().unwrap_or_default();
+            let port = address.port_or_known_default();
+            let permissions = &confinement.permissions;
+            if !permissions.net.allows_host(host, port) {
+                let what = format!("{host}:{}", port.unwrap_or_default());
+                let refusal = permissions.refusal(PermissionKind::Net, &what);
+                return Err(failed(denied(&refusal).message().to_owned()));
+            }
+            url = Some(address.clone());
+            Endpoint::Http {
+                url: address.clone(),
+                headers: headers.clone().into_iter().collect(),
+                is_sse: *is_sse,
+                tls: means.upstream.tls.clone(),
+                tokens: TokenFile::of(&config.state_dir, &name, address),
+            }
+        }
+    };
+    let (log, domain, about) = (
+        means.upstream.log.clone(),
+        candidate.trust_domain(),
+        name.clone(),
+    );
+    let options = ServerOptions {
+        name: name.clone(),
+        identity,
+        key,
+        endpoint,
+        startup_timeout: settings.startup_timeout.unwrap_or(STARTUP_TIMEOUT),
+        idle: settings.idle.unwrap_or(IDLE),
+        log: Some(Arc::new(move |line: &str| {
+            log.log(domain, LogLevel::Info, &format!("mcp:{about}"), line, "");
+        })),
+    };
+    Ok(Prepared {
+        server: means.upstream.pool.server(options),
+        pins: pin_store(config, candidate, &name, &settings),
+        name,
+        settings,
+        confinement,
+        url,
+    })
+}
+
+/// Returns where the trusted definitions of a server are. They belong to the server as the file has
+/// it, whatever the values of variables are: a new token is not a new server.
+pub(super) fn pin_store(
+    config: &Config,
+    candidate: &Candidate,
+    name: &str,
+    settings: &McpServer,
+) -> PinStore {
+    let by_name = |name: &str| Some(format!("${{{name}}}"));
+    let template = ServerAddress::of(settings, &by_name);
+    let template = template.map_or_else(|why| why, |address| address.identity());
+    let place = if candidate.needs_trust() {
+        haft_config::grants::text_of(&haft_config::grants::real(&config.cwd))
+    } else {
+        String::new()
+    };
+    let key = blake3::hash(format!("{place}\0{name}\0{template}").as_bytes()).to_hex();
+    PinStore {
+        folder: pins_folder(&config.state_dir),
+        key: key[..32].to_owned(),
+        server: name.to_owned(),
+    }
+}
