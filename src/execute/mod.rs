@@ -22,6 +22,9 @@ use haft_tool::{
 };
 pub(crate) use spill::Spill;
 
+/// What starts the calls that are parts of another one, if there can be any.
+pub(crate) type Parts = Option<Arc<dyn NestedCalls>>;
+
 /// Conditions of a call besides the call itself.
 pub(crate) struct CallPolicy<'a> {
     /// The call's timeout. The time that a user takes for an answer does not count.
@@ -43,7 +46,7 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) trace: Option<Arc<CallTrace>>,
     /// Returns what starts calls of other tools as parts of this call; `None` if the tool makes
     /// none.
-    pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Option<Arc<dyn NestedCalls>> + Sync),
+    pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Parts + Sync),
     /// The span of the call, or of its caller.
     pub(crate) span: Option<TraceContext>,
     /// Storage for texts that are too long.
