@@ -1,5 +1,7 @@
 //! One call of a tool: the request, the questions of the server, its task if it makes one, the end.
 
+#![expect(deprecated, reason = "log levels are deprecated, but servers use them")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
