@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, ClientRequest,
     CreateTaskResult, ErrorCode, GetTaskParams, InputRequest, InputRequests, InputResponses,
-    ServerResult, TaskPayload, UpdateTaskParams,
+    RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::value::RawValue;
@@ -21,6 +21,9 @@ use crate::stdio::RawArguments;
 use crate::{elicitation, result};
 use haft_tool::{CallCtx, LogListener, Outcome, Updates, User};
 use haft_tool::{Error, ErrorKind};
+
+/// Key of the least level of a request's log messages.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Limit of the questions of one call, and of the answers with questions before its result.
 const MAX_ROUNDS: usize = 32;
@@ -131,6 +134,12 @@ impl Connection {
             let mut request = CallToolRequest::new(params.clone());
             request.extensions.insert(link.clone());
             request.extensions.insert(raw.clone());
+            if self.is_stateless() && link.log.is_some() {
+                // Such a server logs only for requests that say from which level on.
+                let mut meta = RequestMetaObject::new();
+                meta.insert(LOG_LEVEL.to_owned(), "debug".into());
+                request.extensions.insert(meta);
+            }
             let request = ClientRequest::CallToolRequest(request);
             let answered = self.request(request, &link, ctx).await;
             let result = match answered {

@@ -391,6 +391,11 @@ impl Connection {
         self.is_program
     }
 
+    /// Returns true if requests need no session.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.is_stateless
+    }
+
     /// Returns true until the connection has ended.
     pub fn is_open(&self) -> bool {
         !self.ended.is_cancelled() && !self.peer.is_transport_closed()
