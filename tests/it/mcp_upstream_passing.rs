@@ -105,8 +105,8 @@ fn every_kind_of_content_passes(#[case] way: Way) {
         "description": "A note",
         "mimeType": "text/plain",
     });
-    let mut after = text("after");
-    after["annotations"] = json!({"audience": ["user"], "priority": 0.5});
+    // Hints about the audience of a block are not kept.
+    let after = text("after");
     for (tool, arguments, expected) in [
         ("echo", json!({"text": "hi"}), json!([text("hi")])),
         ("image", json!({}), json!([image.clone()])),
@@ -569,7 +569,7 @@ fn a_login_registers_with_pkce_and_is_kept() {
     );
     let called = upstream.succeeds("haft call echo --arg text=hi");
     assert_eq!(called, "hi\n");
-    // Nobody else can read the tokens, and no command prints them.
+    // No other user can read the tokens, and no command prints them.
     let tokens = upstream.succeeds("find home -path '*mcp/tokens/*' -type f");
     assert!(!tokens.trim().is_empty());
     let others = upstream.succeeds("find home -path '*mcp/tokens/*' -perm /077");
@@ -660,12 +660,13 @@ fn servers_of_a_project_count_only_if_it_is_trusted() {
     let starts = upstream.sandbox.path().join("starts");
     let server = json!({
         "command": "node",
-        "args": ["plain.mjs", "--starts", starts],
+        "args": ["plain.mjs"],
+        "env": {"STARTS": starts},
     });
     let file = json!({"mcpServers": {"mine": server}}).to_string();
     upstream.sandbox.write(".mcp.json", &file);
-    upstream.sandbox.sh("haft list");
-    upstream.sandbox.sh("haft mcp list");
+    let _ = upstream.sandbox.sh("haft list");
+    let _ = upstream.sandbox.sh("haft mcp list");
     let mut refused = upstream.sandbox.sh("haft call echo --arg text=hi");
     assert_ne!(refused.code, 0, "{}", refused.output);
     assert!(!starts.exists(), "an untrusted server was started");

@@ -90,7 +90,7 @@ fn served(client: &mut Client, id: u64) -> (Value, Vec<Value>) {
 fn everything_passes_through() {
     let command = npm("@modelcontextprotocol/server-everything/dist/index.js");
     let mut client = client_of("everything", &command);
-    assert_eq!(names(&mut client).len(), 16);
+    assert_eq!(names(&mut client).len(), 17);
     assert_eq!(
         text(&client.call("echo", json!({"message": "hi"}))),
         "Echo: hi"

@@ -2,7 +2,7 @@
 //
 //   node plain.mjs [--name NAME] [--era old|both] [--page N] [--starts FILE]
 //
-// `--starts` appends a line to the file at each start.
+// `--starts`, or the variable STARTS, names a file to which each start appends a line.
 
 import { parseArgs } from "node:util";
 
@@ -18,6 +18,6 @@ const { values: flags } = parseArgs({
   },
   strict: false,
 });
-note(flags.starts, flags.name);
+note(flags.starts ?? process.env.STARTS, flags.name);
 const pageSize = flags.page ? Number(flags.page) : undefined;
 serveStdio(connect(new Server(features({ name: flags.name, modern: flags.era !== "old", pageSize }))));

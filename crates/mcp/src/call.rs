@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, ClientRequest,
     CreateTaskResult, ErrorCode, GetTaskParams, InputRequest, InputRequests, InputResponses,
-    RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
+    LoggingLevel, RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::value::RawValue;
@@ -21,9 +21,6 @@ use crate::stdio::RawArguments;
 use crate::{elicitation, result};
 use haft_tool::{CallCtx, LogListener, Outcome, Updates, User};
 use haft_tool::{Error, ErrorKind};
-
-/// Key of the least level of a request's log messages.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Limit of the questions of one call, and of the answers with questions before its result.
 const MAX_ROUNDS: usize = 32;
@@ -42,7 +39,7 @@ pub struct CallInput<'a> {
     pub arguments: Box<RawValue>,
 }
 
-/// The caller of one call, whom the server's messages reach.
+/// The caller of one call, which the server's messages reach.
 pub struct CallLink {
     /// The name of the tool for log lines.
     pub tool: String,
@@ -134,10 +131,10 @@ impl Connection {
             let mut request = CallToolRequest::new(params.clone());
             request.extensions.insert(link.clone());
             request.extensions.insert(raw.clone());
-            if self.is_stateless() && link.log.is_some() {
-                // Such a server logs only for requests that say from which level on.
-                let mut meta = RequestMetaObject::new();
-                meta.insert(LOG_LEVEL.to_owned(), "debug".into());
+            if self.is_stateless() {
+                // A server of this protocol logs only for requests that ask for it.
+                let mut meta = RequestMetaObject::default();
+                meta.set_log_level(LoggingLevel::Debug);
                 request.extensions.insert(meta);
             }
             let request = ClientRequest::CallToolRequest(request);

@@ -25,7 +25,7 @@ use haft_mcp::{Definitions, Server as Upstream};
 /// Scheme of the address of a resource whose own address another server has, too.
 const SCHEME: &str = "haft+mcp:";
 
-/// What the servers behind haft have besides tools.
+/// Resources and prompts of the servers behind haft.
 pub(super) struct Others {
     servers: Vec<(Arc<Upstream>, Definitions)>,
 }
