@@ -38,7 +38,8 @@ impl Server {
                 servers: Vec::new(),
             };
         }
-        Others::of(&self.host().catalog_for_calls().await)
+        let catalog = self.host().catalog_for_calls().await;
+        Others::of(&catalog)
     }
 
     /// Declares what the servers have that are known by now.
@@ -255,6 +256,7 @@ impl Others {
                 }
                 server
             }
+            _ => return Err(ErrorData::invalid_params("the reference is unknown", None)),
         };
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
         match ask(server, request).await? {
