@@ -58,7 +58,7 @@ pub struct Reviewed {
     pub openings: BTreeSet<DynamicImport>,
     /// Permissions that it asks for.
     pub requests: Vec<PermissionRequest>,
-    /// What it starts or contacts, if its file says so: a line for each MCP server.
+    /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
     pub servers: Vec<String>,
     /// The profile that it will have; `None` for a test.
     pub profile: Option<ReviewedProfile>,

@@ -20,10 +20,10 @@ use crate::sessions;
 /// 200 MB, and JavaScript alone needs about 60.
 const MEMORY: u64 = 200;
 
-/// What a call says of a line without end.
+/// Error of a call for a line without end.
 const TOO_LONG: &str = "the MCP server `hostile` ended: it printed a line of more than 32 MiB";
 
-/// What a call says after its timeout.
+/// Error of a call after its timeout.
 const TIME_IS_UP: &str = "The call of the MCP server `hostile` was stopped: its time was up.";
 
 /// Settings of a server whose calls need no approval.

@@ -569,7 +569,7 @@ fn a_login_registers_with_pkce_and_is_kept() {
     );
     let called = upstream.succeeds("haft call echo --arg text=hi");
     assert_eq!(called, "hi\n");
-    // Nobody else can read the tokens, and no command prints them.
+    // No other user can read the tokens, and no command prints them.
     let tokens = upstream.succeeds("find home -path '*mcp/tokens/*' -type f");
     assert!(!tokens.trim().is_empty());
     let others = upstream.succeeds("find home -path '*mcp/tokens/*' -perm /077");

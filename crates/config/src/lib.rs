@@ -196,7 +196,7 @@ declare::settings! {
             /// The tool file that has all of the user's permissions, because its accesses are
             /// recorded.
             pub records_permissions_of: Option<PathBuf>,
-            /// How the JavaScript of tools is debugged. No setting turns it on.
+            /// Debugging of the JavaScript of tools. No setting turns it on.
             pub debugging: Debugging,
             /// The tools of the project are only described, in the strictest sandbox.
             pub is_untrusted_listing: bool,

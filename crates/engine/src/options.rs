@@ -67,7 +67,7 @@ pub struct EngineOptions {
     pub verifier: Option<Arc<Verifier>>,
     /// Folder of the caches; `None` disables them.
     pub cache: Option<PathBuf>,
-    /// How the isolates are debugged.
+    /// Debugging of the isolates.
     pub debugging: Debugging,
     /// The list of isolates to which a debugger can attach; `None` if none can, and in a worker
     /// process.

@@ -8,7 +8,7 @@ use url::Url;
 
 use haft_config::{McpServer, McpTransport};
 
-/// Where a server is. The values may contain secrets, so it is never printed whole.
+/// Place of a server. The values may contain secrets, so it is never printed whole.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ServerAddress {
     /// A program that talks over its standard streams.

@@ -41,7 +41,7 @@ pub struct CallInput<'a> {
     pub arguments: Box<RawValue>,
 }
 
-/// The caller of one call, whom the server's messages reach.
+/// The caller of one call, which the server's messages reach.
 pub struct CallLink {
     /// The name of the tool for log lines.
     pub tool: String,

@@ -42,7 +42,7 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Limit of the pages of a list.
 const MAX_PAGES: usize = 200;
 
-/// Where a server is, with everything that is needed to reach it.
+/// Place of a server, with everything that is needed to reach it.
 #[derive(Clone)]
 pub enum Endpoint {
     /// A program, with its rights.
@@ -96,14 +96,14 @@ pub struct Connection {
     /// Cancelled when the connection has ended.
     ended: CancellationToken,
     words: Arc<LastWords>,
-    /// What the server offers now.
+    /// Current offer of the server.
     definitions: Mutex<Arc<Definitions>>,
     is_program: bool,
     /// The protocol has requests without a session.
     is_stateless: bool,
 }
 
-/// What a server has printed last, and the reason of its end.
+/// Last lines that a server has printed, and the reason of its end.
 #[derive(Default)]
 pub(crate) struct LastWords {
     state: Mutex<Words>,

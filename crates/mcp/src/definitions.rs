@@ -1,4 +1,4 @@
-//! What a server says that it offers, and the cache of it. Listing reads the cache and starts
+//! Definitions that a server sends, and their cache. Listing reads the cache and starts
 //! nothing.
 
 use std::collections::HashSet;
@@ -269,12 +269,12 @@ fn seconds_now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// What is known of a server from earlier connections.
+/// Knowledge of a server from earlier connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     pub(crate) version: u32,
-    /// What it offered when it was last connected.
+    /// Its offer when it was last connected.
     pub definitions: Option<Definitions>,
     /// The failure of the last start, if it failed.
     pub failure: Option<Failure>,

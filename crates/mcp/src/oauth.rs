@@ -3,7 +3,7 @@
 //!
 //! rmcp has it too, but its feature changes features of crates that Deno uses, so that all of them
 //! would be built again. Tokens are in a private file of the user. They are sent to the server that
-//! they were made for, and to nobody else.
+//! they were made for, and to no other.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +43,7 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// A token is refreshed this long before its end.
 const REFRESH_BEFORE: Duration = Duration::from_secs(60);
 
-/// Where the tokens of one server are.
+/// File with the tokens of one server.
 #[derive(Clone, Debug)]
 pub struct TokenFile {
     path: PathBuf,
@@ -230,7 +230,7 @@ pub struct Authorization<'a> {
     pub tls: TlsConfig,
     /// Id of a client that was registered by hand, if the server registers none.
     pub client_id: Option<String>,
-    /// Where the tokens go.
+    /// File for the tokens.
     pub file: TokenFile,
     /// Shows the user the page for the login.
     pub open: &'a (dyn Fn(&Url) + Send + Sync),

@@ -36,7 +36,7 @@ pub struct ServerOptions {
     pub identity: String,
     /// Identity of the connection: servers with equal keys share one.
     pub key: String,
-    /// Where it is.
+    /// Its place.
     pub endpoint: Endpoint,
     /// Limit of the time until it is ready.
     pub startup_timeout: Duration,

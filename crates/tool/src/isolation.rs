@@ -95,3 +95,52 @@ impl ToolRights {
             && self.permissions.contains(&PermissionProfile::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Permission;
+
+    fn rights(isolation: Isolation, read: Permission) -> ToolRights {
+        let permissions = PermissionProfile {
+            read,
+            ..PermissionProfile::default()
+        };
+        ToolRights {
+            permissions: Arc::new(permissions),
+            isolation,
+        }
+    }
+
+    fn list(entries: &[&str]) -> Permission {
+        Permission::List(entries.iter().map(|entry| (*entry).to_owned()).collect())
+    }
+
+    #[test]
+    fn rights_contain_others_only_if_every_entry_is_granted() {
+        let own = rights(Isolation::Process, list(&["/p", "/data"]));
+        for (isolation, read, is_contained) in [
+            (Isolation::Process, list(&["/p/src"]), true),
+            (Isolation::Sandbox, list(&["/p", "/data/x"]), true),
+            (Isolation::Sandbox, Permission::None, true),
+            // A weaker separation, a further folder, and everything.
+            (Isolation::None, list(&["/p"]), false),
+            (Isolation::Process, list(&["/p", "/etc"]), false),
+            (Isolation::Process, Permission::All, false),
+        ] {
+            let other = rights(isolation, read);
+            assert_eq!(own.contain(&other), is_contained, "{other:?}");
+        }
+        let except = |deny: &[&str]| Permission::Except {
+            allow: vec!["/p".to_owned()],
+            deny: deny.iter().map(|entry| (*entry).to_owned()).collect(),
+        };
+        // What is refused may be within what the other one grants.
+        let bounded = rights(Isolation::None, except(&["/p/secret"]));
+        assert!(!bounded.contain(&rights(Isolation::None, list(&["/p"]))));
+        assert!(bounded.contain(&bounded.clone()));
+        assert!(!own.are_complete() && !bounded.are_complete());
+        assert!(rights(Isolation::Process, Permission::All).are_complete());
+        assert!(!rights(Isolation::Sandbox, Permission::All).are_complete());
+    }
+}

@@ -123,6 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_place_of_a_stack_is_in_a_file_of_the_author() {
+        let stack = "TypeError: no\n    at check (file:///p/node_modules/a/index.js:1:2)\n    \
+                     at Object.execute (file:///p/tools.ts:12:7)\n    at ext:haft/31_call.ts:1:1";
+        let place = |text| Place::in_stack(text).map(|it| (it.path, it.line, it.column));
+        assert_eq!(place(stack), Some(("/p/tools.ts".into(), 12, 7)));
+        let installed = "at file:///p/node_modules/a/index.js:1:2";
+        let of_package = ("/p/node_modules/a/index.js".into(), 1, 2);
+        assert_eq!(place(installed), Some(of_package));
+        assert_eq!(place("at ext:haft/31_call.ts:1:1"), None);
+    }
+
+    #[test]
     fn a_code_frame_marks_the_column_and_cuts_long_lines() {
         let text = "one\n\ttwo\nthree";
         assert_eq!(

@@ -146,7 +146,7 @@ pub struct CallCtx {
     pub gate: Option<Arc<dyn Gate>>,
     /// The user for the tool's questions, if there is one.
     pub user: Option<User>,
-    /// What starts calls of other tools as parts of the call, if its runner
+    /// Starter of calls of other tools as parts of the call, if its runner
     /// [makes such calls](Runner::makes_calls).
     pub nested: Option<Arc<dyn NestedCalls>>,
     /// Listener for the tool's log lines. Without one they go only to the log file.

@@ -148,7 +148,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     all
 }
 
-/// What a server offers now.
+/// Current offer of a server.
 struct Offered {
     /// The tools by their new names, as they are trusted.
     tools: Vec<(String, ToolDefinition, Standing)>,

@@ -168,7 +168,7 @@ impl Prepared {
     }
 }
 
-/// Where the trusted definitions of a server are.
+/// File with the trusted definitions of a server.
 #[derive(Clone)]
 pub(crate) struct PinStore {
     folder: PathBuf,

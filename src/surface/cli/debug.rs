@@ -10,7 +10,7 @@ use crate::surface::inspect::{DebugServer, InspectAddress};
 use haft_config::Config;
 use haft_tool::{Debugging, Error, ErrorKind, Family};
 
-/// How one call is debugged, as typed.
+/// Options of the command line for debugging one call.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct DebugFlags {
     /// Let debuggers attach to the tool at this address of the machine [default: 127.0.0.1:9229]

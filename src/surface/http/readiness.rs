@@ -12,7 +12,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-/// Whether a server takes requests.
+/// State that says if a server takes requests.
 #[derive(Default)]
 pub(crate) struct Readiness(AtomicU8);
 

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Address at which debuggers can attach. It is always one of the machine itself, because whoever
-/// attaches can do what the tools can.
+/// Address at which debuggers can attach. It is always one of the machine itself, because a client
+/// that attaches can do what the tools can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InspectAddress(pub(super) SocketAddr);
 

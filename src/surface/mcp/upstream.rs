@@ -25,7 +25,7 @@ use haft_mcp::{Definitions, Server as Upstream};
 /// Scheme of the address of a resource whose own address another server has, too.
 const SCHEME: &str = "haft+mcp:";
 
-/// What the servers behind haft have besides tools.
+/// Resources and prompts of the servers behind haft.
 pub(super) struct Others {
     servers: Vec<(Arc<Upstream>, Definitions)>,
 }
@@ -38,7 +38,8 @@ impl Server {
                 servers: Vec::new(),
             };
         }
-        Others::of(&self.host().catalog_for_calls().await)
+        let catalog = self.host().catalog_for_calls().await;
+        Others::of(&catalog)
     }
 
     /// Declares what the servers have that are known by now.
@@ -255,6 +256,7 @@ impl Others {
                 }
                 server
             }
+            _ => return Err(ErrorData::invalid_params("the reference is unknown", None)),
         };
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
         match ask(server, request).await? {
