@@ -22,7 +22,7 @@ use haft_tool::{
 };
 pub(crate) use spill::Spill;
 
-/// What starts the calls that are parts of another one, if there can be any.
+/// Starter of calls of other tools as parts of a call, if its tool makes such calls.
 pub(crate) type Parts = Option<Arc<dyn NestedCalls>>;
 
 /// Conditions of a call besides the call itself.

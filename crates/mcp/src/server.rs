@@ -186,7 +186,7 @@ impl Server {
             if is_stable {
                 state.failures = 0;
             } else {
-                state.note_failure();
+                state.note_early_end();
             }
         }
         if self.closing.is_cancelled() {
@@ -278,8 +278,17 @@ impl Drop for Server {
 }
 
 impl State {
-    /// Sets the time before which the server is not started again. The first restart is immediate
-    /// after a run, and delayed after a failed start.
+    /// Counts the end of a server that was ready. It is started again at once the first time, and
+    /// with a delay if it ends again soon.
+    fn note_early_end(&mut self) {
+        if self.failures == 0 {
+            self.failures = 1;
+        } else {
+            self.note_failure();
+        }
+    }
+
+    /// Sets the time before which the server is not started again, after a start that failed.
     fn note_failure(&mut self) {
         let delay = FIRST_DELAY * 2_u32.saturating_pow(self.failures.min(10));
         self.failures += 1;
@@ -360,6 +369,15 @@ mod tests {
             delays.push((at - before).as_secs_f64().round());
         }
         assert_eq!(delays, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]);
+    }
+
+    #[test]
+    fn a_server_that_was_ready_is_started_again_at_once_the_first_time() {
+        let mut state = State::default();
+        state.note_early_end();
+        assert!(state.retry_at.is_none());
+        state.note_early_end();
+        assert!(state.retry_at.is_some());
     }
 
     #[test]
