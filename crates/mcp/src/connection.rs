@@ -288,6 +288,15 @@ impl Start<'_> {
             let _ = running.waiting().await;
         });
         let info = peer.peer_info();
+        if let Some(info) = &info
+            && !ProtocolVersion::KNOWN_VERSIONS.contains(&info.protocol_version)
+        {
+            self.stop.cancel();
+            let version = visible(&info.protocol_version.to_string());
+            return Err(format!(
+                "it wants version {version} of MCP, which haft does not know"
+            ));
+        }
         let is_stateless = info
             .as_ref()
             .is_some_and(|info| !info.protocol_version.has_initialize());

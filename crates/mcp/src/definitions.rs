@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::text::one_line;
 use haft_process::private_files::{self, Durability};
+use haft_tool::visible::is_harmful;
 
 /// Version of the files.
 const VERSION: u32 = 1;
@@ -177,7 +179,7 @@ impl Definitions {
     /// else.
     pub(crate) fn add(&mut self, entry: Value) {
         let shown = |entry: &Value| match entry.get("name").and_then(Value::as_str) {
-            Some(name) => format!("`{}`", haft_tool::visible::name(name)),
+            Some(name) => format!("`{}`", one_line(name, MAX_NAME_BYTES)),
             None => "without a name".to_owned(),
         };
         let name = shown(&entry);
@@ -211,9 +213,9 @@ fn checked(mut entry: Value) -> Result<ToolDefinition, String> {
     }
     let tool: ToolDefinition = serde_json::from_value(entry).map_err(|error| error.to_string())?;
     let name = &tool.name;
-    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(is_harmful) {
         return Err(format!(
-            "a name has 1 to {MAX_NAME_BYTES} bytes and no control characters"
+            "a name has 1 to {MAX_NAME_BYTES} bytes and no hidden characters"
         ));
     }
     if !tool.input_schema.is_object() {

@@ -88,10 +88,10 @@ impl Authorized {
         F: Future<Output = Result<T, Failed>>,
     {
         let Some(login) = &self.login else {
-            return request(None).await;
+            return request(None).await.map_err(in_words);
         };
         let token = login.token().await;
-        match (request(token.clone()).await, token) {
+        let result = match (request(token.clone()).await, token) {
             (Err(StreamableHttpError::AuthRequired(why)), Some(refused)) => {
                 match login.refreshed(&refused).await {
                     Some(token) => request(Some(token)).await,
@@ -99,8 +99,28 @@ impl Authorized {
                 }
             }
             (result, _) => result,
-        }
+        };
+        result.map_err(in_words)
     }
+}
+
+/// Returns the error with a text for people, where that of rmcp is the form of a Rust value or says
+/// nothing of the reason.
+fn in_words(error: Failed) -> Failed {
+    let text = match error {
+        StreamableHttpError::UnexpectedContentType(Some(kind)) => {
+            format!("the type of its answer is `{kind}`, which is not that of MCP")
+        }
+        StreamableHttpError::UnexpectedContentType(None) => "its answer has no type".to_owned(),
+        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 30") => {
+            format!(
+                "{} to another address, which is not followed",
+                text.trim_end_matches([':', ' '])
+            )
+        }
+        other => return other,
+    };
+    StreamableHttpError::UnexpectedServerResponse(text.into())
 }
 
 impl StreamableHttpClient for Authorized {

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 
 use super::servers::Prepared;
 use haft_mcp::{CallInput, Server, Standing, ToolDefinition};
+use haft_tool::schema::Schema;
 use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier, ToolBounds};
 use haft_tool::{Error, ErrorKind};
 
@@ -22,6 +23,8 @@ pub(super) struct McpRunner {
     tier: Tier,
     timeout: Option<Duration>,
     bounds: Arc<ToolBounds>,
+    /// The output schema; `None` also for one that is no JSON Schema.
+    output: Option<Schema>,
     url: Option<url::Url>,
 }
 
@@ -40,6 +43,8 @@ impl McpRunner {
             tier,
             timeout: prepared.settings.timeout,
             bounds: prepared.confinement.bounds.clone(),
+            output: (trusted.output_schema.as_ref())
+                .and_then(|schema| Schema::compile(schema).ok()),
             url: prepared.url.clone(),
         }
     }
@@ -50,6 +55,27 @@ impl McpRunner {
         let text = format!("`{name}` of the MCP server `{server}` changed since you trusted it");
         let hint = format!("`haft trust mcp:{server}` shows what is different, and asks");
         Error::new(ErrorKind::Untrusted, text).with_hint(hint)
+    }
+
+    /// Returns a failure in the place of a result that does not fit the tool's output schema, which
+    /// strict clients refuse. A result without structured content is one of an older server.
+    fn with_promised_structure(&self, outcome: Outcome) -> Outcome {
+        let has_structure = (outcome.details.as_object()).is_none_or(|fields| !fields.is_empty());
+        let Some(schema) = (self.output.as_ref()).filter(|_| !outcome.is_error && has_structure)
+        else {
+            return outcome;
+        };
+        let mismatches = schema.mismatches(&outcome.details);
+        let Some(first) = mismatches.first() else {
+            return outcome;
+        };
+        let text = format!(
+            "the structured content of the MCP server `{}` does not fit its output schema at {}: {}",
+            self.server.name(),
+            first.path(),
+            first.message
+        );
+        Outcome::failure(text, outcome.duration)
     }
 
     fn checked(&self, call: &Call) -> Result<(), Error> {
@@ -122,13 +148,15 @@ impl Runner for McpRunner {
                     "the MCP server `{server}` has no tool `{}` any more",
                     self.tool
                 );
-                return Err(Error::new(ErrorKind::Load, text).with_hint("`haft refresh`"));
+                let hint = format!("`haft mcp refresh {server}` reads its list again");
+                return Err(Error::new(ErrorKind::Load, text).with_hint(hint));
             }
         }
         let input = CallInput {
             tool: &self.tool,
             arguments: call.arguments,
         };
-        connection.call(input, &ctx).await
+        let outcome = connection.call(input, &ctx).await?;
+        Ok(self.with_promised_structure(outcome))
     }
 }
