@@ -48,9 +48,8 @@ impl Host {
         let upstream = self.inner.upstream.version();
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            let (scan, judged) = trust::look(&config);
+            let looked = look(known, &by_name, &config, &base, why, upstream);
             let grant = trust::grant_hash(&config);
-            let looked = look(scan, judged, known, &by_name, &config, &base, why, upstream);
             (looked, grant)
         })
         .await;
@@ -214,11 +213,9 @@ impl Looked {
     }
 }
 
-/// Compares the found files with the loaded ones, and decides which to load. Reads and parses
-/// files; runs nothing.
+/// Searches all places, compares the found files with the loaded ones, and decides which to load.
+/// `upstream` is the version of what is known of MCP servers. Reads and parses files; runs nothing.
 fn look(
-    scan: Scan,
-    judged: Judged,
     mut known: LoadState,
     given: &[Candidate],
     config: &Config,
@@ -226,6 +223,7 @@ fn look(
     why: Why,
     upstream: u64,
 ) -> Looked {
+    let (scan, judged) = trust::look(config);
     let found = given.iter().map(|candidate| (candidate, true));
     let found = found.chain(judged.trusted.iter().map(|candidate| (candidate, false)));
     let (mut modules, mut groups) = (Vec::new(), BTreeMap::<Group, Vec<&Candidate>>::new());
