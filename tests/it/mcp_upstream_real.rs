@@ -115,11 +115,11 @@ fn everything_passes_through() {
         text(&result).starts_with("Long running operation completed."),
         "{result}"
     );
-    let steps: Vec<&Value> = notifications
+    let steps: Vec<Option<f64>> = notifications
         .iter()
-        .map(|it| &it["params"]["progress"])
+        .map(|it| it["params"]["progress"].as_f64())
         .collect();
-    assert_eq!(steps, [1, 2]);
+    assert_eq!(steps, [Some(1.0), Some(2.0)]);
 }
 
 #[test]
