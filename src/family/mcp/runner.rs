@@ -1,10 +1,11 @@
 //! Calls one tool of a server.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 use super::servers::Prepared;
 use haft_mcp::{CallInput, Server, Standing, ToolDefinition};
@@ -23,8 +24,10 @@ pub(super) struct McpRunner {
     tier: Tier,
     timeout: Option<Duration>,
     bounds: Arc<ToolBounds>,
-    /// The output schema; `None` also for one that is no JSON Schema.
-    output: Option<Schema>,
+    output_schema: Option<Value>,
+    /// The output schema, compiled for the first result: listing does not need it. `None` also for
+    /// one that is no JSON Schema.
+    output: OnceLock<Option<Schema>>,
     url: Option<url::Url>,
 }
 
@@ -43,8 +46,8 @@ impl McpRunner {
             tier,
             timeout: prepared.settings.timeout,
             bounds: prepared.confinement.bounds.clone(),
-            output: (trusted.output_schema.as_ref())
-                .and_then(|schema| Schema::compile(schema).ok()),
+            output_schema: trusted.output_schema.clone(),
+            output: OnceLock::new(),
             url: prepared.url.clone(),
         }
     }
@@ -61,8 +64,11 @@ impl McpRunner {
     /// strict clients refuse. A result without structured content is one of an older server.
     fn with_promised_structure(&self, outcome: Outcome) -> Outcome {
         let has_structure = (outcome.details.as_object()).is_none_or(|fields| !fields.is_empty());
-        let Some(schema) = (self.output.as_ref()).filter(|_| !outcome.is_error && has_structure)
-        else {
+        if outcome.is_error || !has_structure {
+            return outcome;
+        }
+        let compile = || Schema::compile(self.output_schema.as_ref()?).ok();
+        let Some(schema) = self.output.get_or_init(compile) else {
             return outcome;
         };
         let mismatches = schema.mismatches(&outcome.details);
