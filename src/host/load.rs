@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Host;
@@ -91,16 +92,9 @@ impl Host {
     /// Returns the files that would be loaded, in this order. It includes those that may not run,
     /// and the files that replace them. Reads files; runs nothing.
     pub(crate) async fn files_to_load(&self) -> Result<Vec<(PathBuf, Source)>, Error> {
-        let config = self.inner.config.clone();
-        let looked = tokio::task::spawn_blocking(move || {
-            let (scan, _) = trust::look(&config);
-            scan.candidates
-        });
-        let candidates = looked.await.map_err(|error| {
-            let text = format!("the tools could not be looked at: {error}");
-            Error::new(ErrorKind::Internal, text)
-        })?;
-        let files = candidates
+        let (scan, _) = look_at_files(Arc::new(self.inner.config.clone())).await?;
+        let files = scan
+            .candidates
             .into_iter()
             .map(|found| (found.path, found.source));
         Ok(files.collect())
@@ -211,6 +205,15 @@ impl Looked {
             groups: BTreeMap::new(),
         }
     }
+}
+
+/// Searches all places, and judges the found files. Reads files; runs nothing.
+pub(super) async fn look_at_files(config: Arc<Config>) -> Result<(Scan, Judged), Error> {
+    let looked = tokio::task::spawn_blocking(move || trust::look(&config));
+    looked.await.map_err(|error| {
+        let text = format!("the tools could not be looked at: {error}");
+        Error::new(ErrorKind::Internal, text)
+    })
 }
 
 /// Searches all places, compares the found files with the loaded ones, and decides which to load.

@@ -1,23 +1,18 @@
 //! MCP servers whose tools the host offers, for people who manage them.
 
 use super::Host;
+use super::load::look_at_files;
 use crate::family::mcp::{self, ServerState};
-use crate::trust;
-use haft_tool::{Error, ErrorKind, Family};
+use haft_tool::{Error, Family};
 
 impl Host {
     /// Returns the MCP servers of all configuration files, in the order in which they claim names.
     /// Starts nothing.
     pub(crate) async fn mcp_servers(&self) -> Result<Vec<ServerState>, Error> {
         let config = self.config_for_rights();
-        let of_scan = config.clone();
-        let looked = tokio::task::spawn_blocking(move || trust::look(&of_scan)).await;
-        let (scan, mut judged) = looked.map_err(|error| {
-            let text = format!("the tools could not be looked at: {error}");
-            Error::new(ErrorKind::Internal, text)
-        })?;
+        let (scan, judged) = look_at_files(config.clone()).await?;
         let mut candidates = Vec::new();
-        let trusted = std::mem::take(&mut judged.trusted).into_iter();
+        let trusted = judged.trusted.into_iter();
         let mut allowed: Vec<_> = trusted.map(|candidate| (candidate, true)).collect();
         let doubted = judged.doubted.into_iter();
         allowed.extend(doubted.map(|doubted| (doubted.candidate, false)));

@@ -1,7 +1,7 @@
 //! OpenTelemetry: the spans, metrics and logs that a collector receives, the places of the caller's
 //! span, and the numbers for Prometheus.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
@@ -113,19 +113,26 @@ fn is_child(child: &Value, parent: &Value) -> bool {
     child["traceId"] == parent["traceId"] && child["parentSpanId"] == parent["spanId"]
 }
 
+/// Calls the tool `works` as a part of the trace `parent`. Returns what haft printed, the collector of
+/// its spans, and the site that the tool requests.
+fn call_works(isolation: &str, parent: &str) -> (Output, Server, Server) {
+    let (sandbox, collector) = (sandbox(), collector());
+    let site = Server::start(|_| Answer::ok("here"));
+    let mut haft = sandbox.haft();
+    let called = sending(&mut haft, &collector)
+        .env("HAFT_ISOLATION", isolation)
+        .env("TRACEPARENT", parent)
+        .args(["--tool", "tools.ts", "call", "works", "--arg"])
+        .arg(format!("url={}", site.url("/page")))
+        .output()
+        .expect("haft can be started");
+    (called, collector, site)
+}
+
 #[test]
 fn the_spans_of_a_tool_are_in_the_trace_of_its_caller() {
     for isolation in ["none", "process"] {
-        let (sandbox, collector) = (sandbox(), collector());
-        let site = Server::start(|_| Answer::ok("here"));
-        let mut haft = sandbox.haft();
-        let called = sending(&mut haft, &collector)
-            .env("HAFT_ISOLATION", isolation)
-            .env("TRACEPARENT", traceparent())
-            .args(["--tool", "tools.ts", "call", "works", "--arg"])
-            .arg(format!("url={}", site.url("/page")))
-            .output()
-            .expect("haft can be started");
+        let (called, collector, site) = call_works(isolation, &traceparent());
         assert_eq!(String::from_utf8_lossy(&called.stderr), "");
         let spans = spans(&collector);
         let call = span(&spans, "execute_tool works");
@@ -201,16 +208,7 @@ fn a_failure_names_its_kind_and_content_is_sent_only_if_that_is_configured() {
 #[test]
 fn an_unsampled_trace_is_passed_on_and_not_sent() {
     for isolation in ["none", "process"] {
-        let (sandbox, collector) = (sandbox(), collector());
-        let site = Server::start(|_| Answer::ok("here"));
-        let mut haft = sandbox.haft();
-        let called = sending(&mut haft, &collector)
-            .env("HAFT_ISOLATION", isolation)
-            .env("TRACEPARENT", format!("00-{TRACE}-{CALLER}-00"))
-            .args(["--tool", "tools.ts", "call", "works", "--arg"])
-            .arg(format!("url={}", site.url("/page")))
-            .output()
-            .expect("haft can be started");
+        let (called, collector, _) = call_works(isolation, &format!("00-{TRACE}-{CALLER}-00"));
         let program = String::from_utf8_lossy(&called.stdout);
         assert!(program.starts_with(&format!("00-{TRACE}-")), "{program}");
         assert!(program.ends_with("-00\n"), "{program}");

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptRequestMethod,
+    CompleteRequestParams, CompleteResult, ConstString, DiscoverResult, GetPromptRequestMethod,
     GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
@@ -35,6 +35,20 @@ const PAGE: usize = 250;
 const FRESH_MS: u64 = 10_000;
 /// Interval of the checks whether the listener for changes still exists.
 const LOOKING: Duration = Duration::from_secs(60);
+
+/// Returns a list, which clients of the newer protocol may keep for [`FRESH_MS`]. A macro, because the
+/// types of lists have no trait in common.
+macro_rules! cacheable {
+    ($list:expr, $context:expr) => {{
+        let list = $list;
+        if client::is_new($context) {
+            list.with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private)
+        } else {
+            list
+        }
+    }};
+}
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -87,16 +101,10 @@ impl ServerHandler for Server {
         let tool_list = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
         let tool_list = tool_list.await;
         self.log().tell_left_out(&tool_list, &context).await;
-        let is_new = client::is_new(&context);
         let (tools, next) = tool_list.page(after.as_deref(), PAGE);
         let mut list = ListToolsResult::with_all_items(tools);
         list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
-        if is_new {
-            list = list
-                .with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private);
-        }
-        Ok(list)
+        Ok(cacheable!(list, &context))
     }
 
     async fn call_tool(
@@ -149,17 +157,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_prompts() {
-            return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
-        }
-        let list = ListPromptsResult::with_all_items(others.prompts());
-        Ok(if client::is_new(&context) {
-            list.with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private)
-        } else {
-            list
-        })
+        let others = self
+            .others_for::<ListPromptsRequestMethod>(&context, Others::has_prompts)
+            .await?;
+        Ok(cacheable!(
+            ListPromptsResult::with_all_items(others.prompts()),
+            &context
+        ))
     }
 
     async fn get_prompt(
@@ -167,10 +171,9 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_prompts() {
-            return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
-        }
+        let others = self
+            .others_for::<GetPromptRequestMethod>(&context, Others::has_prompts)
+            .await?;
         others.get_prompt(request).await
     }
 
@@ -179,17 +182,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_resources() {
-            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
-        }
-        let list = ListResourcesResult::with_all_items(others.resources());
-        Ok(if client::is_new(&context) {
-            list.with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private)
-        } else {
-            list
-        })
+        let others = self
+            .others_for::<ListResourcesRequestMethod>(&context, Others::has_resources)
+            .await?;
+        Ok(cacheable!(
+            ListResourcesResult::with_all_items(others.resources()),
+            &context
+        ))
     }
 
     async fn list_resource_templates(
@@ -197,19 +196,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_resources() {
-            return Err(ErrorData::method_not_found::<
-                ListResourceTemplatesRequestMethod,
-            >());
-        }
-        let list = ListResourceTemplatesResult::with_all_items(others.templates());
-        Ok(if client::is_new(&context) {
-            list.with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private)
-        } else {
-            list
-        })
+        let others = self
+            .others_for::<ListResourceTemplatesRequestMethod>(&context, Others::has_resources)
+            .await?;
+        Ok(cacheable!(
+            ListResourceTemplatesResult::with_all_items(others.templates()),
+            &context
+        ))
     }
 
     async fn read_resource(
@@ -217,10 +210,9 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_resources() {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
-        }
+        let others = self
+            .others_for::<ReadResourceRequestMethod>(&context, Others::has_resources)
+            .await?;
         others.read_resource(request).await
     }
 
@@ -229,10 +221,11 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let others = self.others_for(&context).await;
-        if !others.has_prompts() && !others.has_resources() {
-            return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
-        }
+        let others = self
+            .others_for::<CompleteRequestMethod>(&context, |it| {
+                it.has_prompts() || it.has_resources()
+            })
+            .await?;
         others.complete(request).await
     }
 
@@ -266,11 +259,24 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    /// Returns what the MCP servers behind haft have besides tools, for the sender of a request.
-    async fn others_for(&self, context: &RequestContext<RoleServer>) -> Others {
+    /// Returns what the MCP servers behind haft have besides tools, for the sender of a request of
+    /// the method `M`.
+    ///
+    /// # Errors
+    /// If they have nothing of the kind that the request is about: then there is no such method.
+    async fn others_for<M: ConstString>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        has_kind: fn(&Others) -> bool,
+    ) -> Result<Others, ErrorData> {
         let sender = Sender::of(&context.extensions);
-        self.others(sender.as_ref().map(|sender| &*sender.client))
-            .await
+        let client = sender.as_ref().map(|sender| &*sender.client);
+        let others = self.others(client).await;
+        if has_kind(&others) {
+            Ok(others)
+        } else {
+            Err(ErrorData::method_not_found::<M>())
+        }
     }
 
     /// Returns the configuration with instructions that name the current tools. For computed

@@ -85,35 +85,34 @@ impl Others {
 
     /// Returns the prompts.
     pub(super) fn prompts(&self) -> Vec<Prompt> {
-        let found = self.named("name", |it| &it.prompts, prefixed_name);
-        let named = found.into_iter().filter_map(|(name, _, prompt)| {
-            let mut prompt: Prompt = parsed(prompt)?;
-            prompt.name = name;
-            Some(prompt)
-        });
-        named.collect()
+        self.listed("name", |it| &it.prompts, prefixed_name)
     }
 
     /// Returns the resources.
     pub(super) fn resources(&self) -> Vec<Resource> {
-        let found = self.named("uri", |it| &it.resources, prefixed_uri);
-        let named = found.into_iter().filter_map(|(uri, _, resource)| {
-            let mut resource: Resource = parsed(resource)?;
-            resource.uri = uri;
-            Some(resource)
-        });
-        named.collect()
+        self.listed("uri", |it| &it.resources, prefixed_uri)
     }
 
     /// Returns the templates of resources.
     pub(super) fn templates(&self) -> Vec<ResourceTemplate> {
-        let found = self.named("uriTemplate", |it| &it.resource_templates, prefixed_uri);
-        let named = found.into_iter().filter_map(|(uri, _, template)| {
-            let mut template: ResourceTemplate = parsed(template)?;
-            template.uri_template = uri;
-            Some(template)
+        self.listed("uriTemplate", |it| &it.resource_templates, prefixed_uri)
+    }
+
+    /// Returns the entries of all servers that can be read, with their names for clients under
+    /// `key`.
+    fn listed<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        of: fn(&Definitions) -> &Vec<Value>,
+        prefixed: fn(&str, &str) -> String,
+    ) -> Vec<T> {
+        let named = self.named(key, of, prefixed).into_iter();
+        let read = named.filter_map(|(name, _, entry)| {
+            let mut entry = entry.clone();
+            entry[key] = Value::String(name);
+            serde_json::from_value(entry).ok()
         });
-        named.collect()
+        read.collect()
     }
 
     /// Returns the entries of all servers with their names for clients. A name that two servers have
@@ -285,10 +284,6 @@ fn odd(server: &Upstream) -> ErrorData {
         server.name()
     );
     ErrorData::internal_error(text, None)
-}
-
-fn parsed<T: DeserializeOwned>(entry: &Value) -> Option<T> {
-    serde_json::from_value(entry.clone()).ok()
 }
 
 fn prefixed_name(server: &str, name: &str) -> String {

@@ -135,9 +135,8 @@ fn node(context: &Context, script: &str, out: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Component;
-
     use super::*;
+    use crate::links::normalized;
 
     /// Returns the paths in `include_str!("…")` and `include_bytes!("…")`.
     fn included(source: &str) -> impl Iterator<Item = &str> {
@@ -150,25 +149,12 @@ mod tests {
         arguments.filter_map(|argument| Some(argument.split_once('"')?.0))
     }
 
-    /// Returns `file` without the parts `..`.
-    fn plain(file: &Path) -> PathBuf {
-        let mut plain = PathBuf::new();
-        for part in file.components() {
-            if part == Component::ParentDir {
-                plain.pop();
-            } else {
-                plain.push(part);
-            }
-        }
-        plain
-    }
-
     #[test]
     fn paths_of_included_files_are_found() {
         let source = "include_str!(\n    \"../a.txt\"\n) include_bytes!(\"b\") include!(\"c\") include_str!(NAME)";
         assert_eq!(included(source).collect::<Vec<_>>(), ["../a.txt", "b"]);
         assert_eq!(
-            plain(Path::new("src/x/../../types/a.txt")),
+            normalized(Path::new("src/x/../../types/a.txt")),
             Path::new("types/a.txt")
         );
     }
@@ -203,7 +189,7 @@ mod tests {
                     continue;
                 };
                 let beside = file.parent().expect("a file is in a folder");
-                let needed = included(&source).map(|path| plain(&beside.join(path)));
+                let needed = included(&source).map(|path| normalized(&beside.join(path)));
                 let needed = needed.filter(|path| !files.contains(&path.as_path()));
                 missing
                     .extend(needed.map(|path| format!("{}: {}", file.display(), path.display())));
