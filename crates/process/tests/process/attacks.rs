@@ -1502,7 +1502,13 @@ pub fn as_nobody(test: &str) {
     // That user may not be able to reach the folder of this program.
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let copy = folder.path().join("process");
-    fs::copy(env::current_exe().expect("Linux"), &copy).expect("there is space");
+    // Copied by another process: a child that another test forks here while this process has the
+    // copy open for writing would make its start fail with `ETXTBSY`.
+    let copied = Command::new("cp")
+        .arg(env::current_exe().expect("Linux"))
+        .arg(&copy)
+        .status();
+    assert!(copied.expect("`cp` is installed").success());
     let tmp = folder.path().join("tmp");
     fs::create_dir(&tmp).expect("it is new");
     std::os::unix::fs::chown(&tmp, Some(NOBODY), Some(NOBODY)).expect("this is root");
