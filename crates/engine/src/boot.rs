@@ -19,6 +19,7 @@ use url::Url;
 
 use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
+use super::graph::module_files;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
@@ -117,9 +118,9 @@ pub(super) fn boot(
     extension::set_script_runner(|| options.programs.script_runner());
 
     let main = main_url(options)?;
-    let compiled = Compiled::open(options);
+    let compiled = Compiled::open(options.cache.as_deref());
     let verifier = options.verifier_of(key.domain).cloned();
-    let guard = ReadGuard::new(key.permissions.clone());
+    let guard = ReadGuard::new(key.permissions.clone(), module_files);
     let node = Rc::new(NodeServices::guarded(
         compiled.clone(),
         verifier.clone(),

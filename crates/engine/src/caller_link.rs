@@ -13,7 +13,7 @@ use super::EngineOptions;
 use super::ToolLog;
 use super::asking::{self, GrantedNow, PermitStore};
 use super::isolate::Shared;
-use super::load_trace::LoadTrace;
+use super::load_trace::{AccessListener, LoadTrace};
 use super::nested_calls::NestedBridge;
 use super::prompts::PromptBridge;
 use super::telemetry;
@@ -25,7 +25,7 @@ use haft_tool::{
 
 /// Connection of an isolate to the callers of its tools. The functions are those of
 /// `extension::IsolateHost` that need a caller, with the same meaning.
-pub(super) trait CallerLink: Send + Sync {
+pub(super) trait CallerLink: AccessListener + Send + Sync {
     /// Reports a partial result of the request `id`.
     fn update(&self, id: u32, text: String);
 
@@ -41,14 +41,8 @@ pub(super) trait CallerLink: Send + Sync {
     /// Records a program that the call started.
     fn program_started(&self, call: u32, program: &str);
 
-    /// Records a host that one of the running calls connects to.
-    fn host_connected(&self, target: &str);
-
     /// Asks the user whether the running calls may access `what`. The isolate's thread waits.
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool;
-
-    /// Records an access of the tool that `haft permit --record` runs.
-    fn accessed(&self, kind: PermissionKind, what: &str);
 
     fn session(&self) -> Result<String, String>;
 
@@ -143,6 +137,23 @@ impl LocalLink {
     }
 }
 
+impl AccessListener for LocalLink {
+    fn accessed(&self, kind: PermissionKind, what: &str) {
+        // A worker reports accesses, too, and only that of the recorded tool may.
+        if self.shared.key.permissions.is_recorded {
+            accesses::record(kind, what);
+        }
+    }
+
+    fn host_connected(&self, target: &str) {
+        // The runtime does not report which call it was, so a trace may contain too much, never too
+        // little.
+        for trace in self.shared.requests.traces() {
+            trace.connects(target);
+        }
+    }
+}
+
 impl CallerLink for LocalLink {
     fn update(&self, id: u32, text: String) {
         if let Some(updates) = self.shared.requests.updates(id)
@@ -175,23 +186,8 @@ impl CallerLink for LocalLink {
         }
     }
 
-    fn host_connected(&self, target: &str) {
-        // The runtime does not report which call it was, so a trace may contain too much, never too
-        // little.
-        for trace in self.shared.requests.traces() {
-            trace.connects(target);
-        }
-    }
-
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
         asking::wait(self.permission(kind, what))
-    }
-
-    fn accessed(&self, kind: PermissionKind, what: &str) {
-        // A worker reports accesses, too, and only that of the recorded tool may.
-        if self.shared.key.permissions.is_recorded {
-            accesses::record(kind, what);
-        }
     }
 
     fn session(&self) -> Result<String, String> {

@@ -45,6 +45,7 @@ mod screen;
 mod script;
 mod session;
 mod snapshot;
+mod source;
 mod spin_wait;
 mod sqlite;
 mod stuck_threads;
@@ -91,7 +92,7 @@ pub use script::{
     ScriptSource,
 };
 pub use session::new_session_id;
-pub use spin_wait::{CallSpin, SpinningCall, has_several_cores};
+pub use spin_wait::{CallSpin, LeftOutCall, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
 use worker::Spares;

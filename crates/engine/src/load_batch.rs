@@ -13,9 +13,10 @@ use tokio::sync::oneshot;
 use url::Url;
 
 use super::cache::{Cache, Fresh};
-use super::graph::{Graph, Grapher, ImportCollector, on_deep_stack};
+use super::graph::{Graph, Grapher};
 use super::load_trace::LoadTrace;
 use super::loader::Prefetch;
+use super::source::{ImportCollector, on_deep_stack};
 use super::transpile_cache::Compiled;
 use super::{Engine, IsolateKey, LoadFailure, Module};
 use haft_tool::{Isolation, ToolRights, TrustDomain};
@@ -134,7 +135,7 @@ impl LoadBatch {
         // A thread of the runtime would delay the end of the program, because the runtime waits for
         // it.
         let thread = std::thread::Builder::new().name("haft-ahead".into());
-        let compiled = Compiled::open(&self.engine.inner.options);
+        let compiled = Compiled::open(self.engine.inner.options.cache.as_deref());
         let started = thread.spawn(move || {
             let graphs = on_deep_stack(|| {
                 ahead.compile(compiled);

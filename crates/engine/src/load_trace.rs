@@ -14,7 +14,6 @@ use std::time::SystemTime;
 use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
 use serde::{Deserialize, Serialize};
 
-use super::caller_link::CallerLink;
 use haft_tool::{PermissionKind, PermissionProfile};
 
 /// Inputs of one load.
@@ -48,6 +47,15 @@ pub(super) struct LoadTrace {
     pub(super) has_symbols: bool,
 }
 
+/// Receiver of the accesses of an isolate, which are made for its running calls.
+pub(super) trait AccessListener {
+    /// Records an access of the tool that `haft permit --record` runs.
+    fn accessed(&self, kind: PermissionKind, what: &str);
+
+    /// Records a host that one of the running calls connects to.
+    fn host_connected(&self, target: &str);
+}
+
 #[derive(Default)]
 struct Recorder {
     /// Number of loads under way. Loads at the same time share their notes.
@@ -61,7 +69,7 @@ struct Recorder {
 
 thread_local! {
     /// The callers of the isolate of this thread, whose calls may have caused the recorded accesses.
-    static CALLERS: RefCell<Option<Arc<dyn CallerLink>>> = const { RefCell::new(None) };
+    static CALLERS: RefCell<Option<Arc<dyn AccessListener>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Recorder> = RefCell::default();
     /// True if every access of the isolate is recorded, for `haft permit --record`.
     static IS_RECORDED: Cell<bool> = const { Cell::new(false) };
@@ -76,7 +84,7 @@ pub(super) fn install_recorder() {
 }
 
 /// Registers the callers of the isolate of this thread.
-pub(super) fn belongs_to(callers: Arc<dyn CallerLink>, permissions: &PermissionProfile) {
+pub(super) fn belongs_to(callers: Arc<dyn AccessListener>, permissions: &PermissionProfile) {
     CALLERS.set(Some(callers));
     IS_RECORDED.set(permissions.is_recorded);
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::SystemTime;
 
-use super::{EngineOptions, snapshot};
+use super::snapshot;
 use haft_process::private_files::{self, Durability};
 
 /// A text shorter than this is compiled faster than it is looked up.
@@ -58,9 +58,9 @@ pub(super) enum Kind {
 pub(super) struct Key(blake3::Hash);
 
 impl Compiled {
-    /// Opens the store in the folder that the options name; `None` if they name none.
-    pub(super) fn open(options: &EngineOptions) -> Option<Arc<Compiled>> {
-        let folder = options.cache.as_ref()?.join("compiled");
+    /// Opens the store below the folder of the cache; `None` without such a folder.
+    pub(super) fn open(cache: Option<&Path>) -> Option<Arc<Compiled>> {
+        let folder = cache?.join("compiled");
         let tidied = Once::new();
         Some(Arc::new(Compiled { folder, tidied }))
     }

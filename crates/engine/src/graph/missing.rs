@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::imports::Imports;
-use super::{Graph, Grapher, nesting};
+use super::{Graph, Grapher};
 use crate::loader::compiled;
+use crate::source::{Imports, stack_for};
 
 impl Graph {
     /// Returns the missing specifiers by the file that imports them.
@@ -38,7 +38,7 @@ pub(super) fn imports_at_run_time(file: &Path) -> Option<Imports> {
     let code = compiled(file)?;
     // Compiled code is JavaScript, whatever the file's extension is.
     let name = file.with_extension("js");
-    let stack = nesting::stack_for(&code)?;
+    let stack = stack_for(&code)?;
     Some(stacker::maybe_grow(stack, stack, || {
         Imports::of(&name, code)
     }))

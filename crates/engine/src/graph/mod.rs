@@ -6,15 +6,11 @@
 //! that cannot be known by reading (a computed path, code made of text) makes the graph open, and
 //! is listed.
 
-mod dynamic;
 mod facts;
-mod import_cache;
-mod imports;
 mod missing;
-mod nesting;
 mod packages;
 mod reader;
-mod requests;
+mod request_reader;
 mod watched;
 
 use std::cell::RefCell;
@@ -26,24 +22,18 @@ use serde::{Deserialize, Serialize};
 use sys_traits::FsCanonicalize;
 use url::Url;
 
-use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
-pub use dynamic::{DynamicImport, What};
+use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real};
+use super::source::{DEEP_STACK, Imports, requests, take_imports, text_of, url_of};
+pub use super::source::{DynamicImport, What, on_deep_stack};
 pub use facts::digest_of_file;
 pub use facts::{Checker, Kind};
-pub(crate) use import_cache::ImportCollector;
-pub(crate) use imports::Imports;
-pub use nesting::on_deep_stack;
-pub(crate) use nesting::stack_for;
 use packages::Packages;
 use reader::Apart;
 pub use reader::{Reader, StartReader, serve_reader, set_reader};
-pub use requests::RequestReader;
+pub use request_reader::RequestReader;
 use watched::Watched;
 
 use haft_tool::PermissionRequest;
-
-/// Size limit of a source that is parsed.
-pub(crate) const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// Limit of the files in one graph.
 const MAX_FILES: usize = 50_000;
@@ -89,7 +79,12 @@ pub fn module_graph(entry: &Path) -> Graph {
     Grapher::default().graph(entry)
 }
 
-/// Does the same for a module of a project that may not be trusted.
+/// Returns the files that the module at `entry`, an absolute path, loads by literal specifiers.
+pub(super) fn module_files(entry: &Path) -> BTreeSet<PathBuf> {
+    module_graph(entry).modules
+}
+
+/// Does the same as [`module_graph`] for a module of a project that may not be trusted.
 pub fn untrusted_module_graph(entry: &Path) -> Graph {
     Grapher::for_untrusted().graph(entry)
 }
@@ -117,7 +112,7 @@ impl Grapher {
     /// Returns the graph of the module at `entry`, an absolute path.
     pub fn graph(&self, entry: &Path) -> Graph {
         // The parser recurses as deep as the code nests, and the code may be hostile.
-        stacker::maybe_grow(nesting::STACK, nesting::STACK, || self.walk(entry))
+        stacker::maybe_grow(DEEP_STACK, DEEP_STACK, || self.walk(entry))
     }
 
     /// Returns the graph of a file that imports nothing: a program, a declaration. Never parses it.
@@ -134,7 +129,7 @@ impl Grapher {
     /// Returns the graph of a file that names others, which programs run. Those that are modules are
     /// followed.
     pub fn with_files(&self, entry: &Path, named: impl IntoIterator<Item = PathBuf>) -> Graph {
-        stacker::maybe_grow(nesting::STACK, nesting::STACK, || {
+        stacker::maybe_grow(DEEP_STACK, DEEP_STACK, || {
             let mut walk = self.start(entry);
             if let Err(what) = walk.disk.hash(entry) {
                 walk.open(entry, what);
@@ -209,7 +204,7 @@ impl Grapher {
         let key = (path.to_owned(), key_digest.clone());
         let mut known = self.imports.borrow_mut();
         let read = || {
-            let learned = import_cache::take(path, &key_digest);
+            let learned = take_imports(path, &key_digest);
             Rc::new(learned.unwrap_or_else(|| match &self.apart {
                 Some(apart) => apart.borrow_mut().imports(path, bytes),
                 None => Imports::of(path, text_of(bytes.to_vec())),

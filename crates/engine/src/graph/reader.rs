@@ -15,10 +15,8 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::dynamic::What;
-use super::imports::Imports;
-use super::{missing, requests};
-use crate::loader::text_of;
+use super::missing;
+use crate::source::{Imports, What, requests, text_of};
 use haft_tool::PermissionRequest;
 
 /// Limit of the memory that the process may map.

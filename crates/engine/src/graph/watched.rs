@@ -16,9 +16,8 @@ use sys_traits::{
 };
 
 use super::Graph;
-use super::MAX_SOURCE_BYTES;
-use super::dynamic::What;
 use super::facts::Kind;
+use crate::source::{MAX_SOURCE_BYTES, What};
 use haft_process::regular_files::{self, Refused};
 
 /// The real disk with a record of accesses.

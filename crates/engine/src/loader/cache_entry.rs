@@ -7,7 +7,7 @@ use deno_core::serde_json;
 use serde::{Deserialize, Serialize};
 
 use super::tsconfig::TsConfig;
-use crate::graph::Imports;
+use crate::source::Imports;
 use crate::transpile_cache::{Compiled, Key, Kind, LEAST};
 
 /// A file ready for V8.

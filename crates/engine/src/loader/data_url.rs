@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
 
-use super::files::text_of;
+use crate::source::text_of;
 
 /// Content of a `data:` URL.
 pub(super) struct DataUrl {

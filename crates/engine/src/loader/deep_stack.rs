@@ -9,7 +9,7 @@ use std::path::Path;
 use deno_error::JsErrorBox;
 
 use super::files;
-use crate::graph::{MAX_SOURCE_BYTES, stack_for};
+use crate::source::{MAX_SOURCE_BYTES, stack_for};
 use crate::verify::Verifier;
 
 /// Reads the file and passes its text to `work`, on a stack that is deep enough for it.

@@ -7,6 +7,7 @@ use deno_error::JsErrorBox;
 use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
 use crate::load_trace::{self, Read};
+use crate::source::text_of;
 use crate::verify::Verifier;
 use haft_process::regular_files::{self, MAX_HASHED_BYTES};
 
@@ -115,16 +116,4 @@ pub(super) fn read(path: &Path, verifier: Option<&Verifier>) -> Result<(String, 
         verifier.check(path, read.hash())?;
     }
     Ok((text_of(bytes), read))
-}
-
-/// Converts the bytes of a file to text as `read_text` does.
-pub(crate) fn text_of(bytes: Vec<u8>) -> String {
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    }
 }

@@ -14,8 +14,8 @@ use deno_error::JsErrorBox;
 
 use super::assets::{self, AssetKind};
 use super::files::Disk;
-use super::{files, packages, tsconfig, unsupported_scheme, url_of};
-use crate::graph::Imports;
+use super::{files, packages, tsconfig};
+use crate::source::{Imports, text_of, url_of};
 
 /// Resolves specifiers by the files on a disk.
 pub(crate) struct Finder<'a, D: Disk, P: Packages> {
@@ -293,7 +293,7 @@ impl BunOnly {
     fn imports(&self, path: &Path, bytes: &[u8]) -> Imports {
         match &self.read {
             Some(read) => read(path, bytes),
-            None => Imports::of(path, files::text_of(bytes.to_vec())),
+            None => Imports::of(path, text_of(bytes.to_vec())),
         }
     }
 }
@@ -343,4 +343,9 @@ fn no_package(specifier: &str, referrer: &str) -> JsErrorBox {
 
 fn parse(url: &str) -> Result<Url, JsErrorBox> {
     Url::parse(url).map_err(|error| JsErrorBox::generic(format!("'{url}' is not a URL: {error}")))
+}
+
+/// Returns the error for a specifier that is not a file.
+pub(super) fn unsupported_scheme(url: &Url) -> JsErrorBox {
+    JsErrorBox::generic(format!("Cannot load '{url}': only files can be loaded"))
 }

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use deno_error::JsErrorBox;
 
-use super::is_asset;
-use crate::graph::module_graph;
+use super::assets::is_asset;
 use crate::load_trace::record_access;
 use haft_tool::{PermissionKind, PermissionProfile};
 
@@ -23,6 +22,8 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 #[derive(Default)]
 pub(crate) struct ReadGuard {
     permissions: Option<Arc<PermissionProfile>>,
+    /// Returns the files that a module imports by literal specifiers.
+    files_of: Option<fn(&Path) -> BTreeSet<PathBuf>>,
     admitted: RefCell<Admitted>,
 }
 
@@ -48,13 +49,18 @@ pub(super) enum Access {
 }
 
 impl ReadGuard {
-    /// Returns a guard that enforces these permissions.
-    pub(crate) fn new(permissions: Arc<PermissionProfile>) -> ReadGuard {
+    /// Returns a guard that enforces these permissions. `files_of` returns the files that a module
+    /// imports by literal specifiers.
+    pub(crate) fn new(
+        permissions: Arc<PermissionProfile>,
+        files_of: fn(&Path) -> BTreeSet<PathBuf>,
+    ) -> ReadGuard {
         let is_bounded = PermissionKind::ALL
             .iter()
             .any(|kind| permissions.of(*kind).is_bounded());
         ReadGuard {
             permissions: is_bounded.then_some(permissions),
+            files_of: Some(files_of),
             admitted: RefCell::default(),
         }
     }
@@ -66,10 +72,10 @@ impl ReadGuard {
         if !bounded || self.admitted.borrow().entries.contains(entry) {
             return;
         }
-        let graph = module_graph(entry);
+        let files = self.files_of.map(|files_of| files_of(entry));
         let mut admitted = self.admitted.borrow_mut();
         admitted.entries.insert(entry.to_owned());
-        admitted.files.extend(graph.modules);
+        admitted.files.extend(files.into_iter().flatten());
         let real = entry.canonicalize().unwrap_or_else(|_| entry.to_owned());
         admitted.files.insert(real.clone());
         for file in [entry, &real] {

@@ -7,6 +7,7 @@
 mod assets;
 mod cache_entry;
 mod commonjs;
+mod compile;
 mod data_url;
 mod deep_stack;
 mod files;
@@ -19,7 +20,6 @@ mod packages;
 mod prefetch;
 mod required;
 mod rewrite;
-mod source;
 mod syntax;
 mod sys;
 mod tsconfig;
@@ -41,7 +41,8 @@ use deno_core::{
 use deno_error::JsErrorBox;
 use futures::FutureExt;
 
-pub(super) use files::{probe, real, text_of};
+pub(super) use files::{probe, real};
+use find::unsupported_scheme;
 pub(super) use find::{BunOnly, Finder, Packages};
 pub(super) use guard::ReadGuard;
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, resolve as resolve_in_node};
@@ -51,6 +52,7 @@ pub(super) use sys::Sys;
 pub(super) use tsconfig::Cache as TsConfigs;
 
 use super::load_trace;
+use super::source::url_of;
 use super::transpile_cache::{Key, Kind, LEAST};
 use super::verify::{self, CodeFrom};
 use assets::AssetKind;
@@ -58,7 +60,6 @@ pub(super) use assets::is_asset;
 use cache_entry::{Form, Prepared};
 use data_url::{DataMedia, DataUrl};
 pub(super) use required::Required;
-pub(super) use source::parse_as;
 
 /// The module loader of one isolate.
 pub(super) struct Loader {
@@ -140,7 +141,7 @@ impl Loader {
             (RequestedModuleType::Text, _) => ModuleType::Text,
             (RequestedModuleType::Json, _) => ModuleType::Json,
             (_, DataMedia::JavaScript | DataMedia::TypeScript) => {
-                let code = source::prepare_data(text, url, media == DataMedia::TypeScript)?;
+                let code = compile::prepare_data(text, url, media == DataMedia::TypeScript)?;
                 return Ok(javascript(code, url));
             }
             (_, DataMedia::Json) => {
@@ -164,7 +165,7 @@ impl Loader {
         }
         let prepared = match prefetch::take(path, verifier) {
             Some(prepared) => Ok(prepared),
-            None => source::prepare(path, url, &self.tsconfigs, &self.node),
+            None => compile::prepare(path, url, &self.tsconfigs, &self.node),
         };
         let prepared = prepared.and_then(|prepared| {
             verify::no_manifest_changed()?;
@@ -308,7 +309,7 @@ impl ModuleLoader for Loader {
 pub(super) fn compiled(path: &Path) -> Option<String> {
     let node = NodeServices::new(None, None);
     let url = url_of(path).ok()?;
-    let prepared = source::prepare(path, &url, &tsconfig::Cache::default(), &node);
+    let prepared = compile::prepare(path, &url, &tsconfig::Cache::default(), &node);
     prepared.ok().map(|prepared| prepared.code)
 }
 
@@ -319,13 +320,4 @@ fn javascript(code: String, url: &Url) -> ModuleSource {
         url,
         None,
     )
-}
-
-fn unsupported_scheme(url: &Url) -> JsErrorBox {
-    JsErrorBox::generic(format!("Cannot load '{url}': only files can be loaded"))
-}
-
-pub(crate) fn url_of(path: &Path) -> Result<Url, JsErrorBox> {
-    Url::from_file_path(path)
-        .map_err(|()| JsErrorBox::generic(format!("'{}' is not an absolute path", path.display())))
 }

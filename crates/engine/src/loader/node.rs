@@ -30,11 +30,12 @@ use node_resolver::{
 };
 
 use super::cache_entry::{Form, Kept, Prepared};
+use super::compile::{form_of_file, prepare_required};
 use super::find::Packages;
 use super::guard::{Access, ReadGuard};
-use super::source::{form_of_file, prepare_required};
 use super::sys::Sys;
 use super::tsconfig;
+use crate::source::url_of;
 use crate::transpile_cache::{Compiled, Kind};
 use crate::verify::{self, Verifier};
 use haft_tool::Debugging;
@@ -252,7 +253,7 @@ impl NodeRequireLoader for RequireLoader {
         self.services.make_debuggable(path, &mut prepared);
         verify::no_manifest_changed()?;
         verify::may_compile(&prepared.code, self.services.verifier());
-        if let (Some(map), Ok(url)) = (prepared.source_map, super::url_of(path)) {
+        if let (Some(map), Ok(url)) = (prepared.source_map, url_of(path)) {
             let mut maps = self.services.required_source_maps.borrow_mut();
             maps.insert(url.to_string(), map.clone());
             maps.insert(path.display().to_string(), map);

@@ -9,9 +9,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cache_entry::Prepared;
-use super::source;
-use super::{NodeServices, assets, deep_stack, files, tsconfig, url_of};
+use super::compile;
+use super::node::NodeServices;
+use super::sys::Sys;
+use super::{assets, deep_stack, files, tsconfig};
 use crate::load_trace::{self, Read};
+use crate::source::url_of;
 use crate::transpile_cache::Compiled;
 use crate::verify::{self, Verifier};
 
@@ -33,7 +36,7 @@ impl Prefetch {
     /// Announces files, each with its verifier; [`Prefetch::compile`] does the work.
     pub(crate) fn announce(paths: Vec<(PathBuf, Option<Arc<Verifier>>)>) -> Prefetch {
         // The loader uses paths with all links followed.
-        let disk = super::Sys::default();
+        let disk = Sys::default();
         let paths = paths.into_iter();
         let paths = paths.map(|(path, verifier)| (files::real(&disk, path), verifier));
         let paths: Vec<_> = paths.collect();
@@ -107,7 +110,7 @@ fn compiled_file(
     }
     let url = url_of(path).ok()?;
     let prepared = deep_stack::with_text(path, text, |text| {
-        source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
+        compile::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
     });
     verify::no_manifest_changed().ok()?;
     Some((prepared.ok()?, read))

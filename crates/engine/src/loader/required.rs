@@ -10,9 +10,9 @@ use std::rc::Rc;
 use deno_core::url::Url;
 
 use super::cache_entry::Form;
+use super::compile::form_of_file;
 use super::find::{BunOnly, Finder};
 use super::node::NodeServices;
-use super::source::form_of_file;
 use super::tsconfig;
 
 /// Finds the file that `require` means where Node's rules are not enough.

@@ -12,6 +12,7 @@ use deno_core::serde_json::Value;
 
 use super::files::{self, Disk};
 use super::sys::Sys;
+use crate::source::text_of;
 
 /// Cache of the tsconfig of each directory; each is read once in an isolate.
 #[derive(Default)]
@@ -113,7 +114,7 @@ fn read(disk: &impl Disk, path: &Path, depth: usize) -> Option<TsConfig> {
     if depth > MAX_EXTENDS {
         return None;
     }
-    let text = files::text_of(disk.fs_read(path).ok()?.into_owned());
+    let text = text_of(disk.fs_read(path).ok()?.into_owned());
     let json: Value = jsonc_parser::parse_to_serde_value(&text, &Default::default()).ok()?;
     let directory = path.parent()?;
     let mut config = extended(disk, &json, directory, depth);

@@ -16,7 +16,7 @@ use deno_ast::{
 use url::Url;
 
 use super::{Place, ScriptFailure};
-use crate::graph::stack_for;
+use crate::source::stack_for;
 
 /// First line of the function. Lines of the script begin below it.
 const HEAD: &str = "(async function script() { \"use strict\";\n";

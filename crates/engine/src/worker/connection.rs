@@ -21,6 +21,7 @@ use super::socket::{self, MessageReader, Received};
 use super::spare::BootingWorker;
 use crate::caller_link::{CallerLink, LocalLink};
 use crate::isolate::{Ask, Shared};
+use crate::load_trace::AccessListener;
 use crate::requests::{Termination, Withdrawn};
 use crate::telemetry;
 use crate::verify::Verifier;

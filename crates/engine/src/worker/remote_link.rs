@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::process::HostSender;
 use super::protocol::{FromWorker, Query, Reply, number_of};
 use crate::caller_link::CallerLink;
-use crate::load_trace::LoadTrace;
+use crate::load_trace::{AccessListener, LoadTrace};
 use crate::lock;
 use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
@@ -93,6 +93,18 @@ impl RemoteLink {
     }
 }
 
+impl AccessListener for RemoteLink {
+    fn accessed(&self, kind: PermissionKind, what: &str) {
+        let what = what.to_owned();
+        self.host.send(&FromWorker::Accessed { kind, what });
+    }
+
+    fn host_connected(&self, target: &str) {
+        let target = target.to_owned();
+        self.host.send(&FromWorker::HostConnected { target });
+    }
+}
+
 impl CallerLink for RemoteLink {
     fn update(&self, id: u32, text: String) {
         self.host.send(&FromWorker::Update { id, text });
@@ -118,20 +130,10 @@ impl CallerLink for RemoteLink {
             .send(&FromWorker::ProgramStarted { call, program });
     }
 
-    fn host_connected(&self, target: &str) {
-        let target = target.to_owned();
-        self.host.send(&FromWorker::HostConnected { target });
-    }
-
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
         let what = what.to_owned();
         let granted = self.flag(Query::Permission { kind, what });
         granted.unwrap_or_default()
-    }
-
-    fn accessed(&self, kind: PermissionKind, what: &str) {
-        let what = what.to_owned();
-        self.host.send(&FromWorker::Accessed { kind, what });
     }
 
     fn session(&self) -> Result<String, String> {

@@ -8,8 +8,8 @@ use deno_ast::diagnostics::Diagnostic;
 use deno_ast::swc::ast;
 use deno_ast::{
     DecoratorsTranspileOption, EmitOptions, JsxAutomaticOptions, JsxRuntime, MediaType, ModuleKind,
-    ParseDiagnostic, ParseParams, ParsedSource, ProgramRef, SourceMapOption,
-    TranspileModuleOptions, TranspileOptions,
+    ParseDiagnostic, ParsedSource, ProgramRef, SourceMapOption, TranspileModuleOptions,
+    TranspileOptions,
 };
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
@@ -18,8 +18,8 @@ use super::cache_entry::{self, Form, Kept, Prepared};
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
 use super::{deep_stack, files, globals, rewrite};
-use crate::graph::{ImportCollector, Imports};
 use crate::load_trace;
+use crate::source::{ImportCollector, Imports, parse_as, url_of};
 use crate::transpile_cache::Kind;
 use crate::verify::Verifier;
 
@@ -110,7 +110,7 @@ pub(super) fn prepare_required(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    let url = super::url_of(path)?;
+    let url = url_of(path)?;
     if !needs_transform(MediaType::from_path(path)) {
         return Ok(Prepared {
             code: required_text(&url, path, node.verifier())?,
@@ -182,7 +182,7 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
                 if let Some(form) = place.as_ref().and_then(Kept::find) {
                     return Ok(form);
                 }
-                let parsed = parse(&super::url_of(path)?, path, text)?;
+                let parsed = parse(&url_of(path)?, path, text)?;
                 let form = form_of(path, &parsed, node);
                 if let Some(place) = place {
                     place.keep(&form);
@@ -219,29 +219,6 @@ fn parse(url: &Url, path: &Path, text: String) -> Result<ParsedSource, JsErrorBo
     match rewrite::rewritten(&parsed) {
         Some(plain) => parse(plain.into()).map_err(|error| syntax_error(path, &error)),
         None => Ok(parsed),
-    }
-}
-
-/// Parses a file. One that is CommonJS by its name may still be an ES module, as in Bun.
-pub(crate) fn parse_as(
-    url: &Url,
-    media_type: MediaType,
-    text: Arc<str>,
-) -> Result<ParsedSource, ParseDiagnostic> {
-    let parse = |media_type| {
-        deno_ast::parse_program(ParseParams {
-            specifier: url.clone(),
-            text: text.clone(),
-            media_type,
-            capture_tokens: false,
-            scope_analysis: false,
-            maybe_syntax: None,
-        })
-    };
-    match parse(media_type) {
-        // The parser supports no ES syntax in a file of this name.
-        Err(_) if media_type == MediaType::Cjs => parse(MediaType::JavaScript),
-        parsed => parsed,
     }
 }
 

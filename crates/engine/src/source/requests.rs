@@ -3,9 +3,7 @@
 //!
 //! Nothing is run or computed: a value that is not written out cannot be read.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use deno_ast::swc::ast::{
     Decl, ExportSpecifier, Expr, Lit, Module, ModuleDecl, ModuleExportName, ModuleItem, ObjectLit,
@@ -15,65 +13,18 @@ use deno_ast::{ParsedSource, ProgramRef, SourceRangedForSpanned};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::imports::{Imports, unwrapped};
-use super::{MAX_SOURCE_BYTES, nesting};
-use crate::loader::text_of;
-use haft_process::regular_files;
+use super::unwrapped;
 use haft_tool::{PermissionRequest, RequestedKinds, requested_kinds};
 
 /// Name of the exported constant, and of the key of a manifest.
-pub(super) const NAME: &str = "permissions";
+pub(crate) const NAME: &str = "permissions";
 
 /// Request in a module: its 1-based line, and the requested kinds or the reason for which they
 /// cannot be read.
-pub(super) type InModule = (u32, Result<RequestedKinds, String>);
-
-/// Reader of the requests of several modules. Each manifest is read once.
-#[derive(Default)]
-pub struct RequestReader {
-    /// The request in the nearest manifest, by folder.
-    manifests: RefCell<HashMap<PathBuf, Option<PermissionRequest>>>,
-}
-
-impl RequestReader {
-    /// Returns the requests of the user's own module at `entry`. The file is parsed only if its
-    /// text contains the name of the constant.
-    pub fn of_module(&self, entry: &Path) -> Vec<PermissionRequest> {
-        let in_module = read(entry).and_then(|bytes| {
-            let text = text_of(bytes);
-            if !text.contains(NAME) {
-                return None;
-            }
-            let imports = nesting::on_deep_stack(|| Imports::of(entry, text));
-            imports.permissions
-        });
-        let in_manifest = entry.parent().and_then(|folder| self.nearest(folder));
-        let in_module = in_module.map(|found| of_module(entry, found));
-        in_module.into_iter().chain(in_manifest).collect()
-    }
-
-    /// Returns the request in the nearest manifest of a folder: its own, or that of a folder above.
-    fn nearest(&self, folder: &Path) -> Option<PermissionRequest> {
-        if let Some(known) = self.manifests.borrow().get(folder) {
-            return known.clone();
-        }
-        let path = folder.join("package.json");
-        let found = match read(&path) {
-            Some(bytes) => of_manifest(&path, &bytes),
-            None => folder.parent().and_then(|above| self.nearest(above)),
-        };
-        let mut manifests = self.manifests.borrow_mut();
-        manifests.insert(folder.to_owned(), found.clone());
-        found
-    }
-}
-
-fn read(path: &Path) -> Option<Vec<u8>> {
-    regular_files::read(path, MAX_SOURCE_BYTES).ok()
-}
+pub(crate) type InModule = (u32, Result<RequestedKinds, String>);
 
 /// Returns the request that was found in the module.
-pub(super) fn of_module(path: &Path, (line, kinds): InModule) -> PermissionRequest {
+pub(crate) fn of_module(path: &Path, (line, kinds): InModule) -> PermissionRequest {
     PermissionRequest {
         file: path.display().to_string(),
         line,
@@ -83,7 +34,7 @@ pub(super) fn of_module(path: &Path, (line, kinds): InModule) -> PermissionReque
 }
 
 /// Returns the request of a `package.json` with these bytes.
-pub(super) fn of_manifest(path: &Path, bytes: &[u8]) -> Option<PermissionRequest> {
+pub(crate) fn of_manifest(path: &Path, bytes: &[u8]) -> Option<PermissionRequest> {
     let manifest: Value = serde_json::from_slice(bytes).ok()?;
     let value = manifest.get("haft")?.get(NAME)?;
     Some(PermissionRequest {
@@ -95,7 +46,7 @@ pub(super) fn of_manifest(path: &Path, bytes: &[u8]) -> Option<PermissionRequest
 }
 
 /// Returns the request of a YAML tool with this text.
-pub(super) fn of_declaration(path: &Path, text: &str) -> Option<PermissionRequest> {
+pub(crate) fn of_declaration(path: &Path, text: &str) -> Option<PermissionRequest> {
     #[derive(Deserialize)]
     struct Declaration {
         security: Option<Security>,
@@ -118,7 +69,7 @@ pub(super) fn of_declaration(path: &Path, text: &str) -> Option<PermissionReques
 }
 
 /// Returns the request in the exports of a module.
-pub(super) fn in_tree(parsed: &ParsedSource) -> Option<InModule> {
+pub(crate) fn in_tree(parsed: &ParsedSource) -> Option<InModule> {
     let ProgramRef::Module(module) = parsed.program_ref() else {
         return None;
     };

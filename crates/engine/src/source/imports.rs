@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dynamic::What;
 use super::requests::{self, InModule};
-use super::{MAX_SOURCE_BYTES, nesting};
-use crate::loader::{parse_as, url_of};
+use super::{MAX_SOURCE_BYTES, nesting, parse_as, unwrapped, url_of};
 
 /// Limit of the imports of one file.
 const MAX_IMPORTS: usize = 20_000;
@@ -55,25 +54,25 @@ const SIGNS: &[&str] = &[
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Imports {
     /// Specifiers of `import` and `export … from`.
-    pub(super) imported: BTreeSet<String>,
+    pub(crate) imported: BTreeSet<String>,
     /// The imported specifiers that only `import(…)` names: they may never be imported.
     #[serde(default)]
     dynamic: BTreeSet<String>,
     /// Specifiers of `require`.
-    pub(super) required: BTreeSet<String>,
+    pub(crate) required: BTreeSet<String>,
     /// Paths in `new URL("…", import.meta.url)` and the like: perhaps read, perhaps run as a
     /// worker.
-    pub(super) assets: BTreeSet<String>,
+    pub(crate) assets: BTreeSet<String>,
     /// Set if the file has JSX, which imports a runtime without naming it.
-    pub(super) has_jsx: bool,
+    pub(crate) has_jsx: bool,
     /// Sources of the JSX runtime that comments name (`@jsxImportSource`).
     #[serde(default)]
-    pub(super) jsx_sources: BTreeSet<String>,
+    pub(crate) jsx_sources: BTreeSet<String>,
     /// The lines (1-based; 0 for the file) that make the graph incomplete.
-    pub(super) openings: BTreeSet<(u32, What)>,
+    pub(crate) openings: BTreeSet<(u32, What)>,
     /// The exported request for permissions.
     #[serde(default)]
-    pub(super) permissions: Option<InModule>,
+    pub(crate) permissions: Option<InModule>,
 }
 
 impl Imports {
@@ -100,7 +99,7 @@ impl Imports {
     }
 
     /// Returns the imports of a file that is not parsed.
-    pub(super) fn unreadable(why: What) -> Imports {
+    pub(crate) fn unreadable(why: What) -> Imports {
         Imports {
             openings: BTreeSet::from([(0, why)]),
             ..Imports::default()
@@ -108,7 +107,7 @@ impl Imports {
     }
 
     /// Returns true if the file imports or requires `specifier`.
-    pub(super) fn names(&self, specifier: &str) -> bool {
+    pub(crate) fn names(&self, specifier: &str) -> bool {
         self.imported.contains(specifier) || self.required.contains(specifier)
     }
 
@@ -535,19 +534,6 @@ fn literal(argument: &ExprOrSpread) -> Option<String> {
             Some(text.to_string_lossy().into_owned())
         }
         _ => None,
-    }
-}
-
-/// Returns the expression inside of parentheses and type assertions.
-pub(super) fn unwrapped(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Paren(inner) => unwrapped(&inner.expr),
-        Expr::TsAs(inner) => unwrapped(&inner.expr),
-        Expr::TsNonNull(inner) => unwrapped(&inner.expr),
-        Expr::TsSatisfies(inner) => unwrapped(&inner.expr),
-        Expr::TsConstAssertion(inner) => unwrapped(&inner.expr),
-        Expr::TsTypeAssertion(inner) => unwrapped(&inner.expr),
-        other => other,
     }
 }
 

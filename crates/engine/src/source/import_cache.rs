@@ -60,7 +60,7 @@ impl Drop for ImportCollector {
 }
 
 /// Takes the imports of the file with these bytes from the cache.
-pub(super) fn take(path: &Path, digest: &str) -> Option<Imports> {
+pub(crate) fn take_imports(path: &Path, digest: &str) -> Option<Imports> {
     let key = (path.to_owned(), digest.to_owned());
     learned().imports.as_mut()?.remove(&key)
 }

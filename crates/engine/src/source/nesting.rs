@@ -30,7 +30,7 @@ const COST_OF_LEVEL: usize = 8;
 const COST_OF_LABEL: usize = 40;
 
 /// Stack that suffices for any source below the limit. Only the used pages take memory.
-pub(super) const STACK: usize = 512 << 20;
+pub(crate) const DEEP_STACK: usize = 512 << 20;
 
 /// Stack for the caller on such a stack, which builds many graphs and compiles files.
 const BESIDES: usize = 64 << 20;
@@ -39,7 +39,7 @@ const BESIDES: usize = 64 << 20;
 /// Otherwise each graph would get a stack of its own. Mapping and unmapping so much memory delays
 /// every other thread that needs memory.
 pub fn on_deep_stack<T>(work: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(STACK + BESIDES, STACK + BESIDES, work)
+    stacker::maybe_grow(DEEP_STACK + BESIDES, DEEP_STACK + BESIDES, work)
 }
 
 /// Returns true if the text must not be given to the parser.
@@ -51,7 +51,7 @@ pub(super) fn is_hostile(text: &str) -> bool {
 /// if the text must not be given to the parser.
 pub(crate) fn stack_for(text: &str) -> Option<usize> {
     let cost = Scanner::new(text.as_bytes()).peak()?;
-    Some((cost * STACK_PER_COST).clamp(MIN_STACK, STACK))
+    Some((cost * STACK_PER_COST).clamp(MIN_STACK, DEEP_STACK))
 }
 
 /// Returns true for words that nest what follows them without a bracket.
