@@ -149,6 +149,8 @@ impl CodeMode {
     /// Returns `run_code` and `search_tools` as models see them. The description of the first one
     /// contains the declarations of all tools, or as many names as fit.
     pub(crate) fn tools(&self, catalog: &Arc<Catalog>, host: &Host) -> [Tool; 2] {
+        // A model writes its first script after it has seen the list.
+        host.expect_scripts();
         let index = self.index(catalog, host);
         [
             run_code(&offer(&index), &host.config().code),

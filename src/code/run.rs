@@ -246,6 +246,7 @@ struct EndedRun {
 impl Run<'_> {
     /// Runs the script and its calls to their end.
     async fn finish(mut self) -> EndedRun {
+        let _waits = self.host.waits_for_calls();
         let mut ended = None;
         let mut is_cancelled = false;
         while ended.is_none() || !self.running.is_empty() {

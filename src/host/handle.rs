@@ -9,7 +9,7 @@ use super::span::CallSource;
 use crate::audit::AuditLog;
 use crate::execute::approver_or_user;
 use crate::registry::Entry;
-use haft_engine::{Script, ScriptLimits, ScriptSource};
+use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
 use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
 
 /// Options of a handle.
@@ -78,6 +78,17 @@ impl Host {
     pub(crate) fn user_interface(&self) -> Option<Arc<dyn UserInterface>> {
         let own = self.options.ui.clone();
         own.or_else(|| self.inner.default_user.get())
+    }
+
+    /// Leaves a running call out of the statistics that decide whether callers spin, while it only
+    /// waits for calls of its own.
+    pub(crate) fn waits_for_calls(&self) -> LeftOutCall {
+        self.inner.call_spin.leave_out()
+    }
+
+    /// Does on another thread what the first script of the process needs.
+    pub(crate) fn expect_scripts(&self) {
+        self.inner.engine.expect_scripts();
     }
 
     /// Starts a script in an isolate of its own.

@@ -125,6 +125,15 @@ pub struct SpinningCall {
     began_alone: bool,
 }
 
+/// Guard of a call that [`CallSpin::leave_out`] left out.
+pub struct LeftOutCall(Arc<CallSpin>);
+
+impl Drop for LeftOutCall {
+    fn drop(&mut self) {
+        self.0.running.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 impl CallSpin {
     /// Polls until `poll` is ready or spinning does not pay any more.
     pub fn wait<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
@@ -154,6 +163,13 @@ impl CallSpin {
             call_spin: self.clone(),
             began_alone: before == 0,
         }
+    }
+
+    /// Leaves one running call out of the statistics until the guard is dropped: a call that only
+    /// waits for other calls, which would otherwise never count as alone.
+    pub fn leave_out(self: &Arc<Self>) -> LeftOutCall {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        LeftOutCall(self.clone())
     }
 
     fn pays(&self) -> bool {

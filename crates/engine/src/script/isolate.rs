@@ -18,6 +18,7 @@ use super::{
 };
 use crate::boot;
 use crate::memory::HeapLimit;
+use crate::spin_wait::RequestSpin;
 
 /// Stack for V8's own limit on recursion and for the Rust frames below it.
 pub(super) const STACK_SIZE: usize = 4 << 20;
@@ -179,6 +180,7 @@ fn live(
         (v8::Global::new(scope, context), functions, main)
     };
     let mut first = true;
+    let mut spin = RequestSpin::default();
     loop {
         alarm.restore_headroom(isolate);
         if state.borrow().control.failure.get().is_some() {
@@ -187,7 +189,7 @@ fn live(
         let message = if first {
             None
         } else {
-            next_message(state, time, inbox)
+            next_message(state, time, inbox, &mut spin)
         };
         first = false;
         time.run();
@@ -239,7 +241,12 @@ fn live(
 }
 
 /// Waits for a message or for the next timer. The clock runs meanwhile if only timers are open.
-fn next_message(state: &Shared, time: &OwnTime, inbox: &Receiver<Message>) -> Option<Message> {
+fn next_message(
+    state: &Shared,
+    time: &OwnTime,
+    inbox: &Receiver<Message>,
+    spin: &mut RequestSpin,
+) -> Option<Message> {
     let (next_timer, waits_for_host) = {
         let state = state.borrow();
         let next = state.timers.keys().next().map(|(due, _)| *due);
@@ -247,6 +254,11 @@ fn next_message(state: &Shared, time: &OwnTime, inbox: &Receiver<Message>) -> Op
     };
     if waits_for_host {
         time.pause();
+        if let Some(message) = spin.next(|| inbox.try_recv().ok()) {
+            spin.woke();
+            return Some(message);
+        }
+        spin.sleeps();
     }
     let received = match next_timer {
         Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
@@ -254,6 +266,7 @@ fn next_message(state: &Shared, time: &OwnTime, inbox: &Receiver<Message>) -> Op
             .recv()
             .map_err(|mpsc::RecvError| RecvTimeoutError::Disconnected),
     };
+    spin.woke();
     received.ok()
 }
 

@@ -12,14 +12,14 @@ mod clock;
 mod compile;
 mod isolate;
 
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, Once, OnceLock, mpsc};
 use std::time::Duration;
 
 use deno_core::v8;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::Engine;
+use super::{Engine, boot};
 
 /// Time in which V8 has to notice that a script is to end. After that its thread is abandoned.
 const NOTICE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -204,6 +204,18 @@ impl Control {
 }
 
 impl Engine {
+    /// Starts what the first script of the process would otherwise wait for, and returns at once.
+    pub fn expect_scripts(&self) {
+        static STARTED: Once = Once::new();
+        let heap_mb = self.inner.options.heap_mb;
+        STARTED.call_once(|| {
+            // The first script tries again and reports a failure.
+            let _ = std::thread::Builder::new()
+                .name("haft-heap-start".into())
+                .spawn(move || boot::keep_read_only_heap(heap_mb));
+        });
+    }
+
     /// Starts a script.
     pub fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
         let (events, received) = unbounded_channel();
