@@ -616,3 +616,15 @@ fn the_user_at_a_terminal_refuses_the_calls_of_a_tool() {
         assert_eq!(code, Some(1));
     }
 }
+
+#[test]
+fn a_terminal_is_no_script() {
+    let Tools(sandbox) = Tools::new(SAVE);
+    let mut command = sandbox.haft();
+    command.args(["--tool", "tools.ts", "run"]);
+    let mut terminal = Terminal::start(100, command.env("NO_COLOR", "1"));
+    terminal.shows("error: no script is given");
+    let (written, code) = end(terminal);
+    assert!(written.contains("`haft run FILE`"), "{written}");
+    assert_eq!(code, Some(2));
+}

@@ -28,7 +28,7 @@ Examples:
   haft run -e 'await tools.greet({name: \"Ada\"})'
   haft run report.ts --arg days=7        `args.days` in the script
   haft run report.ts --json | jq .details.value
-  haft run - < report.ts
+  haft run < report.ts
   haft new report --from-run last        makes a tool of it
 
 Tools that only read run without a question. The others are asked about once for each tool and run;
@@ -37,8 +37,8 @@ without a terminal they are refused, unless an approval mode is chosen: --approv
 Exit codes:
   0 result    1 the script failed    2 usage    124 timed out    130 cancelled")]
 pub(super) struct Args {
-    /// The file with the script, or `-` for standard input
-    #[arg(required_unless_present = "code", conflicts_with = "code")]
+    /// The file with the script; without it or with `-`: standard input
+    #[arg(conflicts_with = "code")]
     file: Option<String>,
 
     /// The script itself
@@ -98,6 +98,11 @@ impl Args {
         }
     }
 
+    /// Returns true if the script comes from standard input.
+    fn reads_input(&self) -> bool {
+        self.code.is_none() && matches!(self.file.as_deref(), None | Some("-"))
+    }
+
     /// Reads the script. Called before the session, because tools do not get standard input.
     pub(super) fn script(&self) -> Result<String, Error> {
         let read = |name: &str, text: io::Result<String>| {
@@ -109,6 +114,11 @@ impl Args {
         };
         match (&self.code, self.file.as_deref()) {
             (Some(code), _) => Ok(code.clone()),
+            // A person who has forgotten the file would wait for nothing.
+            (None, None) if io::stdin().is_terminal() => {
+                let error = Error::new(ErrorKind::Usage, "no script is given");
+                Err(error.with_hint("`haft run FILE`, `haft run -e CODE`, or `haft run < FILE`"))
+            }
             (None, None | Some("-")) => {
                 let mut text = String::new();
                 let got = io::stdin().lock().read_to_string(&mut text);
@@ -132,7 +142,7 @@ impl Args {
         if let Some(name) = named {
             session.tool_to_call(&name).await?;
         }
-        let is_attended = session.is_attended || self.file.as_deref() == Some("-");
+        let is_attended = session.is_attended || self.reads_input();
         let call = Call {
             id: CALL_ID.into(),
             tool: RUN_CODE.into(),
