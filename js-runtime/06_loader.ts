@@ -4,10 +4,12 @@
 // `node:module`; both come by here before `require` is used.
 
 import {
+  op_haft_find_provided,
   op_haft_find_required,
   op_haft_is_es_module,
   op_haft_required_in_vain,
 } from "ext:core/ops";
+import { packageByName } from "ext:haft/05_packages.ts";
 
 const { defineProperty, getPrototypeOf } = Object;
 
@@ -15,8 +17,8 @@ const { defineProperty, getPrototypeOf } = Object;
 let findsLikeImport = false;
 
 /**
- * Makes `require` find TypeScript, tsconfig paths and files of packages as `import` does (see
- * `crates/engine/src/loader/required.rs`). `Module` is the default export of `node:module`.
+ * Makes `require` find TypeScript, tsconfig paths, files of packages and haft's own packages as
+ * `import` does (see `crates/engine/src/loader/required.rs`). `Module` is the default export of `node:module`.
  */
 function findLikeImport(Module: any): void {
   if (findsLikeImport) return;
@@ -45,6 +47,15 @@ function findLikeImport(Module: any): void {
     op_haft_required_in_vain(request);
     return false;
   };
+  const resolveAsNode = Module._resolveFilename;
+  Module._resolveFilename = function _resolveFilename(
+    request: unknown,
+    parent: any,
+    ...rest: unknown[]
+  ): string {
+    const own = ownPackage(Module, request, parent?.filename);
+    return own ?? resolveAsNode.call(Module, request, parent, ...rest);
+  };
   // A file that is CommonJS by its name may be an ES module all the same.
   const loadAsNode = Module._extensions[".js"];
   const load = (module: any, filename: string): void => {
@@ -53,6 +64,24 @@ function findLikeImport(Module: any): void {
   };
   Module._extensions[".cjs"] = load;
   Module._extensions[".cts"] = load;
+}
+
+/**
+ * The name of haft's own package that `request` means in the file `from`. Deno's `require` looks into
+ * its cache for what that name stands for.
+ */
+function ownPackage(Module: any, request: unknown, from: unknown): string | undefined {
+  if (typeof request !== "string" || typeof from !== "string") return undefined;
+  const name = op_haft_find_provided(request, from);
+  if (name === "") return undefined;
+  if (Module._cache[request] === undefined) {
+    const module = new Module(request);
+    module.filename = request;
+    module.exports = packageByName(name);
+    module.loaded = true;
+    Module._cache[request] = module;
+  }
+  return request;
 }
 
 function isPath(request: string): boolean {

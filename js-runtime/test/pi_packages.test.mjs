@@ -1,6 +1,9 @@
 // What tools import from `pi-ai`, `pi-coding-agent` and `@sinclair/typebox` beside components.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { load } from "./packages_host.mjs";
@@ -246,5 +249,86 @@ describe("tools", () => {
       throw new Error("broken");
     });
     pi.logger.warn("careful");
+  });
+});
+
+describe("functions of pi 1.6", () => {
+  test("name the lines that were read", () => {
+    const cases = [
+      [undefined, undefined, ""],
+      [3, null, ":3"],
+      [3, 5, ":3-7"],
+      [null, "2", ":1-2"],
+      ["x", 2, ""],
+      [3, {}, ""],
+    ];
+    for (const [offset, limit, expected] of cases)
+      assert.equal(pi.formatReadLineRange(offset, limit), expected, `${offset} ${limit}`);
+  });
+
+  test("know images by their first bytes", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "haft-images-"));
+    const png = (chunk) =>
+      Buffer.concat([
+        Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1"),
+        Buffer.alloc(17),
+        Buffer.from(`\0\0\0\0${chunk}\0\0\0\0IDAT`, "latin1"),
+      ]);
+    const files = [
+      [png("tEXt"), "image/png"],
+      [png("acTL"), null],
+      [Buffer.from([0xff, 0xd8, 0xff, 0xe0]), "image/jpeg"],
+      [Buffer.from([0xff, 0xd8, 0xff, 0xf7]), null],
+      [Buffer.from("GIF89a"), "image/gif"],
+      [Buffer.from("RIFF\n\n\0\0WEBPVP8 "), "image/webp"],
+      [Buffer.from("a text"), null],
+      [Buffer.alloc(0), null],
+    ];
+    try {
+      for (const [bytes, expected] of files) {
+        const file = join(folder, "file");
+        writeFileSync(file, bytes);
+        assert.equal(
+          await pi.detectSupportedImageMimeTypeFromFile(file),
+          expected,
+          bytes.toString(),
+        );
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("describe an image that is shown smaller", async () => {
+    assert.equal(await pi.resizeImage(new Uint8Array(), "image/png"), null);
+    const image = { originalWidth: 400, originalHeight: 200, width: 100, height: 50 };
+    assert.equal(pi.formatDimensionNote({ ...image, wasResized: false }), undefined);
+    const note = pi.formatDimensionNote({ ...image, wasResized: true });
+    assert.equal(
+      note,
+      "[The image is shown at 100x50; the original has 400x200: multiply places by 4.00.]",
+    );
+  });
+
+  test("find a shell and what is below frontmatter", () => {
+    assert.deepEqual(pi.getShellConfig("/bin/sh"), { shell: "/bin/sh", args: ["-c"] });
+    assert.deepEqual(pi.getShellConfig().args, ["-c"]);
+    assert.throws(() => pi.getShellConfig("/none/sh"), {
+      message: "There is no shell at /none/sh",
+    });
+    assert.equal(pi.stripFrontmatter("---\na: 1\n---\nbody\n"), "body");
+  });
+
+  test("that belong to an agent or a screen load, and say so when they are used", () => {
+    const members = [
+      [pi, "createMcpExtension"],
+      [load("pi-ai"), "createModels"],
+      [load("pi-agent-core"), "runAgentLoop"],
+      [load("pi-tui"), "HStack"],
+    ];
+    for (const [owner, name] of members)
+      assert.throws(() => new owner[name](), {
+        message: new RegExp(`^\`${name}\` of pi-[a-z-]+ is not available here: `),
+      });
   });
 });

@@ -470,3 +470,27 @@ fn a_deny_list_outweighs() {
     assert_eq!(call("open.txt"), "open\n");
     assert!(call("closed/secret.txt").contains("is not permitted"));
 }
+
+#[test]
+fn a_path_that_may_not_be_read_looks_missing() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("conf.yaml", "permissions: {read: [.]}\n");
+    sandbox.write("work/there.txt", "there");
+    sandbox.write("elsewhere/hidden.txt", "hidden");
+    sandbox.write(
+        "work/t.ts",
+        "import * as fs from 'node:fs';\nimport { promisify } from 'node:util';\n\
+         const all = async path => [fs.existsSync(path), await promisify(fs.exists)(path), \
+         await new Promise(found => fs.exists(path, found)), await Bun.file(path).exists()];\n\
+         export default () => ({name: 't', description: 'd', parameters: {type: 'object'}, \
+         async execute() { let stat = ''; try { fs.statSync('../elsewhere/hidden.txt'); } \
+         catch (error) { stat = error.name; }\n\
+         const found = [await all('there.txt'), await all('../elsewhere/hidden.txt'), \
+         await all('/proc/self/cgroup'), stat]; \
+         return {content: [{type: 'text', text: JSON.stringify(found)}]}; }});\n",
+    );
+    let called = sandbox.sh("cd work && haft --config ../conf.yaml --tool t.ts call t");
+    let no = "[false,false,false,false]";
+    let expected = format!("[[true,true,true,true],{no},{no},\"NotCapable\"]\n");
+    assert_eq!(called.output, expected);
+}

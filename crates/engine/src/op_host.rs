@@ -169,6 +169,10 @@ impl IsolateHost for OpHost {
         found?.into_os_string().into_string().ok()
     }
 
+    fn find_provided(&self, specifier: &str, from: &str) -> Option<String> {
+        self.required.get()?.provided(specifier, Path::new(from))
+    }
+
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
             return self.link.update(id, text);

@@ -10,3 +10,9 @@ const noAgent = (name: string) =>
 export const Agent = noAgent("Agent");
 export const agentLoop = noAgent("agentLoop");
 export const agentLoopContinue = noAgent("agentLoopContinue");
+export const DEFAULT_AGENT_IDENTITY = noAgent("DEFAULT_AGENT_IDENTITY");
+export const runAgentLoop = noAgent("runAgentLoop");
+export const runAgentLoopContinue = noAgent("runAgentLoopContinue");
+export const runToolCall = noAgent("runToolCall");
+export const setDefaultStreamFn = noAgent("setDefaultStreamFn");
+export const streamProxy = noAgent("streamProxy");

@@ -1,25 +1,40 @@
-// Members of `pi-ai` 0.74 that talk to models and that haft has not.
+// Members of `pi-ai` 0.74 to 1.6 that talk to models and that haft has not.
 //
 // Extensions import them for their commands and hooks, which haft does not run, so they have to load.
 
 /** Names of the members. */
 export const MODEL_MEMBERS: readonly string[] = `
-  AssistantMessageEventStream EventStream appendAssistantMessageDiagnostic calculateCost
-  clampThinkingLevel cleanupSessionResources clearApiProviders createAssistantMessageDiagnostic
-  createAssistantMessageEventStream extractDiagnosticError fauxAssistantMessage fauxText
-  fauxThinking fauxToolCall findEnvKeys formatThrownValue generateImages generateImagesOpenRouter
-  getApiProvider getApiProviders getEnvApiKey getImageModel getImageModels getImageProviders
-  hasApi isRetryableAssistantError getOAuthApiKey getOAuthProvider getOAuthProviders registerOAuthProvider resetOAuthProviders
-  getImagesApiProvider getOverflowPatterns getSupportedThinkingLevels isContextOverflow
-  modelsAreEqual parseJsonWithRepair parseStreamingJson registerApiProvider
+  AI_TELEMETRY_SCHEMA appendAssistantMessageDiagnostic AssistantMessageEventStream
+  CACHE_WARMING_IDLE_CONTINUATION_PROBABILITY CACHE_WARMING_MAX_AGE_MS
+  CACHE_WARMING_MAX_IDLE_AGE_MS CACHE_WARMING_MINIMUM_EXPECTED_SAVINGS calculateCost
+  clampThinkingLevel cleanupSessionResources clearApiProviders collapseSystemMessages
+  contentText createAssistantMessageDiagnostic createAssistantMessageEventStream createFauxCore
+  createInitialSystemMessage createModels createProvider declarationsEqual
+  DEFAULT_MAX_AGENT_RETRY_DELAY_MS defaultProviderAuthContext envApiKeyAuth evaluateCacheWarming
+  EventStream extractDiagnosticError fauxAssistantMessage fauxProvider fauxText fauxThinking
+  fauxToolCall findEnvKeys formatThrownValue formatUserAgent generateImages
+  generateImagesOpenRouter getApiProvider getApiProviders getAttributionHeaders
+  getCacheWarmingDelayMs getCacheWarmingRequestOptions getClientVersion getCurrentSystemMessage
+  getCurrentSystemPrompt getCurrentTools getDeclaredTools getEnvApiKey getIdentityHeaders
+  getImageModel getImageModels getImageProviders getImagesApiProvider getInitialSystemMessage
+  getModelType getOAuthApiKey getOAuthProvider getOAuthProviders getOpenCodeSessionHeaders
+  getOverflowPatterns getPromptCacheTtlMs getSupportedThinkingLevels getSystemMessageText
+  getToolStateChanges hasApi hasNonAdditiveToolChanges hasToolRedefinitions
+  InMemoryCredentialStore InMemoryModelsStore isCacheWarmingReplayable isContextOverflow
+  isModelType isRecoverableLength isRetryableAssistantError lazyApi lazyOAuth lazyStream
+  mergeClientIdentity modelsAreEqual ModelsError normalizeContext parseJsonWithRepair
+  parseStreamingJson parseToolCallArguments PI_AI_VERSION PI_ATTRIBUTION registerApiProvider
   registerBuiltInApiProviders registerBuiltInImagesApiProviders registerFauxProvider
-  registerImagesApiProvider registerSessionResourceCleanup repairJson resetApiProviders
-  setBedrockProviderModule streamAnthropic streamAzureOpenAIResponses streamGoogle
-  streamGoogleVertex streamMistral streamOpenAICodexResponses streamOpenAICompletions
-  streamOpenAIResponses streamSimpleAnthropic streamSimpleAzureOpenAIResponses streamSimpleGoogle
+  registerImagesApiProvider registerOAuthProvider registerSessionResourceCleanup
+  renderSystemMessageUpdate repairJson resetApiProviders resetOAuthProviders resolveTranscript
+  resolveTranscriptTools retryAssistantCall retryDelayMs setBedrockProviderModule
+  streamAnthropic streamAzureOpenAIResponses streamGoogle streamGoogleVertex StreamingJsonParser
+  streamMistral streamOpenAICodexResponses streamOpenAICompletions streamOpenAIResponses
+  streamSimpleAnthropic streamSimpleAzureOpenAIResponses streamSimpleGoogle
   streamSimpleGoogleVertex streamSimpleMistral streamSimpleOpenAICodexResponses
-  streamSimpleOpenAICompletions streamSimpleOpenAIResponses unregisterApiProviders
-  validateToolArguments validateToolCall
+  streamSimpleOpenAICompletions streamSimpleOpenAIResponses ToolCallArgumentsStream
+  toToolDeclaration unregisterApiProviders validateToolArguments validateToolCall
+  withClientIdentity withoutInitialSystemMessage
 `
   .trim()
   .split(/\s+/);

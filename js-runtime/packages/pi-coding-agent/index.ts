@@ -61,6 +61,7 @@ export {
   getActiveSkills,
   isToolCallEventType,
   parseFrontmatter,
+  stripFrontmatter,
 } from "./messages.ts";
 export { SessionManager, Settings } from "./session.ts";
 export {
@@ -72,6 +73,13 @@ export {
   truncateLine,
   truncateTail,
 } from "./truncate.ts";
+export {
+  detectSupportedImageMimeTypeFromFile,
+  formatDimensionNote,
+  formatReadLineRange,
+  getShellConfig,
+  resizeImage,
+} from "./utilities.ts";
 export { zod };
 
 const noAgent = (name: string) =>

@@ -53,6 +53,11 @@ export function parseFrontmatter(content: string): {
   return { frontmatter, body: text.slice(found[0].length).trim() };
 }
 
+/** What is below the YAML at the start of a Markdown file. */
+export function stripFrontmatter(content: string): string {
+  return parseFrontmatter(content).body;
+}
+
 /** The skills of the agent around the tools; haft has none. */
 export function getActiveSkills(): readonly unknown[] {
   return [];

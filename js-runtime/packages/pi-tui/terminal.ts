@@ -62,3 +62,28 @@ export const TUI = noTerminal("TUI");
 export const ProcessTerminal = noTerminal("ProcessTerminal");
 export const StdinBuffer = noTerminal("StdinBuffer");
 export const CombinedAutocompleteProvider = noTerminal("CombinedAutocompleteProvider");
+
+// Facts about a terminal that tools do not have, and settings that change nothing here.
+export const isKittyProtocolActive = (): boolean => false;
+export const isAppleTerminalSession = (): boolean => false;
+export const isViewportTUI = (): boolean => false;
+export const setKittyProtocolActive = (): void => {};
+export const setCapabilityOverrides = (): void => {};
+export const setImageTranscoder = (): void => {};
+export const getNativeClipboard = (): undefined => undefined;
+
+/** Members of `pi-tui` 1.6 that draw a whole screen and that haft has not. Tools may import them. */
+const SCREEN_MEMBERS = `
+  backgroundAnsi colorToHex colorToOkhsl colorToOklch colorToRgb compositeTuiLine foregroundAnsi
+  formatProgramStatus getOsc8LinkAtColumn getSelectPageIndex getTerminalColorMode HStack
+  indexedColor Marked mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
+  parseColor parseTerminalColorSchemeReport renderFakeCursor replaceControlCharacters rgbColor
+  styleText styleTextWithAnsi TuiAltScreen TuiMainScreen VStack
+`
+  .trim()
+  .split(/\s+/);
+
+/** Exports that are looked up when they are asked for. */
+export const __getters = Object.fromEntries(
+  SCREEN_MEMBERS.map((name) => [name, () => noTerminal(name)]),
+);

@@ -38,6 +38,10 @@ pub trait IsolateHost {
     /// `import`.
     fn find_required(&self, specifier: &str, from: &str) -> Option<String>;
 
+    /// Returns the name of haft's own package that `require(specifier)` means in the file `from`, by
+    /// the rules of `import`.
+    fn find_provided(&self, specifier: &str, from: &str) -> Option<String>;
+
     /// Answers the request `id`, or reports an update of it.
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
 

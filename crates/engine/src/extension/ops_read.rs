@@ -3,20 +3,26 @@
 //! `/dev/zero` has no end, and V8 can neither stop Deno's reading nor limit the memory that it
 //! fills. Files that are opened by their path are read in `engine::files`, under the same limit.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
 use deno_core::{BufMutView, OpState, op2};
+use deno_runtime::deno_fs::FileSystemRc;
 use deno_runtime::deno_io::FdTable;
 use deno_runtime::deno_io::fs::{File, FsError};
+use deno_runtime::deno_permissions::{CheckedPath, OpenAccessKind, PermissionsContainer};
 
 use super::host::IsolateHost;
 
 /// Limits of the bytes that are read at once; the smaller one is for files of unknown size.
 const PIECE: u64 = 64 << 10;
 const MAX_PIECE_BYTES: u64 = 8 << 20;
+
+/// Name of the function that asks for the permission.
+const EXISTS: &str = "node:fs.exists()";
 
 /// `EBADF` has this number on every Unix. The build script, which compiles this too, has no libc.
 const EBADF: i32 = 9;
@@ -69,6 +75,38 @@ pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<V
             read => append(&mut bytes, &piece[..read], limit)?,
         }
     }
+}
+
+/// Replaces `op_node_fs_exists_sync`: a path that the tool may not read looks missing, as in Node, where
+/// `existsSync` never throws. Packages look for many files that they can do without.
+#[op2(fast)]
+pub fn op_haft_exists_sync(state: &mut OpState, #[string] path: &str) -> bool {
+    let Some(path) = readable(state, path) else {
+        return false;
+    };
+    state.borrow::<FileSystemRc>().exists_sync(&path)
+}
+
+/// Replaces `op_node_fs_exists` in the same way.
+#[op2]
+pub async fn op_haft_exists(state: Rc<RefCell<OpState>>, #[string] path: String) -> bool {
+    let (files, path) = {
+        let mut state = state.borrow_mut();
+        let path = readable(&mut state, &path).map(CheckedPath::into_owned);
+        (state.borrow::<FileSystemRc>().clone(), path)
+    };
+    match path {
+        Some(path) => files.exists_async(path).await.unwrap_or_default(),
+        None => false,
+    }
+}
+
+/// Returns the path if the tool may read it, after the user was asked where that is possible.
+fn readable<'a>(state: &mut OpState, path: &'a str) -> Option<CheckedPath<'a>> {
+    let permissions = state.borrow_mut::<PermissionsContainer>();
+    let path = Cow::Borrowed(Path::new(path));
+    let checked = permissions.check_open(path, OpenAccessKind::ReadNoFollow, Some(EXISTS));
+    checked.ok()
 }
 
 /// Notifies the host that a file was read as a whole.

@@ -32,3 +32,16 @@ pub fn op_haft_find_required(
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.find_required(specifier, from).unwrap_or_default()
 }
+
+/// Returns the name of haft's own package that `require(specifier)` means in the file `from`; empty if
+/// it means something else.
+#[op2]
+#[string]
+pub fn op_haft_find_provided(
+    state: &mut OpState,
+    #[string] specifier: &str,
+    #[string] from: &str,
+) -> String {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.find_provided(specifier, from).unwrap_or_default()
+}

@@ -85,6 +85,15 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         found.to_file_path().ok()
     }
 
+    /// Returns the name of haft's own package that `import` would load for `specifier` in the file
+    /// `from`.
+    pub(crate) fn find_provided(&self, specifier: &str, from: &Path) -> Option<String> {
+        // Most specifiers need no further look.
+        packages::provided(specifier)?;
+        let url = self.find(specifier, url_of(from).ok()?.as_str()).ok()?;
+        (url.scheme() == "haft").then(|| url.path().to_owned())
+    }
+
     /// Resolves a bare specifier by tsconfig paths, Node builtins, `node_modules` and haft's
     /// packages.
     fn find_bare(&self, specifier: &str, from: &Path, referrer: &Url) -> Result<Url, JsErrorBox> {

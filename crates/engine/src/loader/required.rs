@@ -13,6 +13,7 @@ use super::cache_entry::Form;
 use super::compile::form_of_file;
 use super::find::{BunOnly, Finder};
 use super::node::NodeServices;
+use super::sys::Sys;
 use super::tsconfig;
 
 /// Finds the file that `require` means where Node's rules are not enough.
@@ -38,12 +39,20 @@ impl Required {
 
     /// Returns the file that `require(specifier)` means in the file `from`.
     pub(crate) fn find(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
-        let finder = Finder {
+        self.finder().find_required(specifier, from)
+    }
+
+    /// Returns the name of haft's own package that `require(specifier)` means in the file `from`.
+    pub(crate) fn provided(&self, specifier: &str, from: &Path) -> Option<String> {
+        self.finder().find_provided(specifier, from)
+    }
+
+    fn finder(&self) -> Finder<'_, Sys, NodeServices> {
+        Finder {
             tsconfigs: &self.tsconfigs,
             packages: &*self.node,
             bun_only: &self.bun_only,
-        };
-        finder.find_required(specifier, from)
+        }
     }
 
     /// Returns true if the file is an ES module by its syntax.
