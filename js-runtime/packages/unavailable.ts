@@ -16,3 +16,38 @@ export function unavailable(
   Object.defineProperty(stand, "name", { value: name });
   return stand;
 }
+
+/**
+ * Getters of stand-ins for the members that `names` lists, separated by spaces. Those of errors are
+ * classes without instances, for tools that ask what an error is.
+ */
+export function standIns(
+  packageName: string,
+  reason: string,
+  names: string,
+): Record<string, () => unknown> {
+  const getter = (name: string) => {
+    let made: unknown;
+    return () => {
+      made ??= name.endsWith("Error") ? errorClass(name) : unavailable(packageName, name, reason);
+      return made;
+    };
+  };
+  return Object.fromEntries(
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, getter(name)]),
+  );
+}
+
+function errorClass(name: string): new (message?: string) => Error {
+  const made = class extends Error {
+    override name = name;
+    static isInstance(_error: unknown): boolean {
+      return false;
+    }
+  };
+  Object.defineProperty(made, "name", { value: name });
+  return made;
+}

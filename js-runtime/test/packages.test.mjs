@@ -204,3 +204,28 @@ test("what scripts weigh", (t) => {
     );
   }
 });
+
+test("members of an agent are stand-ins: one each, and classes where errors are asked for", () => {
+  const ai = load("ai-sdk");
+  assert.equal(ai.streamText, ai.streamText);
+  assert.throws(
+    () => ai.streamText({}),
+    /`streamText` of ai is not available here: haft calls no models/,
+  );
+  assert.equal(ai.NoSuchToolError.isInstance(new Error("x")), false);
+  assert.equal(new Error("x") instanceof ai.NoSuchToolError, false);
+  assert.equal(new ai.APICallError("gone").name, "APICallError");
+  assert.throws(() => load("claude-agent-sdk").query({}), /`query` of claude-agent-sdk is not/);
+  assert.throws(() => new (load("copilot-sdk").CopilotClient)(), /`CopilotClient` of @github/);
+});
+
+test("helpers of the AI SDK work without a model", () => {
+  const { cosineSimilarity, createIdGenerator, generateId } = load("ai-sdk");
+  assert.match(generateId(), /^[0-9A-Za-z]{16}$/);
+  assert.match(createIdGenerator({ prefix: "call", size: 4, alphabet: "x" })(), /^call-xxxx$/);
+  assert.equal(cosineSimilarity([1, 0], [0, 1]), 0);
+  assert.equal(cosineSimilarity([3, 4], [6, 8]), 1);
+  assert.throws(() => cosineSimilarity([1], [1, 2]), {
+    message: "the vectors have 1 and 2 numbers",
+  });
+});

@@ -1,6 +1,6 @@
 // `@anthropic-ai/claude-agent-sdk`: the functions that make tools (dialects 1.3).
 
-import { unavailable } from "../unavailable.ts";
+import { standIns } from "../unavailable.ts";
 
 interface ToolExtras {
   annotations?: unknown;
@@ -29,10 +29,21 @@ export function createSdkMcpServer(options: { name: string; tools?: unknown[] })
   return server;
 }
 
-const noAgent = (name: string) =>
-  unavailable("claude-agent-sdk", name, "haft runs tools and has no agent of its own");
+/** The members of version 0.3 and before that belong to an agent. Tools may import them. */
+const AGENT_MEMBERS = `
+  AbortError archiveSession BUILTIN_TOOL_NAMES CommandMatcher deleteSession DirectConnectError
+  DirectConnectTransport EXIT_REASONS FileIndex filterEscalatingDefaultMode foldSessionSummary
+  forkSession getSessionInfo getSessionMessages getSubagentMessages HOOK_EVENTS
+  importSessionToStore InMemorySessionStore LEGACY_TOOL_NAME_ALIASES listSessions listSubagents
+  matchDeniedModels ORG_POLICY_LIMIT_PREFIXES parseDirectConnectUrl prewarm query renameSession
+  resolveSettings startup SYSTEM_PROMPT_DYNAMIC_BOUNDARY tagSession unarchiveSession
+  unstable_v2_createSession unstable_v2_prompt unstable_v2_resumeSession
+  USAGE_LIMIT_ERROR_PREFIXES USAGE_TRANSITION_PREFIXES USAGE_WARNING_PREFIXES
+`;
 
-export const query = noAgent("query");
-export const unstable_v2_createSession = noAgent("unstable_v2_createSession");
-export const unstable_v2_prompt = noAgent("unstable_v2_prompt");
-export const unstable_v2_resumeSession = noAgent("unstable_v2_resumeSession");
+/** Exports that are looked up when they are asked for. */
+export const __getters = standIns(
+  "claude-agent-sdk",
+  "haft runs tools and has no agent of its own",
+  AGENT_MEMBERS,
+);

@@ -1,6 +1,6 @@
 // `@github/copilot-sdk` and its `/extension`: what extensions of GitHub Copilot import (dialects 1.5).
 
-import { unavailable } from "../unavailable.ts";
+import { standIns } from "../unavailable.ts";
 
 interface SessionOptions {
   tools?: unknown[];
@@ -34,8 +34,18 @@ export class CanvasError extends Error {
 /** Answers questions about permissions; haft asks its own. */
 export const approveAll = (): { kind: string } => ({ kind: "approved" });
 
-export const CopilotClient = unavailable(
+/** The members that belong to an agent. Extensions may import them. */
+const AGENT_MEMBERS = `
+  BuiltInTools Canvas convertMcpCallToolResult CopilotClient CopilotRequestHandler
+  CopilotSession CopilotWebSocketCloseStatus CopilotWebSocketForwarder CopilotWebSocketHandler
+  createAttributedPermissionResult createSessionFsAdapter defineFactory
+  DisableBypassPermissionsModes FactoryResumeError isFactoryRunTerminal RuntimeConnection
+  SessionFsSqliteTransactionFailure SYSTEM_MESSAGE_SECTIONS ToolSet
+`;
+
+/** Exports that are looked up when they are asked for. */
+export const __getters = standIns(
   "@github/copilot-sdk",
-  "CopilotClient",
   "haft runs tools and has no agent of its own",
+  AGENT_MEMBERS,
 );

@@ -4,14 +4,14 @@
 
 // For the type of `StringEnum`, which is an addition of ours.
 import type {} from "../typebox/type.ts";
-import { unavailable } from "../unavailable.ts";
+import { standIns, unavailable } from "../unavailable.ts";
 import { MODEL_MEMBERS } from "./model-members.ts";
 
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
 
-const noModels = (name: string) =>
-  unavailable("pi-ai", name, "haft runs tools and talks to no model");
+const REASON = "haft runs tools and talks to no model";
+const noModels = (name: string) => unavailable("pi-ai", name, REASON);
 
 export const complete = noModels("complete");
 export const completeSimple = noModels("completeSimple");
@@ -35,7 +35,5 @@ export function uuidv7(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-const members = MODEL_MEMBERS.map((name) => [name, () => noModels(name)] as const);
-
 /** Exports that are looked up when they are asked for. */
-export const __getters = Object.fromEntries(members);
+export const __getters = standIns("pi-ai", REASON, MODEL_MEMBERS);

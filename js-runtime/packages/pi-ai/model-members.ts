@@ -3,7 +3,7 @@
 // Extensions import them for their commands and hooks, which haft does not run, so they have to load.
 
 /** Names of the members. */
-export const MODEL_MEMBERS: readonly string[] = `
+export const MODEL_MEMBERS = `
   AI_TELEMETRY_SCHEMA appendAssistantMessageDiagnostic AssistantMessageEventStream
   CACHE_WARMING_IDLE_CONTINUATION_PROBABILITY CACHE_WARMING_MAX_AGE_MS
   CACHE_WARMING_MAX_IDLE_AGE_MS CACHE_WARMING_MINIMUM_EXPECTED_SAVINGS calculateCost
@@ -35,6 +35,4 @@ export const MODEL_MEMBERS: readonly string[] = `
   streamSimpleOpenAICompletions streamSimpleOpenAIResponses ToolCallArgumentsStream
   toToolDeclaration unregisterApiProviders validateToolArguments validateToolCall
   withClientIdentity withoutInitialSystemMessage
-`
-  .trim()
-  .split(/\s+/);
+`;

@@ -3,7 +3,7 @@
 // Extensions import them for their commands and hooks, which haft does not run, so they have to load.
 
 /** Names of the members. */
-export const AGENT_MEMBERS: readonly string[] = `
+export const AGENT_MEMBERS = `
   AgentSession AgentSessionRuntime ArminComponent AssistantMessageComponent
   BashExecutionComponent BranchSummaryMessageComponent buildContextEntries buildSessionContext
   buildSessionProjection calculateContextTokens collectEntriesForBranchSummary
@@ -30,6 +30,4 @@ export const AGENT_MEMBERS: readonly string[] = `
   ThinkingSelectorComponent ToolExecutionComponent TreeSelectorComponent truncateToVisualLines
   UserMessageComponent UserMessageSelectorComponent VIRTUAL_MODEL_STATE_ENTRY wrapRegisteredTool
   wrapRegisteredTools
-`
-  .trim()
-  .split(/\s+/);
+`;

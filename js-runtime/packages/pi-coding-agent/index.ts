@@ -7,7 +7,7 @@ import * as zod from "zod";
 import { builtin } from "../builtin.ts";
 // For the type of `StringEnum`, which is an addition of ours.
 import type {} from "../typebox/type.ts";
-import { unavailable } from "../unavailable.ts";
+import { standIns, unavailable } from "../unavailable.ts";
 import { AGENT_MEMBERS } from "./agent-members.ts";
 import { createBashTool } from "./builtin-bash.ts";
 import {
@@ -82,8 +82,8 @@ export {
 } from "./utilities.ts";
 export { zod };
 
-const noAgent = (name: string) =>
-  unavailable("pi-coding-agent", name, "haft runs tools and has no agent of its own");
+const REASON = "haft runs tools and has no agent of its own";
+const noAgent = (name: string) => unavailable("pi-coding-agent", name, REASON);
 
 export const createAgentSession = noAgent("createAgentSession");
 export const discoverAndLoadCustomTools = noAgent("discoverAndLoadCustomTools");
@@ -123,11 +123,9 @@ export {
 /** The folder in which the tools without one of their own work. */
 const folder = (): string => builtin("node:process").cwd();
 
-const members = AGENT_MEMBERS.map((name) => [name, () => noAgent(name)] as const);
-
 /** Exports that are looked up when they are asked for. */
 export const __getters = {
-  ...Object.fromEntries(members),
+  ...standIns("pi-coding-agent", REASON, AGENT_MEMBERS),
   readTool: () => createReadTool(folder()),
   bashTool: () => createBashTool(folder()),
   editTool: () => createEditTool(folder()),

@@ -3,7 +3,7 @@
 // Tools have no terminal here, the program around them has. What draws on one by itself says so when
 // it is made.
 
-import { unavailable } from "../unavailable.ts";
+import { standIns, unavailable } from "../unavailable.ts";
 import { type CellDimensions, currentScreen } from "./screen.ts";
 
 export interface TerminalCapabilities {
@@ -79,11 +79,7 @@ const SCREEN_MEMBERS = `
   indexedColor Marked mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
   parseColor parseTerminalColorSchemeReport renderFakeCursor replaceControlCharacters rgbColor
   styleText styleTextWithAnsi TuiAltScreen TuiMainScreen VStack
-`
-  .trim()
-  .split(/\s+/);
+`;
 
 /** Exports that are looked up when they are asked for. */
-export const __getters = Object.fromEntries(
-  SCREEN_MEMBERS.map((name) => [name, () => noTerminal(name)]),
-);
+export const __getters = standIns("pi-tui", REASON, SCREEN_MEMBERS);
