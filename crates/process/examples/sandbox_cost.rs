@@ -1,5 +1,5 @@
-//! Measures the cost of the sandbox: the start of `true` with and without it, and one measurement
-//! of a tree's memory.
+//! Measures the cost of the sandbox: the start of `true` without it, with it, and with namespaces in
+//! addition; and one measurement of a tree's memory.
 //!
 //! `cargo run --release -p haft-process --example sandbox_cost`
 
@@ -18,27 +18,34 @@ async fn main() {
         read: Access::Paths(vec![folder.clone()]),
         write: Access::Paths(vec![folder]),
         execute: Access::All,
-        net: Net::Ports(vec![8080]),
+        net: Net::None,
         private_tmp: true,
         ..SandboxPolicy::default()
     };
-    let started = Instant::now();
-    let sandbox = Sandbox::new(&policy.with_system_files()).expect("the kernel has it");
-    println!(
-        "a new sandbox ({}): {:?}",
-        sandbox.layers(),
-        started.elapsed()
-    );
+    let policy = policy.with_system_files();
+    // A policy with unix sockets has no namespaces.
+    let shared = SandboxPolicy {
+        unix_sockets: true,
+        ..policy.clone()
+    };
+    let shared = made(&shared);
+    let first = made(&policy);
+    // The first one also makes what all of them share.
+    let own = made(&policy);
+    drop(first);
 
-    let (mut without, mut with) = (Vec::new(), Vec::new());
+    let cases = [None, Some(&shared), Some(&own)];
+    let mut times = [const { Vec::new() }; 3];
     for _ in 0..PAIRS {
-        without.push(start(None).await);
-        with.push(start(Some(&sandbox)).await);
+        for (sandbox, times) in cases.iter().zip(&mut times) {
+            times.push(start(*sandbox).await);
+        }
     }
-    let (without, with) = (summary(without), summary(with));
     println!("{PAIRS} starts of `true`, in turn: minimum, median");
-    println!("without: {:?}, {:?}", without.0, without.1);
-    println!("with:    {:?}, {:?}", with.0, with.1);
+    for (name, times) in ["without", "with", "with namespaces"].iter().zip(times) {
+        let (minimum, median) = summary(times);
+        println!("{name:16} {minimum:?}, {median:?}");
+    }
 
     let own = i32::try_from(std::process::id()).expect("a process number");
     let times = (0..PAIRS).map(|_| {
@@ -48,6 +55,14 @@ async fn main() {
     });
     let (minimum, median) = summary(times.collect());
     println!("memory of a tree of one process: {minimum:?}, {median:?}");
+}
+
+fn made(policy: &SandboxPolicy) -> Sandbox {
+    let started = Instant::now();
+    let sandbox = Sandbox::new(policy).expect("the kernel has it");
+    let time = started.elapsed();
+    println!("a new sandbox ({}): {time:?}", sandbox.layers());
+    sandbox
 }
 
 async fn start(sandbox: Option<&Sandbox>) -> Duration {

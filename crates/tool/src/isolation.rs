@@ -52,7 +52,7 @@ pub struct ToolBounds {
     pub rights: ToolRights,
     /// The profile that they come from.
     pub profile: ProfileSource,
-    /// The mechanisms of the kernel that enforce them: `landlock abi 7, seccomp`. `None` without a
+    /// The mechanisms of the kernel that enforce them: `landlock abi 7, seccomp, namespaces ipc net`. `None` without a
     /// sandbox.
     pub layers: Option<String>,
     /// Restrictions that nothing enforces here, as fragments for people.

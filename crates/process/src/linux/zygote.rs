@@ -31,16 +31,16 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::exec_args::{Ends, Order, Refusal};
-use crate::sandbox::{self, Restriction, Sandbox};
+use crate::sandbox::{self, Entrances, Restriction, Sandbox};
 use crate::unix::{Leader, leader};
 use crate::{Limits, Spawn, SpawnError, Worker};
 
 /// Time in which a zygote has to answer. It includes its own start.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limit of the descriptors in a message: the request, three streams, the state, the rules and the
-/// channel of a sandbox.
-const MAX_DESCRIPTORS: usize = 7;
+/// Limit of the descriptors in a message: the request, three streams, the state, and the rules, the
+/// namespaces and the channel of a sandbox.
+const MAX_DESCRIPTORS: usize = 7 + sandbox::MAX_ENTRANCES;
 
 /// Names of the zygote and of the processes that are forked from it.
 const ZYGOTE_NAME: &CStr = c"haft-zygote";
@@ -75,6 +75,8 @@ struct Filter {
     instructions: Vec<(u16, u8, u8, u32)>,
     /// True if connections are handed over to haft.
     hands_over: bool,
+    /// The flags of the namespaces whose descriptors are sent.
+    namespaces: Vec<i32>,
 }
 
 /// Step of a new process that failed, with the number of the error.
@@ -87,6 +89,7 @@ struct Failure {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum FailedStep {
     Prepare,
+    Namespaces,
     Capabilities,
     Landlock,
     Seccomp,
@@ -97,6 +100,7 @@ impl Failure {
         let errno = Errno::from_raw(self.errno);
         match self.step {
             FailedStep::Prepare => Refusal::Exec(errno),
+            FailedStep::Namespaces => Refusal::Sandbox("namespaces", errno),
             FailedStep::Capabilities => Refusal::Sandbox("capabilities", errno),
             FailedStep::Landlock => Refusal::Sandbox("Landlock", errno),
             FailedStep::Seccomp => Refusal::Sandbox("seccomp", errno),
@@ -174,6 +178,8 @@ impl Zygote {
         let descriptors = [memory.as_fd()].into_iter().chain(streams);
         let descriptors = descriptors.chain([their_state.as_fd()]);
         let descriptors = descriptors.chain(restriction.as_ref().map(|it| it.rules));
+        let entrances = restriction.iter().flat_map(|it| it.entrances.iter());
+        let descriptors = descriptors.chain(entrances.map(|(_, descriptor)| descriptor));
         let descriptors = descriptors.chain(theirs.as_ref().map(AsFd::as_fd));
         let descriptors: Vec<_> = descriptors.collect();
 
@@ -223,6 +229,7 @@ fn request(order: &Order, restriction: Option<&Restriction<'_>>) -> Request {
                 .map(|one| (one.code, one.jt, one.jf, one.k))
                 .collect(),
             hands_over: it.hands_over,
+            namespaces: it.entrances.iter().map(|(flag, _)| flag).collect(),
         }),
     }
 }
@@ -387,10 +394,9 @@ fn enter(descriptors: Vec<OwnedFd>) {
     else {
         leave();
     };
-    let (rules, channel) = (next(), next());
     let done = prepare(&request, [stdin, stdout, stderr]).and_then(|filter| match filter {
         None => Ok(()),
-        Some(filter) => restrict(&filter, rules.as_ref(), channel.as_ref()),
+        Some(filter) => restrict(&filter, descriptors),
     });
     let failure = postcard::to_stdvec(&done.err()).unwrap_or_default();
     let sent = send(&state, &failure, SendFlags::NOSIGNAL);
@@ -460,12 +466,15 @@ fn set_environment(pairs: &[Vec<u8>]) {
     }
 }
 
-/// Puts this process into its sandbox.
+/// Puts this process into its sandbox, whose descriptors are left.
 fn restrict(
     filter: &Filter,
-    rules: Option<&OwnedFd>,
-    channel: Option<&OwnedFd>,
+    mut descriptors: impl Iterator<Item = OwnedFd>,
 ) -> Result<(), Failure> {
+    let rules = descriptors.next();
+    let namespaces = descriptors.by_ref().take(filter.namespaces.len());
+    let namespaces: Vec<_> = namespaces.collect();
+    let channel = descriptors.next();
     let instructions = filter.instructions.iter();
     let filter_code: Vec<_> = instructions
         .map(|&(code, jt, jf, k)| seccompiler::sock_filter { code, jt, jf, k })
@@ -478,15 +487,18 @@ fn restrict(
         });
     };
     sandbox::forbid_core_dumps();
+    let flags = filter.namespaces.iter().copied();
     let restriction = Restriction {
         rules: rules.as_fd(),
+        entrances: Entrances::from_pairs(flags.zip(namespaces.iter().map(AsFd::as_fd))),
         filter: &filter_code,
         hands_over: filter.hands_over,
     };
     restriction
-        .apply(channel.map(AsFd::as_fd))
+        .apply(channel.as_ref().map(AsFd::as_fd))
         .map_err(|(layer, errno)| Failure {
             step: match layer {
+                "namespaces" => FailedStep::Namespaces,
                 "capabilities" => FailedStep::Capabilities,
                 "Landlock" => FailedStep::Landlock,
                 _ => FailedStep::Seccomp,

@@ -16,8 +16,14 @@ pub(super) fn layers(policy: &SandboxPolicy) -> Layers {
     Layers {
         landlock: 0,
         seccomp: false,
+        namespaces: Vec::new(),
         missing,
     }
+}
+
+/// Returns the kinds of namespaces that this system allows: none.
+pub(super) fn available_namespaces() -> Vec<&'static str> {
+    Vec::new()
 }
 
 /// Sandbox of a program. This system has none, so no value of this type exists.

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::CString;
+use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io;
 use std::mem;
@@ -26,6 +27,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
+use std::str::FromStr;
 
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy};
 use haft_process::{Child, Spawn};
@@ -49,6 +51,8 @@ struct Row {
     policy: Policy,
     /// The error inside; `None`: it succeeds inside too.
     inside: Option<Errno>,
+    /// The namespace that closes it. Without that namespace it succeeds inside too.
+    namespace: Option<&'static str>,
     outside: Outside,
     attempt: fn(&Facts) -> Tried,
 }
@@ -100,7 +104,26 @@ const fn row(
         name,
         policy,
         inside: Some(inside),
+        namespace: None,
         outside,
+        attempt,
+    }
+}
+
+/// A row for what a namespace closes, where the system allows namespaces.
+const fn elsewhere(
+    name: &'static str,
+    policy: Policy,
+    namespace: &'static str,
+    inside: Errno,
+    attempt: fn(&Facts) -> Tried,
+) -> Row {
+    Row {
+        name,
+        policy,
+        inside: Some(inside),
+        namespace: Some(namespace),
+        outside: Succeeds,
         attempt,
     }
 }
@@ -117,6 +140,7 @@ const fn works(
         name,
         policy,
         inside: None,
+        namespace: None,
         outside,
         attempt,
     }
@@ -965,6 +989,98 @@ const TABLE: &[Row] = &[
         Succeeds,
         |facts| std::os::unix::net::UnixStream::connect(facts.path("SOCKET")).map(drop),
     ),
+    // Objects and connections of others, which namespaces hide.
+    elsewhere(
+        "shared memory by its key",
+        Work,
+        "ipc",
+        Errno::ENOENT,
+        |facts| {
+            let key = facts.number("KEY");
+            call(|| unsafe { libc::shmget(key, 0, 0) }.into())
+        },
+    ),
+    elsewhere(
+        "shared memory by its number",
+        Work,
+        "ipc",
+        Errno::EINVAL,
+        |facts| {
+            let memory = facts.number("MEMORY");
+            let at = unsafe { libc::shmat(memory, ptr::null(), libc::SHM_RDONLY) };
+            call(|| if at.addr() == usize::MAX { -1 } else { 0 })
+        },
+    ),
+    elsewhere(
+        "semaphores by their key",
+        Work,
+        "ipc",
+        Errno::ENOENT,
+        |facts| {
+            let key = facts.number("KEY");
+            call(|| unsafe { libc::semget(key, 0, 0) }.into())
+        },
+    ),
+    elsewhere(
+        "a queue of messages by its key",
+        Work,
+        "ipc",
+        Errno::ENOENT,
+        |facts| {
+            let key = facts.number("KEY");
+            call(|| unsafe { libc::msgget(key, 0) }.into())
+        },
+    ),
+    elsewhere(
+        "a queue of messages by its name",
+        Work,
+        "ipc",
+        Errno::ENOENT,
+        |facts| {
+            let name = CString::new(format!("/{}", facts.text("ABSTRACT")))?;
+            call(|| unsafe { libc::mq_open(name.as_ptr(), libc::O_RDONLY) }.into())
+        },
+    ),
+    elsewhere(
+        "the list of shared memory",
+        Work,
+        "ipc",
+        Errno::ENOENT,
+        |facts| lists("/proc/sysvipc/shm", facts.text("MEMORY")),
+    ),
+    elsewhere(
+        "the list of unix sockets",
+        Work,
+        "net",
+        Errno::ENOENT,
+        |facts| lists("/proc/net/unix", &format!("@{}", facts.text("ABSTRACT"))),
+    ),
+    elsewhere(
+        "the list of connections",
+        Work,
+        "net",
+        Errno::ENOENT,
+        |facts| {
+            let port = format!("0100007F:{:04X}", facts.number::<u16>("PORT"));
+            lists("/proc/net/tcp", &port)
+        },
+    ),
+    works("shared memory of its own", Work, Succeeds, |_| {
+        let flags = libc::IPC_CREAT | 0o600;
+        let memory = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, flags) };
+        call(|| memory.into())?;
+        call(|| unsafe { libc::shmctl(memory, libc::IPC_RMID, ptr::null_mut()) }.into())
+    }),
+    // With unix sockets a program may share memory with the owners of these.
+    works(
+        "shared memory by its key, with unix sockets",
+        UnixSockets,
+        Succeeds,
+        |facts| {
+            let key = facts.number("KEY");
+            call(|| unsafe { libc::shmget(key, 0, 0) }.into())
+        },
+    ),
     // The kernel.
     row("a user namespace", AllFiles, Errno::EPERM, Varies, |_| {
         call(|| unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())
@@ -1161,10 +1277,10 @@ impl Facts {
     }
 
     fn pid(&self, name: &str) -> c_int {
-        self.text(name).parse().expect("a number")
+        self.number(name)
     }
 
-    fn number(&self, name: &str) -> u16 {
+    fn number<N: FromStr<Err: Debug>>(&self, name: &str) -> N {
         self.text(name).parse().expect("a number")
     }
 
@@ -1226,6 +1342,16 @@ fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
 
 fn tcp(protocol: c_int) -> io::Result<OwnedFd> {
     socket(libc::AF_INET, libc::SOCK_STREAM, protocol)
+}
+
+/// Looks for a word in a list of the kernel.
+fn lists(list: &str, word: &str) -> Tried {
+    let text = fs::read_to_string(list)?;
+    let mut words = text.split_whitespace();
+    match words.any(|one| one == word) {
+        true => Ok(()),
+        false => Err(Errno::ENOENT.into()),
+    }
 }
 
 fn netlink(protocol: c_int) -> Tried {
@@ -1292,6 +1418,51 @@ enum Held {
     UnixListener(UnixListener),
     Descriptor(OwnedFd),
     Sandbox(Sandbox),
+    Objects(Objects),
+}
+
+/// Objects of the kernel that have a key or a name of their own. They outlive their process, so
+/// they are removed.
+struct Objects {
+    memory: c_int,
+    semaphores: c_int,
+    messages: c_int,
+    queue: CString,
+}
+
+impl Objects {
+    /// Makes one of each kind. Returns their key too.
+    fn new(name: &str) -> (c_int, Objects) {
+        let key = c_int::try_from(std::process::id()).expect("a number of a process");
+        let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
+        let queue = CString::new(format!("/{name}")).expect("it has no NUL");
+        let opened = unsafe {
+            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+            let mode: libc::mode_t = 0o600;
+            libc::mq_open(queue.as_ptr(), flags, mode, ptr::null_mut::<c_void>())
+        };
+        let objects = Objects {
+            memory: unsafe { libc::shmget(key, 4096, flags) },
+            semaphores: unsafe { libc::semget(key, 1, flags) },
+            messages: unsafe { libc::msgget(key, flags) },
+            queue,
+        };
+        for made in [opened, objects.memory, objects.semaphores, objects.messages] {
+            assert!(made >= 0, "{}", io::Error::last_os_error());
+        }
+        (key, objects)
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        unsafe {
+            libc::shmctl(self.memory, libc::IPC_RMID, ptr::null_mut());
+            libc::semctl(self.semaphores, 0, libc::IPC_RMID);
+            libc::msgctl(self.messages, libc::IPC_RMID, ptr::null_mut());
+            libc::mq_unlink(self.queue.as_ptr());
+        }
+    }
 }
 
 impl Ground {
@@ -1321,6 +1492,10 @@ impl Ground {
         let address = SocketAddr::from_abstract_name(name.as_bytes()).expect("it is short");
         let listener = UnixListener::bind_addr(&address).expect("it is free");
         ground.held.push(Held::UnixListener(listener));
+        let (key, objects) = Objects::new(&name);
+        ground.know("KEY", key);
+        ground.know("MEMORY", objects.memory);
+        ground.held.push(Held::Objects(objects));
         ground.know("ABSTRACT", name);
         for name in ["PORT", "OTHER_PORT"] {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -1462,7 +1637,10 @@ async fn no_attempt_leaves_the_sandbox_and_each_is_one() {
         let inside = ground
             .attempt(row, Some(&ground.sandboxes[&row.policy]))
             .await;
-        let expected = row.inside.map_or(0, |errno| errno as i32);
+        let namespaces = &ground.sandboxes[&row.policy].layers().namespaces;
+        let is_closed = row.namespace.is_none_or(|it| namespaces.contains(&it));
+        let expected = row.inside.filter(|_| is_closed);
+        let expected = expected.map_or(0, |errno| errno as i32);
         if inside != expected {
             let (expected, inside) = (Errno::from_raw(expected), Errno::from_raw(inside));
             wrong.push(format!("{}: {inside:?} inside, not {expected:?}", row.name));

@@ -4,11 +4,13 @@ use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use haft_process::sandbox::{self, Access, Sandbox, SandboxError, SandboxPolicy};
+use haft_process::sandbox::{self, Access, Net, Sandbox, SandboxError, SandboxPolicy};
 use haft_process::{End, Exit, Limits, Spawn, SpawnError, Stdin, Verified, run_pipeline};
+use nix::sched::{CloneFlags, unshare};
 use tokio_util::sync::CancellationToken;
 
 use crate::arena::{self, Arena};
@@ -115,6 +117,47 @@ fn the_layers_are_named() {
         "{}",
         made.layers()
     );
+}
+
+/// Namespaces are used where the system allows them, also by a process that nobody may look into,
+/// as haft is.
+#[test]
+fn namespaces_are_used_where_the_system_allows_them() {
+    if !rustix::process::geteuid().is_root() {
+        // This is a process of its own then.
+        haft_process::harden();
+    }
+    let kinds = CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWNET;
+    let allows = |kinds| {
+        let mut probe = Command::new("true");
+        #[allow(unsafe_code, reason = "the standard library considers it unsafe")]
+        // SAFETY: the step is one system call.
+        unsafe {
+            probe.pre_exec(move || Ok(unshare(kinds)?));
+        }
+        probe.status().is_ok_and(|status| status.success())
+    };
+    let expected = match allows(kinds) || allows(kinds | CloneFlags::CLONE_NEWUSER) {
+        true => vec!["ipc", "net"],
+        false => Vec::new(),
+    };
+    let namespaces = |policy: &SandboxPolicy| {
+        let made = Sandbox::new(policy).expect("the kernel has it");
+        made.layers().namespaces.clone()
+    };
+    let mut policy = SandboxPolicy::default();
+    assert_eq!(sandbox::available().namespaces, expected);
+    assert_eq!(policy.layers().namespaces, expected);
+    assert_eq!(namespaces(&policy), expected);
+    policy.net = Net::Ports(vec![1]);
+    assert_eq!(namespaces(&policy), expected[..expected.len().min(1)]);
+    policy.unix_sockets = true;
+    assert_eq!(namespaces(&policy), [""; 0]);
+}
+
+#[test]
+fn namespaces_of_an_unprivileged_user_are_used_where_the_system_allows_them() {
+    as_nobody("sandbox::namespaces_are_used_where_the_system_allows_them");
 }
 
 // ---- The promises for every child hold inside too.

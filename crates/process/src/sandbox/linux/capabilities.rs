@@ -5,7 +5,7 @@
 //! capability back by `execve`.
 
 use nix::errno::Errno;
-use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 /// Capabilities that are about files, users and the network. Each is limited further by the rules
 /// of Landlock and by the filter.
@@ -20,15 +20,20 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::NET_RAW);
 
-/// Drops the other capabilities of the calling thread. It allocates nothing.
-pub(super) fn restrict() -> Result<(), Errno> {
-    let from_rustix = |error: rustix::io::Errno| Errno::from_raw(error.raw_os_error());
+/// Returns the capabilities of the calling thread that it keeps.
+pub(super) fn kept() -> Result<CapabilitySets, Errno> {
     let mut sets = capabilities(None).map_err(from_rustix)?;
-    if KEPT.contains(sets.permitted | sets.inheritable) {
-        return Ok(());
-    }
     sets.permitted &= KEPT;
     sets.effective &= KEPT;
     sets.inheritable &= KEPT;
-    set_capabilities(None, sets).map_err(from_rustix)
+    Ok(sets)
+}
+
+/// Leaves the calling thread these capabilities. It allocates nothing.
+pub(super) fn set(kept: CapabilitySets) -> Result<(), Errno> {
+    set_capabilities(None, kept).map_err(from_rustix)
+}
+
+fn from_rustix(error: rustix::io::Errno) -> Errno {
+    Errno::from_raw(error.raw_os_error())
 }

@@ -1,8 +1,9 @@
-//! The sandbox of Linux: Landlock and seccomp.
+//! The sandbox of Linux: Landlock and seccomp, and namespaces where they can be made.
 
 mod capabilities;
 mod connections;
 mod files;
+mod namespaces;
 mod private_tmp;
 mod start;
 mod syscalls;
@@ -17,9 +18,11 @@ use seccompiler::{BpfProgram, sock_filter};
 
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
 use crate::exec_args::{Ends, Order, Refusal};
+use namespaces::Namespaces;
 use private_tmp::PrivateTmp;
 use syscalls::Connect;
 
+pub(crate) use namespaces::{Entrances, MAX_ENTRANCES};
 pub(crate) use start::{enter_group, forbid_core_dumps, kill, set_limits};
 
 /// Returns true if haft can connect for programs. Before Linux 5.19, which has the second version of
@@ -44,8 +47,14 @@ pub(super) fn layers(policy: &SandboxPolicy) -> Layers {
     Layers {
         landlock,
         seccomp: syscalls::is_available(),
+        namespaces: namespaces::kinds(policy),
         missing,
     }
+}
+
+/// Returns the kinds of namespaces that this system allows.
+pub(super) fn available_namespaces() -> Vec<&'static str> {
+    namespaces::available(true)
 }
 
 /// Sandbox with one policy, for any number of programs. Each program is in a domain of its own.
@@ -60,6 +69,7 @@ struct Inner {
     filter: BpfProgram,
     /// The filter and the ports of programs that haft connects for.
     handed_over: Option<(BpfProgram, Vec<u16>)>,
+    namespaces: Option<Namespaces>,
     tmp: Option<PrivateTmp>,
 }
 
@@ -70,7 +80,7 @@ impl Sandbox {
     /// If the kernel has no Landlock or no seccomp, or if the folder cannot be made. Restrictions
     /// that an older kernel lacks are not an error; [`Sandbox::layers`] lists them.
     pub fn new(policy: &SandboxPolicy) -> Result<Sandbox, SandboxError> {
-        let layers = layers(policy);
+        let mut layers = layers(policy);
         if layers.landlock == 0 {
             let text = "the kernel has no Landlock, or it is not enabled (`lsm=`)";
             return Err(SandboxError::Unavailable(text.to_owned()));
@@ -89,10 +99,16 @@ impl Sandbox {
             }
             _ => None,
         };
+        let namespaces = Namespaces::new(policy);
+        layers.namespaces = namespaces
+            .as_ref()
+            .map(Namespaces::kinds)
+            .unwrap_or_default();
         Ok(Sandbox(Arc::new(Inner {
             rules: files::rules(policy, own)?,
             filter: syscalls::filter(policy, Connect::Direct)?,
             handed_over,
+            namespaces,
             layers,
             tmp,
         })))
@@ -149,16 +165,23 @@ impl Sandbox {
             rules: self.0.rules.as_fd(),
             filter: handed_over.map_or(&self.0.filter, |(filter, _)| filter),
             hands_over: handed_over.is_some(),
+            entrances: self
+                .0
+                .namespaces
+                .as_ref()
+                .map(Namespaces::entrances)
+                .unwrap_or_default(),
         }
     }
 }
 
-/// The rules and the filter of a sandbox, for one process.
+/// The rules, the filter and the namespaces of a sandbox, for one process.
 pub(crate) struct Restriction<'a> {
     pub(crate) rules: BorrowedFd<'a>,
     pub(crate) filter: &'a [sock_filter],
     /// True if the filter hands connections over to haft.
     pub(crate) hands_over: bool,
+    pub(crate) entrances: Entrances<'a>,
 }
 
 impl Restriction<'_> {
@@ -168,7 +191,12 @@ impl Restriction<'_> {
         &self,
         channel: Option<BorrowedFd<'_>>,
     ) -> Result<(), (&'static str, Errno)> {
-        capabilities::restrict().map_err(|errno| ("capabilities", errno))?;
+        // Read first, because a process has all capabilities of a user namespace that it enters.
+        let kept = capabilities::kept().map_err(|errno| ("capabilities", errno))?;
+        self.entrances
+            .enter()
+            .map_err(|errno| ("namespaces", errno))?;
+        capabilities::set(kept).map_err(|errno| ("capabilities", errno))?;
         files::restrict(self.rules).map_err(|errno| ("Landlock", errno))?;
         let filtered = match channel {
             Some(channel) if self.hands_over => syscalls::restrict_with_listener(self.filter)

@@ -42,6 +42,7 @@ const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
 enum Step {
     Prepare = 1,
     Cwd,
+    Namespaces,
     Capabilities,
     Landlock,
     Seccomp,
@@ -87,35 +88,15 @@ pub(in crate::sandbox) fn run(
         channel: theirs,
     };
     let failure = AtomicU64::new(0);
-    let mut stack = vec![0; STACK_BYTES];
-    let mut handlers = SigSet::empty();
-    // A handler that runs in the child would act on our memory.
-    let all = SigSet::all();
-    let set_mask = |set: &SigSet, old: Option<&mut SigSet>| {
-        nix::sys::signal::pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(set), old)
-    };
-    set_mask(&all, Some(&mut handlers)).map_err(Refusal::Exec)?;
-    let steps = Box::new(|| {
+    // The steps change nothing of ours except `failure`.
+    let started = vfork(CloneFlags::empty(), || {
         let Err((step, errno)) = steps(&plan);
         let code = u64::from((errno as i32).cast_unsigned());
         failure.store((step as u64) << 32 | code, Ordering::Relaxed);
         // The shell's code for a program that cannot be executed. Only our reaping sees it.
         126
     });
-    let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK;
-    #[allow(
-        unsafe_code,
-        reason = "no safe crate runs steps in a child without `fork`"
-    )]
-    // SAFETY: the stack and everything that the closure refers to live until this call returns,
-    // which is after the child's `execve` or end (CLONE_VFORK). The closure allocates nothing,
-    // takes no lock, never unwinds, and changes nothing of ours except `failure`. Signals are
-    // blocked, so no handler runs in the child before their actions are reset.
-    let started = unsafe { clone(steps, &mut stack, flags, Some(libc::SIGCHLD)) };
-    let restored = set_mask(&handlers, None);
-    debug_assert!(restored.is_ok(), "a mask that was read can be set");
     let pid = started.map_err(Refusal::Exec)?;
-    let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
     let failure = failure.into_inner();
     if failure == 0 {
         // Otherwise the end of the channel would never be seen.
@@ -128,11 +109,40 @@ pub(in crate::sandbox) fn run(
     let errno = Errno::from_raw((failure & u64::from(u32::MAX)) as i32);
     Err(match failure >> 32 {
         step if step == Step::Cwd as u64 => Refusal::Cwd(errno),
+        step if step == Step::Namespaces as u64 => Refusal::Sandbox("namespaces", errno),
         step if step == Step::Capabilities as u64 => Refusal::Sandbox("capabilities", errno),
         step if step == Step::Landlock as u64 => Refusal::Sandbox("Landlock", errno),
         step if step == Step::Seccomp as u64 => Refusal::Sandbox("seccomp", errno),
         _ => Refusal::Exec(errno),
     })
+}
+
+/// Starts a process that runs `steps` in our memory, while our thread waits for its `execve` or its
+/// end. The result of `steps` is its exit code. They must allocate nothing, take no lock, never
+/// unwind, and change only what the caller accounts for.
+pub(super) fn vfork(further: CloneFlags, steps: impl Fn() -> isize) -> Result<Pid, Errno> {
+    let mut stack = vec![0; STACK_BYTES];
+    let mut handlers = SigSet::empty();
+    // A handler that runs in the child would act on our memory.
+    let all = SigSet::all();
+    let set_mask = |set: &SigSet, old: Option<&mut SigSet>| {
+        nix::sys::signal::pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(set), old)
+    };
+    set_mask(&all, Some(&mut handlers))?;
+    let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | further;
+    #[allow(
+        unsafe_code,
+        reason = "no safe crate runs steps in a child without `fork`"
+    )]
+    // SAFETY: the stack and everything that the closure refers to live until this call returns,
+    // which is after the child's `execve` or end (CLONE_VFORK). The closure is as the caller
+    // promises. Signals are blocked, so no handler runs in the child before their actions are
+    // reset.
+    let started = unsafe { clone(Box::new(&steps), &mut stack, flags, Some(libc::SIGCHLD)) };
+    let restored = set_mask(&handlers, None);
+    debug_assert!(restored.is_ok(), "a mask that was read can be set");
+    let pid = started?;
+    Ok(Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero"))
 }
 
 impl Sandbox {
@@ -164,7 +174,7 @@ pub(crate) fn kill(pid: Pid) {
     reap(pid);
 }
 
-fn reap(pid: Pid) {
+pub(super) fn reap(pid: Pid) {
     let options = WaitIdOptions::EXITED;
     let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options));
 }
@@ -192,6 +202,7 @@ fn steps(plan: &Plan<'_>) -> Result<Infallible, Failure> {
     let restriction = plan.sandbox.restriction(channel.is_some());
     restriction.apply(channel).map_err(|(layer, errno)| {
         let step = match layer {
+            "namespaces" => Step::Namespaces,
             "capabilities" => Step::Capabilities,
             "Landlock" => Step::Landlock,
             _ => Step::Seccomp,

@@ -1,0 +1,244 @@
+//! Namespaces of a sandbox, an extra beside Landlock and seccomp: programs see no System V and
+//! POSIX objects of others, and without a network none of the machine's interfaces and connections.
+//!
+//! They need root's rights, or a user namespace, which many containers and some distributions
+//! forbid. So no guarantee depends on them. A user namespace maps the user's own number and group
+//! only; files of other users belong to `nobody` there.
+//!
+//! A namespace is made once, by a process that lives for a moment, and entered by each program:
+//! making one of the network takes half a millisecond.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sched::{CloneFlags, setns, unshare};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, getegid, geteuid};
+
+use super::start::{kill, reap, vfork};
+use super::{Net, SandboxPolicy};
+
+/// Namespaces of one sandbox.
+#[derive(Debug)]
+pub(super) struct Namespaces {
+    ipc: OwnedFd,
+    has_net: bool,
+}
+
+/// The namespace in which a user without privileges may make others.
+enum Maker {
+    /// This process has the rights by itself.
+    Itself,
+    User(OwnedFd),
+}
+
+/// `None` if the system does not allow to make namespaces.
+static MAKER: LazyLock<Option<Maker>> = LazyLock::new(|| {
+    if make(None, CloneFlags::CLONE_NEWIPC, c"/proc/self/ns/ipc").is_ok() {
+        return Some(Maker::Itself);
+    }
+    let made = user_namespace().and_then(|user| {
+        // Some systems make it, but without rights in it.
+        let user_ref = Some(user.as_fd());
+        make(user_ref, CloneFlags::CLONE_NEWIPC, c"/proc/self/ns/ipc")?;
+        Ok(user)
+    });
+    made.map(Maker::User)
+        .inspect_err(|error| tracing::debug!(%error, "namespaces cannot be made"))
+        .ok()
+});
+
+/// The network of all programs that have none: a loopback that is down.
+static NO_NETWORK: LazyLock<Option<OwnedFd>> = LazyLock::new(|| {
+    let user = MAKER.as_ref()?.user();
+    make(user, CloneFlags::CLONE_NEWNET, c"/proc/self/ns/net").ok()
+});
+
+impl Maker {
+    fn user(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Maker::Itself => None,
+            Maker::User(user) => Some(user.as_fd()),
+        }
+    }
+}
+
+/// Returns the kinds of namespaces that a sandbox with this policy has here.
+pub(super) fn kinds(policy: &SandboxPolicy) -> Vec<&'static str> {
+    // Who may use sockets of other programs shares memory with them, too: the X server's clients do.
+    if policy.unix_sockets {
+        return Vec::new();
+    }
+    available(policy.net == Net::None)
+}
+
+/// Returns the kinds of namespaces that this system allows; that of the network if `with_net`.
+pub(super) fn available(with_net: bool) -> Vec<&'static str> {
+    match &*MAKER {
+        None => Vec::new(),
+        Some(_) if with_net => vec!["ipc", "net"],
+        Some(_) => vec!["ipc"],
+    }
+}
+
+impl Namespaces {
+    /// Makes the namespaces of a sandbox; `None` if the system or the policy does not allow them.
+    pub(super) fn new(policy: &SandboxPolicy) -> Option<Namespaces> {
+        let kinds = kinds(policy);
+        let user = MAKER.as_ref().filter(|_| !kinds.is_empty())?.user();
+        let ipc = make(user, CloneFlags::CLONE_NEWIPC, c"/proc/self/ns/ipc");
+        let ipc = ipc.inspect_err(|error| tracing::debug!(%error, "no namespace"));
+        Some(Namespaces {
+            ipc: ipc.ok()?,
+            has_net: kinds.contains(&"net") && NO_NETWORK.is_some(),
+        })
+    }
+
+    /// Returns the kinds that were made.
+    pub(super) fn kinds(&self) -> Vec<&'static str> {
+        if self.has_net {
+            vec!["ipc", "net"]
+        } else {
+            vec!["ipc"]
+        }
+    }
+
+    /// Returns what a process enters, in this order.
+    pub(super) fn entrances(&self) -> Entrances<'_> {
+        let user = MAKER.as_ref().and_then(Maker::user);
+        let net = NO_NETWORK.as_ref().filter(|_| self.has_net);
+        let all = [
+            user.map(|it| (CloneFlags::CLONE_NEWUSER, it)),
+            Some((CloneFlags::CLONE_NEWIPC, self.ipc.as_fd())),
+            net.map(|it| (CloneFlags::CLONE_NEWNET, it.as_fd())),
+        ];
+        Entrances(all)
+    }
+}
+
+/// Namespaces that a process enters, in this order.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Entrances<'a>([Option<(CloneFlags, BorrowedFd<'a>)>; MAX_ENTRANCES]);
+
+/// The largest number of namespaces that a process enters.
+pub(crate) const MAX_ENTRANCES: usize = 3;
+
+impl<'a> Entrances<'a> {
+    /// Returns the entrances with these flags and descriptors, as [`Entrances::iter`] has them.
+    pub(crate) fn from_pairs(pairs: impl Iterator<Item = (i32, BorrowedFd<'a>)>) -> Entrances<'a> {
+        let mut all = Entrances::default();
+        for (place, (flag, descriptor)) in all.0.iter_mut().zip(pairs) {
+            *place = Some((CloneFlags::from_bits_retain(flag), descriptor));
+        }
+        all
+    }
+
+    /// Returns the flag and the descriptor of each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (i32, BorrowedFd<'a>)> {
+        let all = self.0.into_iter().flatten();
+        all.map(|(flag, descriptor)| (flag.bits(), descriptor))
+    }
+
+    /// Puts the calling thread into all of them. It allocates nothing.
+    pub(super) fn enter(&self) -> Result<(), Errno> {
+        for (flag, descriptor) in self.0.iter().flatten() {
+            setns(descriptor, *flag)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a namespace, in the user namespace `user` if that is given, and returns its descriptor.
+/// `path` is that of the namespace in its process.
+fn make(
+    user: Option<BorrowedFd<'_>>,
+    kind: CloneFlags,
+    path: &std::ffi::CStr,
+) -> io::Result<OwnedFd> {
+    let made = AtomicI32::new(-libc::EIO);
+    let steps = || -> Result<RawFd, Errno> {
+        if let Some(user) = user {
+            setns(user, CloneFlags::CLONE_NEWUSER)?;
+        }
+        unshare(kind)?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
+        Ok(std::os::fd::IntoRawFd::into_raw_fd(file))
+    };
+    // The descriptor is opened in our table. Nothing else is changed of ours.
+    let pid = vfork(CloneFlags::CLONE_FILES, || {
+        let descriptor = steps().unwrap_or_else(|errno| -(errno as i32));
+        made.store(descriptor, Ordering::Relaxed);
+        0
+    })?;
+    reap(pid);
+    let made = made.into_inner();
+    if made < 0 {
+        return Err(io::Error::from_raw_os_error(-made));
+    }
+    #[allow(unsafe_code, reason = "the descriptor comes from another process")]
+    // SAFETY: it was opened for us just now, and nothing else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made) })
+}
+
+/// Makes a user namespace in which our user has all rights. Its maps are written from outside by us,
+/// because the files of a process that cannot be dumped, as haft is, belong to root. So the process
+/// must be another program: a shell that waits for its input.
+fn user_namespace() -> io::Result<OwnedFd> {
+    let (input, _held) = io::pipe()?;
+    let arguments = [
+        c"sh".as_ptr(),
+        c"-c".as_ptr(),
+        c"read x".as_ptr(),
+        ptr::null(),
+    ];
+    let no_variables = [ptr::null()];
+    let failure = AtomicI32::new(0);
+    let pid = vfork(CloneFlags::empty(), || {
+        let steps = || -> Result<(), Errno> {
+            let from_rustix = |error: rustix::io::Errno| Errno::from_raw(error.raw_os_error());
+            unshare(CloneFlags::CLONE_NEWUSER)?;
+            rustix::stdio::dup2_stdin(&input).map_err(from_rustix)?;
+            #[allow(unsafe_code, reason = "the safe function of nix allocates")]
+            // SAFETY: all texts end with NUL, both lists with a null pointer.
+            unsafe {
+                libc::execve(
+                    c"/bin/sh".as_ptr(),
+                    arguments.as_ptr(),
+                    no_variables.as_ptr(),
+                );
+            }
+            Err(Errno::last())
+        };
+        if let Err(errno) = steps() {
+            failure.store(errno as i32, Ordering::Relaxed);
+        }
+        126
+    })?;
+    let failure = failure.into_inner();
+    if failure != 0 {
+        reap(pid);
+        return Err(io::Error::from_raw_os_error(failure));
+    }
+    let made = map(pid);
+    kill(pid);
+    made
+}
+
+/// Maps our user and group in the user namespace of the process, and returns its descriptor.
+fn map(pid: Pid) -> io::Result<OwnedFd> {
+    let folder = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    fs::write(folder.join("setgroups"), "deny")?;
+    fs::write(folder.join("uid_map"), format!("{user} {user} 1"))?;
+    fs::write(folder.join("gid_map"), format!("{group} {group} 1"))?;
+    Ok(fs::File::open(folder.join("ns/user"))?.into())
+}
