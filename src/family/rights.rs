@@ -22,7 +22,7 @@ use haft_config::{Config, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{self, Access, Layers, Net, Sandbox, SandboxPolicy};
-use haft_process::{Environment, Finished, Names, Rights, Spawn, find_installed};
+use haft_process::{Environment, Finished, Limits, Names, Rights, Spawn, find_installed};
 use haft_tool::{
     Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
     Problem, ProfileSource, ToolBounds, ToolRights,
@@ -73,6 +73,8 @@ pub(crate) struct Confinement {
     policy: Option<Arc<SandboxPolicy>>,
     /// The rights for people.
     pub(crate) bounds: Arc<ToolBounds>,
+    /// The limit of the processors of its programs.
+    processors: Option<usize>,
     /// The name of the tool.
     name: Arc<str>,
     /// Files that its programs can read and start besides the granted ones.
@@ -118,14 +120,22 @@ impl Sandboxes {
         if candidate.verified.is_some() {
             own.push(config.state_dir.join(COPIES));
         }
-        self.confine(name, rights, source, own).map_err(|why| {
-            let problem = Problem::error(format!("not loaded, because {why}"));
-            let problem = problem.at(&candidate.path).about(name);
-            Box::new(problem.hint(
-                "`haft doctor` lists what this system enforces; `sandbox.required: false` runs \
-                 tools without the missing part",
-            ))
-        })
+        let cpus = config.limits_of(candidate.bounds_level()).program_cpus;
+        let processors = Some(cpus as usize).filter(|_| cpus < u32::MAX);
+        match self.confine(name, rights, source, own) {
+            Ok(confined) => Ok(Confinement {
+                processors,
+                ..confined
+            }),
+            Err(why) => {
+                let problem = Problem::error(format!("not loaded, because {why}"));
+                let problem = problem.at(&candidate.path).about(name);
+                Err(Box::new(problem.hint(
+                    "`haft doctor` lists what this system enforces; `sandbox.required: false` runs \
+                     tools without the missing part",
+                )))
+            }
+        }
     }
 
     /// Returns the rights of the tool `used` in a call of the tool `caller`: those that both have.
@@ -138,8 +148,13 @@ impl Sandboxes {
         used: &Confinement,
     ) -> Result<Confinement, String> {
         let (first, second) = (&caller.bounds.rights, &used.bounds.rights);
+        let limits = [caller.processors, used.processors];
+        let processors = limits.into_iter().flatten().min();
         if first == second {
-            return Ok(used.clone());
+            return Ok(Confinement {
+                processors,
+                ..used.clone()
+            });
         }
         let isolation = first.isolation.max(second.isolation);
         let narrowed = if isolation == Isolation::Sandbox {
@@ -152,7 +167,11 @@ impl Sandboxes {
             isolation,
         };
         let own = [&caller.own[..], &used.own[..]].concat();
-        self.confine(&used.name, rights, used.bounds.profile.clone(), own)
+        let confined = self.confine(&used.name, rights, used.bounds.profile.clone(), own)?;
+        Ok(Confinement {
+            processors,
+            ..confined
+        })
     }
 
     fn confine(
@@ -195,6 +214,7 @@ impl Sandboxes {
                 layers,
                 missing,
             }),
+            processors: None,
             name: name.into(),
             permissions,
             sandbox,
@@ -386,6 +406,10 @@ impl Confinement {
             rights: self.rights.clone(),
             sandbox: self.sandbox.clone(),
             env: with_proxy(spawn.env, self.proxy.as_deref()),
+            limits: Limits {
+                processors: self.processors,
+                ..spawn.limits
+            },
             ..spawn
         }
     }

@@ -221,7 +221,7 @@ export default (pi) => [
         }
       }
     }
-    return says(threads.length > 2 && refused === 2 * threads.length ? "refused" : `${refused} of ${threads.length}`);
+    return says(threads.length > 1 && refused === 2 * threads.length ? "refused" : `${refused} of ${threads.length}`);
   }),
   tool("procfs", async () => {
     const done = [];

@@ -234,7 +234,7 @@ fn a_host_that_is_killed_leaves_no_process() {
 fn guard_knows(host: u32, ids: &[String]) -> bool {
     let workers = children_of(host).into_iter().filter(|pid| {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline"));
-        command.is_ok_and(|command| command.ends_with("\0--worker\0"))
+        command.is_ok_and(|command| command.contains("\0--worker\0"))
     });
     let hosts = workers.filter_map(|pid| pid.parse().ok()).chain([host]);
     hosts.into_iter().any(|host| has_guard_for(host, ids))

@@ -127,8 +127,9 @@ fn a_call_waits_for_its_result_and_is_no_task_by_default() {
 fn a_call_becomes_a_task_when_its_time_is_over() {
     let mut client = Client::silent(TOOLS, &["--task-after", "50ms"]);
     let begun = call(&mut client, json!({"name": "endless"}));
+    // A call that is cancelled before its tool has started never reaches the tool.
     let task = task_until(&mut client, &begun, |task| {
-        task["statusMessage"] == "working" || task["status"] == "working"
+        task["statusMessage"] == "working"
     });
     assert_eq!(task["status"], "working");
     cancel(&mut client, &begun);

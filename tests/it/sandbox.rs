@@ -33,6 +33,11 @@ fn isolation() -> Option<Isolation> {
     Some(Isolation::from_name(&name).expect("`none`, `process` or `sandbox`"))
 }
 
+/// Returns true if this run of the tests has the modules in worker processes.
+pub fn has_workers() -> bool {
+    isolation().is_some_and(|isolation| isolation != Isolation::None)
+}
+
 /// Resolves the configuration of a host in the process of the tests, with the isolation of this run.
 pub fn resolve(flags: Flags, env: &Env) -> Result<Config, haft::Error> {
     let mut config = Config::resolve_with(flags, env)?;
@@ -85,6 +90,11 @@ impl Sandbox {
                 .insert("HAFT_ISOLATION", isolation.as_str().into());
         }
         sandbox
+    }
+
+    /// Leaves the isolation to the configuration, in each run of the tests.
+    pub fn isolation_is_configured(&mut self) {
+        self.env.remove("HAFT_ISOLATION");
     }
 
     /// Gives the tools of the project the profile of the configuration, or the default.

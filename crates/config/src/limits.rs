@@ -50,7 +50,10 @@ settings! {
         /// Maximum number of processors that a worker process uses together with the programs that its
         /// modules start; `all`: no limit. See sandbox.md.
         // A build uses all of them, and the system shares them between processes.
-        pub worker_cpus: u32 = "all" => worker_cpus, env "HAFT_WORKER_CPUS";
+        pub worker_cpus: u32 = "all" => cpus, env "HAFT_WORKER_CPUS";
+        /// Maximum number of processors that a program of an executable, a YAML tool, a JSON plugin
+        /// or an MCP server uses together with what it starts; `all`: no limit. See sandbox.md.
+        pub program_cpus: u32 = "all" => cpus, env "HAFT_PROGRAM_CPUS";
         /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
         // About 12,000 tokens. Claude Code puts results of more than 50,000 characters into a file
         // of its own and shows 2 KB of them, so text and notice together stay below 48 KB.
@@ -102,6 +105,7 @@ impl Limits {
             worker_mb: u32::MAX,
             worker_processes: u32::MAX,
             worker_cpus: u32::MAX,
+            program_cpus: u32::MAX,
             spill_kb: 0,
             keep_detached: true,
         }
@@ -133,6 +137,7 @@ impl Limits {
             worker_mb: self.worker_mb.min(other.worker_mb),
             worker_processes: self.worker_processes.min(other.worker_processes),
             worker_cpus: self.worker_cpus.min(other.worker_cpus),
+            program_cpus: self.program_cpus.min(other.program_cpus),
             // 0 means unlimited.
             spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
             keep_detached: self.keep_detached && other.keep_detached,
@@ -189,7 +194,7 @@ fn worker_mb(slot: &mut u32) -> Slot<'_> {
 }
 
 /// A number of processors. `all` is no limit.
-fn worker_cpus(slot: &mut u32) -> Slot<'_> {
+fn cpus(slot: &mut u32) -> Slot<'_> {
     declare::scalar(Form::Text, slot, |text| match text.trim() {
         "all" => Ok(u32::MAX),
         text => declare::whole_number(text, &AT_LEAST_ONE, " of processors"),

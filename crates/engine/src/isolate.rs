@@ -709,6 +709,11 @@ impl Isolate {
     /// Reports to the caller that the tool runs, because the thread may be too busy to do so.
     pub(super) fn tell_start(&self, asked: &Asked) {
         self.shared.requests.tell_start(asked.id);
+        if let Place::Worker(connection) = &self.place
+            && self.shared.requests.is_start_unknown(asked.id)
+        {
+            connection.ask_start(asked.id);
+        }
     }
 
     /// Returns its state for debuggers; `None` if none can attach.

@@ -413,6 +413,12 @@ impl Requests {
         }
     }
 
+    /// Returns true if the request is open, and nobody has said that its tool runs.
+    pub(super) fn is_start_unknown(&self, id: u32) -> bool {
+        let table = self.table();
+        table.slots.get(&id).is_some_and(|slot| !slot.is_started)
+    }
+
     /// Returns the sender for a request's updates, after it has reported the request's start.
     pub(super) fn updates(&self, id: u32) -> Option<Updates> {
         let mut table = self.table();

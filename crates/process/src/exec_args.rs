@@ -29,9 +29,9 @@ pub(super) struct Order {
     /// The working directory as an absolute path; `None` if it is ours.
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
-    /// The file through which the process enters its control group.
+    /// The files through which the process enters its control groups.
     #[cfg_attr(windows, expect(dead_code, reason = "Windows has no control groups"))]
-    pub(super) entrance: Option<PathBuf>,
+    pub(super) entrances: Vec<PathBuf>,
     pub(super) leftovers: Leftovers,
     pub(super) sandbox: Option<Sandbox>,
     /// The descriptor that `file` names, or that keeps others from changing the file.
@@ -58,7 +58,7 @@ pub(super) enum Refusal {
 }
 
 impl Order {
-    /// Builds the arguments. `cell` is the control group with the memory limit, if there is one.
+    /// Builds the arguments. `cell` is the control groups with the limits, if there are some.
     /// `ready` is the program, if it had to be verified.
     pub(super) fn new(
         spawn: &Spawn,
@@ -86,7 +86,7 @@ impl Order {
         }
 
         let mut limits = spawn.limits;
-        if cell.is_none() && !spawn.is_memory_measured() {
+        if !cell.is_some_and(Cell::limits_memory) && !spawn.is_memory_measured() {
             limits.address_space = [limits.address_space, limits.memory]
                 .into_iter()
                 .flatten()
@@ -126,7 +126,7 @@ impl Order {
             environment: environment(variables)?,
             cwd,
             limits,
-            entrance: cell.map(Cell::entrance),
+            entrances: cell.map(Cell::entrances).unwrap_or_default(),
             leftovers: spawn.leftovers,
             sandbox: spawn.sandbox.clone(),
             held,

@@ -100,8 +100,8 @@ pub use pipeline::run_pipeline;
 pub use rights::{Names, Rights};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use system::{
-    Descriptor, Helper, Pid, can_limit_trees, harden, in_foreground, is_program, kill_all,
-    kill_children_of_thread, release_child, thread_starts_program,
+    Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, in_foreground,
+    is_program, kill_all, kill_children_of_thread, release_child, thread_starts_program,
 };
 pub use verified::{NotVerified, Verified};
 pub use worker::Worker;

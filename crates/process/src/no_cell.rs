@@ -3,18 +3,23 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-/// Control group of one tree. This system has none, so no value of this type exists.
+/// Control groups of one tree. This system has none, so no value of this type exists.
 #[derive(Debug)]
 pub(crate) struct Cell(Infallible);
 
 impl Cell {
     /// Returns `None`: the system has no control groups. The memory of a tree is measured instead.
-    pub(crate) fn with_limit(_bytes: u64) -> Option<Cell> {
+    pub(crate) fn with_limits(_memory: Option<u64>, _processors: Option<usize>) -> Option<Cell> {
         None
     }
 
-    /// Returns the file through which a process enters the group.
-    pub(crate) fn entrance(&self) -> PathBuf {
+    /// Returns the files through which a process enters the groups.
+    pub(crate) fn entrances(&self) -> Vec<PathBuf> {
+        match self.0 {}
+    }
+
+    /// Returns true if it limits the memory.
+    pub(crate) fn limits_memory(&self) -> bool {
         match self.0 {}
     }
 

@@ -91,9 +91,12 @@ impl Running {
         system::keep_children();
         observe::add_variables(&mut spawn.env);
         let started = Instant::now();
-        let cell = spawn.limits.memory.and_then(Cell::with_limit);
         let limit = spawn.limits.memory;
-        let measured_memory = limit.filter(|_| cell.is_none() && spawn.is_memory_measured());
+        // In a sandbox a program cannot change its affinity.
+        let processors = spawn.limits.processors.filter(|_| spawn.sandbox.is_none());
+        let cell = Cell::with_limits(limit, processors);
+        let has_group = cell.as_ref().is_some_and(Cell::limits_memory);
+        let measured_memory = limit.filter(|_| !has_group && spawn.is_memory_measured());
         let ready = verified::verify(&spawn).await?;
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();

@@ -122,6 +122,10 @@ pub struct Limits {
     pub address_space: Option<u64>,
     /// Limit of the processor time of each process in seconds: SIGXCPU, and a second later KILL.
     pub cpu_seconds: Option<u64>,
+    /// Limit of the processors that the whole tree uses at a time. Only Linux has it; elsewhere a
+    /// program with this limit does not start. A program outside of a sandbox can change it for
+    /// itself.
+    pub processors: Option<usize>,
 }
 
 impl Spawn {

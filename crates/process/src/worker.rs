@@ -8,7 +8,7 @@ use crate::system::{self, Descriptor, Leader, Pid};
 use crate::{Spawn, SpawnError, Zygote};
 
 #[cfg(target_os = "linux")]
-use crate::linux::limit_processors;
+use crate::linux::{Cell, limit_processors};
 
 #[cfg(not(target_os = "linux"))]
 fn limit_processors(_: Pid, _: usize) -> std::io::Result<()> {
@@ -20,6 +20,11 @@ fn limit_processors(_: Pid, _: usize) -> std::io::Result<()> {
 pub struct Worker {
     pid: Pid,
     leader: Mutex<Leader>,
+    #[cfg(target_os = "linux")]
+    is_in_sandbox: bool,
+    /// The control group with its limit of processors.
+    #[cfg(target_os = "linux")]
+    cell: std::sync::OnceLock<Cell>,
 }
 
 impl Worker {
@@ -62,6 +67,10 @@ impl Worker {
         Ok(Worker {
             pid: leader.pid(),
             leader: Mutex::new(leader),
+            #[cfg(target_os = "linux")]
+            is_in_sandbox: order.sandbox.is_some(),
+            #[cfg(target_os = "linux")]
+            cell: std::sync::OnceLock::new(),
         })
     }
 
@@ -71,11 +80,20 @@ impl Worker {
     }
 
     /// Lets the process, and what it starts from now on, use `count` processors at most. In a
-    /// sandbox it cannot change that.
+    /// sandbox it cannot change that, and outside only where the system allows no control group.
+    /// Called before the process has started anything.
     ///
     /// # Errors
     /// If the system does not allow it, or has no such limit.
     pub fn limit_processors(&self, count: usize) -> std::io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if !self.is_in_sandbox
+            && let Some(cell) = Cell::with_limits(None, Some(count))
+        {
+            cell.put(self.pid)?;
+            // It is limited once.
+            let _ = self.cell.set(cell);
+        }
         limit_processors(self.pid, count)
     }
 

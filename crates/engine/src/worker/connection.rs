@@ -255,6 +255,11 @@ impl Connection {
         self.send_control(&Control::Readmit { module });
     }
 
+    /// Makes the worker report that the tool of a request runs, if it does.
+    pub(crate) fn ask_start(&self, id: u32) {
+        self.send_control(&Control::TellStart { id });
+    }
+
     /// Interrupts the render request `id`, if the isolate runs it now.
     pub(crate) fn interrupt_render(&self, id: u32) {
         self.send_control(&Control::InterruptRender { id });

@@ -265,6 +265,7 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<Ho
             host.send(&FromWorker::Evicted { query, has_left });
         }
         Control::Readmit { module } => shared.requests.readmit(module),
+        Control::TellStart { id } => shared.requests.tell_start(id),
         Control::InterruptRender { id } => drop(shared.interrupt_drawing(id)),
         Control::Reply(query, reply) => link.replied(query, reply),
         Control::Terminate { why } => {

@@ -42,6 +42,8 @@ pub(super) enum Control {
     Evict { query: u32, module: u32 },
     /// Accept requests for the module again.
     Readmit { module: u32 },
+    /// Report that the tool of a request runs, if it does and that was not reported.
+    TellStart { id: u32 },
     /// Interrupt the render request `id`, if the isolate runs it now.
     InterruptRender { id: u32 },
     /// The answer to a query for which the isolate's thread waits.

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
@@ -83,7 +84,8 @@ pub(super) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) ->
 
 /// Reader of the messages of one socket.
 pub(super) struct MessageReader {
-    packet: Box<[u8]>,
+    /// Has room for the largest packet, of which only what small ones need is ever touched.
+    packet: Vec<u8>,
     message: Vec<u8>,
 }
 
@@ -99,7 +101,7 @@ pub(super) enum Received<M> {
 impl Default for MessageReader {
     fn default() -> Self {
         MessageReader {
-            packet: vec![0; MAX_PACKET].into(),
+            packet: Vec::with_capacity(MAX_PACKET),
             message: Vec::new(),
         }
     }
@@ -116,14 +118,15 @@ impl MessageReader {
         flags: RecvFlags,
     ) -> io::Result<Received<M>> {
         loop {
-            let length = match recv(&socket, &mut *self.packet, flags) {
-                Ok((length, _)) => length,
+            self.packet.clear();
+            match recv(&socket, spare_capacity(&mut self.packet), flags) {
+                Ok(_) => {}
                 Err(Errno::AGAIN) => return Ok(Received::Nothing),
                 Err(Errno::INTR) => continue,
                 Err(Errno::CONNRESET | Errno::PIPE) => return Ok(Received::Closed),
                 Err(error) => return Err(error.into()),
-            };
-            let Some((kind, part)) = self.packet[..length].split_first() else {
+            }
+            let Some((kind, part)) = self.packet.split_first() else {
                 return Ok(Received::Closed);
             };
             if *kind == LAST && self.message.is_empty() {

@@ -1,29 +1,29 @@
 //! Backend of Linux: `/proc`, descriptors of processes, control groups, leases of files.
 
+mod control_groups;
 mod files;
 mod folder_thread;
 mod guard;
 mod harden;
 mod inherited;
-mod memory;
 mod processes;
 mod processors;
 mod starvation;
 mod verified;
 mod zygote;
 
+pub(crate) use control_groups::Cell;
+pub use control_groups::{can_limit_processors, can_limit_trees};
 pub(super) use files::{is_of_the_kernel, owner_of_unmapped};
 pub(super) use folder_thread::{SPAWN_FLAGS, folder_thread};
 pub(super) use guard::{GUARD_SCRIPT, table};
 pub use harden::harden;
 pub(super) use inherited::{ignores_children, inherited_descriptors};
-pub(super) use memory::Cell;
-pub use memory::can_limit_trees;
 pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,
     private_bytes,
 };
-pub(crate) use processors::limit_processors;
+pub(crate) use processors::{limit_processors, on_processors};
 pub(super) use starvation::Starvation;
 pub(super) use verified::ready;
 pub use zygote::{Forked, Zygote, serve_zygote};

@@ -62,8 +62,8 @@ pub struct Zygote {
 struct Request {
     /// `NAME=value`.
     environment: Vec<Vec<u8>>,
-    /// The file through which the process enters its control group.
-    entrance: Option<Vec<u8>>,
+    /// The files through which the process enters its control groups.
+    entrances: Vec<Vec<u8>>,
     address_space: Option<u64>,
     cpu_seconds: Option<u64>,
     sandbox: Option<Filter>,
@@ -216,10 +216,11 @@ fn request(order: &Order, restriction: Option<&Restriction<'_>>) -> Request {
     let variables = order.environment.iter();
     Request {
         environment: variables.map(|pair| pair.to_bytes().to_vec()).collect(),
-        entrance: order
-            .entrance
-            .as_ref()
-            .map(|path| path.as_os_str().as_bytes().to_vec()),
+        entrances: order
+            .entrances
+            .iter()
+            .map(|path| path.as_os_str().as_bytes().to_vec())
+            .collect(),
         address_space: order.limits.address_space,
         cpu_seconds: order.limits.cpu_seconds,
         sandbox: restriction.map(|it| Filter {
@@ -267,6 +268,7 @@ pub fn serve_zygote() -> io::Result<Forked> {
     rustix::stdio::dup2_stdin(&null)?;
     drop(null);
     inherit_memory()?;
+    use_one_arena();
     name(ZYGOTE_NAME);
     loop {
         let Some(descriptors) = receive_descriptors(&socket)? else {
@@ -283,6 +285,17 @@ pub fn serve_zygote() -> io::Result<Forked> {
         };
         drop(descriptors);
         send(&socket, &answer.to_ne_bytes(), SendFlags::NOSIGNAL)?;
+    }
+}
+
+/// Lets all threads of the new processes use the memory pool of the first one. Those of others would
+/// be private memory of each process, and these threads allocate little.
+fn use_one_arena() {
+    #[cfg(target_env = "gnu")]
+    #[allow(unsafe_code, reason = "no safe crate offers this call")]
+    // SAFETY: the call takes numbers only, and this is the only thread.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
@@ -426,8 +439,8 @@ fn prepare(request: &OwnedFd, streams: [OwnedFd; 3]) -> Result<Option<Filter>, F
     rustix::stdio::dup2_stdin(&stdin).map_err(failed)?;
     rustix::stdio::dup2_stdout(&stdout).map_err(failed)?;
     rustix::stdio::dup2_stderr(&stderr).map_err(failed)?;
-    if let Some(entrance) = &request.entrance {
-        let path = CString::new(entrance.clone()).unwrap_or_default();
+    for entrance in request.entrances {
+        let path = CString::new(entrance).unwrap_or_default();
         sandbox::enter_group(&path).map_err(failed)?;
     }
     sandbox::set_limits(&Limits {

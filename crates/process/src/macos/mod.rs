@@ -58,6 +58,11 @@ pub(super) fn owner_of_unmapped() -> Option<u32> {
     None
 }
 
+/// Returns false: no control group limits processors on this system.
+pub fn can_limit_processors() -> bool {
+    false
+}
+
 /// Returns true if memory limits of whole trees are possible on this system: they are measured.
 pub fn can_limit_trees() -> bool {
     true

@@ -27,6 +27,13 @@ use super::kernel::{SPAWN_FLAGS, folder_thread, inherited_descriptors};
 use crate::Limits;
 use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order, Refusal};
+#[cfg(target_os = "linux")]
+use crate::linux::on_processors;
+
+#[cfg(not(target_os = "linux"))]
+fn on_processors<T>(_: usize, _: impl FnOnce() -> T) -> std::io::Result<T> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
 
 /// The last pause before the start of a busy file fails. See [`launch`].
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
@@ -65,7 +72,10 @@ pub(crate) async fn launch(
 /// Starts the program in our working directory and without limits, and does not try again.
 pub(crate) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     match &order.sandbox {
-        Some(sandbox) => Ok(leader(sandbox.start(order, ends)?, order, ends)),
+        Some(sandbox) => {
+            let pid = limited(order, || sandbox.start(order, ends))?;
+            Ok(leader(pid, order, ends))
+        }
         None => posix(order, &order.file, &order.arguments, ends, Held::Closed),
     }
 }
@@ -78,7 +88,11 @@ async fn attempt(
     if order.sandbox.is_some() {
         return start_at_once(order, ends).map(Some);
     }
-    if order.limits != Limits::default() {
+    let for_shell = Limits {
+        processors: None,
+        ..order.limits
+    };
+    if for_shell != Limits::default() || !order.entrances.is_empty() {
         return through_shell(order, ends).map(Some);
     }
     if order.cwd.is_none() {
@@ -148,11 +162,11 @@ fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     posix(order, c"/bin/sh", &arguments, ends, Held::Open)
 }
 
-/// Returns the script that enters the control group, sets the limits, enters the folder `$0` and
+/// Returns the script that enters the control groups, sets the limits, enters the folder `$0` and
 /// executes the remaining arguments. A limit that cannot be set is already lower.
 fn shell_script(order: &Order) -> String {
     let (mut script, limits) = (String::new(), order.limits);
-    if let Some(entrance) = &order.entrance {
+    for entrance in &order.entrances {
         let path = entrance.display().to_string().replace('\'', r"'\''");
         script += &format!("echo 0 >'{path}' || exit 126; ");
     }
@@ -186,7 +200,7 @@ fn posix(
     ends: &Ends,
     held: Held,
 ) -> Result<Leader, Refusal> {
-    let pid = (|| {
+    let spawn = || {
         let mut actions = streams(ends)?;
         if let (Some(descriptor), Held::Open) = (&order.held, held) {
             // Duplicating a descriptor to its own number keeps it open in the child.
@@ -199,10 +213,23 @@ fn posix(
             arguments,
             &order.environment,
         )
-    })()
-    .map_err(Refusal::Exec)?;
+    };
+    let pid = limited(order, || spawn().map_err(Refusal::Exec))?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
     Ok(leader(pid, order, ends))
+}
+
+/// Starts a process with the limit of processors that its order has.
+fn limited<T>(order: &Order, start: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let Some(count) = order.limits.processors else {
+        return start();
+    };
+    let refused = |error: std::io::Error| {
+        Refusal::Exec(Errno::from_raw(
+            error.raw_os_error().unwrap_or(Errno::ENOTSUP as i32),
+        ))
+    };
+    on_processors(count, start).map_err(refused)?
 }
 
 /// Returns the handle of a started process.

@@ -42,7 +42,7 @@ pub(crate) use inherited::keep_children;
 pub(crate) use kernel::{
     Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, private_bytes,
 };
-pub use kernel::{can_limit_trees, harden};
+pub use kernel::{can_limit_processors, can_limit_trees, harden};
 pub(crate) use launch::{Errand, launch, leader, start_at_once};
 pub(crate) use nix::errno::Errno;
 pub(crate) use owned::kill_tree;

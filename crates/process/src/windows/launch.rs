@@ -33,6 +33,9 @@ pub(crate) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusa
         Errno::DIRECTORY => Refusal::Cwd(Errno::DIRECTORY),
         errno => Refusal::Exec(errno),
     };
+    if order.limits.processors.is_some() {
+        return Err(system(std::io::ErrorKind::Unsupported.into()));
+    }
     let job = Job::new(&order.limits).map_err(system)?;
     let mut child = spawn(order, ends).map_err(system)?;
     let pid = Pid(child.id());

@@ -199,6 +199,11 @@ pub(crate) fn keep_children() {}
 /// Does nothing: Windows lets other processes of the same user read this one.
 pub fn harden() {}
 
+/// Returns false: no control group limits processors on this system.
+pub fn can_limit_processors() -> bool {
+    false
+}
+
 /// Returns true if memory limits of whole trees are possible on this system: they are measured.
 pub fn can_limit_trees() -> bool {
     true

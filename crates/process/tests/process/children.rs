@@ -691,6 +691,67 @@ async fn limits_hold_from_the_first_instruction() {
     assert!(matches!(refusal(lost).await, SpawnError::Cwd { .. }));
 }
 
+/// Counts the processors that a program and its children may use.
+const PROCESSORS: &str = "nproc; (nproc); pwd -P";
+
+#[tokio::test]
+async fn processors_are_limited_from_the_first_instruction_and_for_no_other_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cwd = folder.path().canonicalize().expect("it is there");
+    let limits = |address_space| Limits {
+        processors: Some(1),
+        address_space,
+        ..Limits::default()
+    };
+    // Each way of starting a program: at once, from a folder, through a shell.
+    for (cwd, address_space) in [
+        (None, None),
+        (Some(&cwd), None),
+        (Some(&cwd), Some(512 << 20)),
+    ] {
+        let spawn = Spawn {
+            cwd: cwd.cloned(),
+            limits: limits(address_space),
+            ..sh(PROCESSORS, &[])
+        };
+        let here = std::env::current_dir().expect("it is there");
+        let expected = format!("1\n1\n{}\n", cwd.unwrap_or(&here).display());
+        assert_eq!(stdout(&run(spawn).await), expected, "{address_space:?}");
+    }
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let finished = run(sh("nproc", &[])).await;
+    assert_eq!(stdout(&finished), format!("{all}\n"));
+    let more = Spawn {
+        limits: Limits {
+            processors: Some(all + 1),
+            ..Limits::default()
+        },
+        ..sh("nproc", &[])
+    };
+    assert_eq!(stdout(&run(more).await), format!("{all}\n"));
+}
+
+/// A program that changes its affinity stays within the limit where control groups can be made. A
+/// sandbox denies the change, so it needs no group.
+#[tokio::test]
+async fn processors_are_limited_by_a_control_group_where_the_system_allows_it() {
+    let mut spawn = sh("cat /proc/self/cgroup", &[]);
+    spawn.limits.processors = Some(1);
+    let groups = run(spawn).await;
+    let own = stdout(&groups).lines().filter(|line| {
+        let (controllers, path) = line
+            .split_once(':')
+            .expect("a line")
+            .1
+            .split_once(':')
+            .expect("two");
+        (controllers.is_empty() || controllers.split(',').any(|own| own == "cpu"))
+            && path.contains("/haft-")
+    });
+    let expected = usize::from(haft_process::can_limit_processors());
+    assert_eq!(own.count(), expected, "{}", stdout(&groups));
+}
+
 // ---- Programs that cannot be started.
 
 #[tokio::test]

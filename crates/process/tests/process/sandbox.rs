@@ -163,6 +163,14 @@ fn namespaces_of_an_unprivileged_user_are_used_where_the_system_allows_them() {
 // ---- The promises for every child hold inside too.
 
 #[tokio::test]
+async fn a_program_cannot_get_more_processors_than_its_limit() {
+    let all = "taskset -pc 0-$(($(getconf _NPROCESSORS_ONLN) - 1)) $$ >/dev/null 2>&1; nproc";
+    let mut spawn = inside(&policy(&[], &[]), sh(all, &[]));
+    spawn.limits.processors = Some(1);
+    assert_eq!(stdout(&run(spawn).await), "1\n");
+}
+
+#[tokio::test]
 async fn limits_and_the_folder_hold_without_a_shell() {
     let place = folder();
     let text = "#!/bin/cat\n";

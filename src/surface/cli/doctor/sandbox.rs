@@ -22,6 +22,9 @@ pub(super) struct View {
     /// Number of processors that a worker uses with its programs, if that is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     worker_cpus: Option<u32>,
+    /// Number of processors that a program of another tool uses, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program_cpus: Option<u32>,
     /// Profiles with their isolation, by the part of the tools that has them.
     profiles: Vec<ProfileView>,
     /// Restrictions that nothing enforces, with the tools that they concern.
@@ -100,6 +103,7 @@ pub(super) fn view(catalog: &Catalog, config: &Config) -> View {
         kernel: kernel.to_string(),
         required: config.sandbox.required,
         worker_cpus: Some(config.limits.worker_cpus).filter(|cpus| *cpus < u32::MAX),
+        program_cpus: Some(config.limits.program_cpus).filter(|cpus| *cpus < u32::MAX),
         profiles,
         not_enforced,
         note: (grants_project && config.cwd == config.home).then_some(PROJECT_IS_HOME),
@@ -115,6 +119,10 @@ pub(super) fn page(view: &View, ink: Ink) -> String {
     }
     if let Some(cpus) = view.worker_cpus {
         let value = format!("{cpus} for a worker with its programs (`limits.worker_cpus`)");
+        rows.push(("cpus".to_owned(), value));
+    }
+    if let Some(cpus) = view.program_cpus {
+        let value = format!("{cpus} for a program of other tools (`limits.program_cpus`)");
         rows.push(("cpus".to_owned(), value));
     }
     if view.required {

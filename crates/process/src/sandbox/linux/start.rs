@@ -57,7 +57,7 @@ struct Plan<'a> {
     ends: &'a Ends,
     sandbox: &'a Sandbox,
     cwd: Option<CString>,
-    entrance: Option<CString>,
+    entrances: Vec<CString>,
     arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     inherited: &'a [i32],
@@ -81,7 +81,11 @@ pub(in crate::sandbox) fn run(
         ends,
         sandbox,
         cwd: order.cwd.as_deref().map(c_path).transpose()?,
-        entrance: order.entrance.as_deref().map(c_path).transpose()?,
+        entrances: order
+            .entrances
+            .iter()
+            .map(|path| c_path(path))
+            .collect::<Result<_, _>>()?,
         arguments: pointers(&order.arguments),
         environment: pointers(&order.environment),
         inherited: inherited_descriptors(),
@@ -190,7 +194,7 @@ fn steps(plan: &Plan<'_>) -> Result<Infallible, Failure> {
     rustix::process::setsid().map_err(prepare)?;
     reset_signals();
     streams(plan).map_err(prepare)?;
-    if let Some(entrance) = &plan.entrance {
+    for entrance in &plan.entrances {
         enter_group(entrance).map_err(prepare)?;
     }
     set_limits(&plan.order.limits);
@@ -278,7 +282,7 @@ fn streams(plan: &Plan<'_>) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Enters the control group by writing to its file, which the child could not do later.
+/// Enters a control group by writing to its file, which the child could not do later.
 pub(crate) fn enter_group(entrance: &CStr) -> rustix::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::open(entrance, flags, Mode::empty())?;
