@@ -38,6 +38,11 @@ pub fn has_workers() -> bool {
     isolation().is_some_and(|isolation| isolation != Isolation::None)
 }
 
+/// Returns true if this run of the tests has the modules in sandboxes.
+pub fn has_sandboxes() -> bool {
+    isolation() == Some(Isolation::Sandbox)
+}
+
 /// Resolves the configuration of a host in the process of the tests, with the isolation of this run.
 pub fn resolve(flags: Flags, env: &Env) -> Result<Config, haft::Error> {
     let mut config = Config::resolve_with(flags, env)?;

@@ -160,8 +160,25 @@ async fn calls_that_a_killed_worker_has_not_seen_are_answered_by_the_next() {
     host.shutdown().await;
 }
 
+/// A tool that never gives its thread back reports nothing, so haft's process asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_start_of_a_tool_that_blocks_its_thread_is_reported() {
+    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+    let sandbox = Sandbox::with_home();
+    let spins = r#"tool(pi, "spins", () => { for (;;); }),"#;
+    let tools = TOOLS.replace("(pi) => [", &format!("(pi) => [ {spins}"));
+    sandbox.write("tools.ts", &tools);
+    let host = host(&sandbox, &["tools.ts"]);
+    let mut spins = start(&host, "spins", "");
+    assert!(matches!(spins.next_event().await, Event::Started));
+    spins.cancellation().kill();
+    let killed = spins.outcome().await.expect("it is an outcome");
+    assert!(killed.is_error, "{killed:?}");
+    host.shutdown().await;
+}
+
 /// Programs that are started as workers, and what is said about each.
-const NO_WORKERS: [(&str, &str, &str); 4] = [
+const NO_WORKERS: [(&str, &str, &str); 5] = [
     (
         "ends",
         "exit 3",
@@ -169,18 +186,23 @@ const NO_WORKERS: [(&str, &str, &str); 4] = [
     ),
     (
         "garbage",
-        r"printf '\0\377\377\377\377' >&0; sleep 60",
+        r"printf '\0\0\0\377\377\377\377' >&0; sleep 60",
         "its worker process broke the protocol",
     ),
     (
         "empty",
-        r"printf '\0' >&0; sleep 60",
+        r"printf '\0\0\0' >&0; sleep 60",
+        "its worker process broke the protocol",
+    ),
+    (
+        "short",
+        r"printf '\0\0' >&0; sleep 60",
         "its worker process broke the protocol",
     ),
     (
         "error",
         // A `Booted` with an error of four letters.
-        r"printf '\0\0\1\4oops' >&0; sleep 60",
+        r"printf '\0\0\0\0\1\4oops' >&0; sleep 60",
         "oops",
     ),
 ];

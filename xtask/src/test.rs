@@ -61,28 +61,6 @@ const OF_MODULES: [&str; 28] = [
 /// The part that CI runs.
 const SMALL: [&str; 5] = ["engine::", "isolates::", "specs_js", "ui::", "workers::"];
 
-/// Tests that do not hold with that isolation.
-const NOT_WITH: [(&str, &[&str]); 2] = [
-    (
-        "process",
-        &[
-            // `haft show` prints the isolation.
-            "specs_js_early_pi_order",
-        ],
-    ),
-    (
-        "sandbox",
-        &[
-            "specs_js_early_pi_order",
-            // The kernel refuses signals to processes outside, whatever the permissions grant.
-            "permissions::",
-            // They print the isolation, or the line about the sandbox of a failed program.
-            "specs_exec_kodelet",
-            "specs_sandbox_programs",
-        ],
-    ),
-];
-
 impl Test {
     pub fn run(self) -> Result<()> {
         prerequisites::for_the_tests()?;
@@ -96,10 +74,6 @@ impl Test {
             } else {
                 &OF_MODULES[..]
             });
-            let skipped = NOT_WITH.iter().filter(|(level, _)| level == isolation);
-            for name in skipped.flat_map(|(_, names)| names.iter()) {
-                cargo.args(["--skip", name]);
-            }
             return command::run(&mut cargo);
         }
         let mut npm = Command::new("npm");

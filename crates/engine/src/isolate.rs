@@ -27,7 +27,7 @@ use super::render::RenderGuard;
 use super::requests::{Caller, Purpose, Requests, Slot, Termination, Withdrawn};
 use super::thread::Inbox;
 use super::worker::{BootingWorker, Connection, HostSender};
-use super::{EngineOptions, IsolateKey, Programs, termination, thread};
+use super::{EngineOptions, IsolateKey, Programs, spin_wait, termination, thread};
 use haft_tool::Isolation;
 
 /// One isolate as the rest of the engine sees it.
@@ -607,6 +607,7 @@ impl Isolate {
         let (id, connection) = match &self.place {
             Place::Thread { asks, next_id } => {
                 let id = next_id.fetch_add(1, Ordering::Relaxed);
+                spin_wait::request_sent_on(spin_wait::current_processor());
                 // If the thread has ended, the request was answered already.
                 let _ = asks.send(Message::Ask(make(id)));
                 (id, None)

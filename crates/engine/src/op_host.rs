@@ -24,7 +24,7 @@ use super::isolate::{Answer, Shared};
 use super::loader::Required;
 use super::schema_check::SchemaChecker;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, asking, load_trace, render};
+use super::{EngineOptions, Programs, asking, load_trace, render, spin_wait};
 use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
@@ -177,6 +177,7 @@ impl IsolateHost for OpHost {
         if kind == ReplyKind::Update {
             return self.link.update(id, text);
         }
+        spin_wait::answer_sent_on(spin_wait::current_processor());
         if self.shared.termination.get().is_some() {
             // An exception that a built-in throws during termination is not the tool's answer.
             return;

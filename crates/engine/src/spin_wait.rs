@@ -11,9 +11,8 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time of looking after which the core is offered to other threads. Without a core to itself, the
-/// thread that is waited for runs only then. The offer takes half a microsecond if nobody takes it.
-const OFFER_AFTER: Duration = Duration::from_micros(3);
+/// Looks between two reads of the clock.
+const LOOKS: u32 = 32;
 
 /// Returns true if there are several cores. With a single one, spinning takes the core from the
 /// thread that is waited for.
@@ -25,24 +24,53 @@ pub fn has_several_cores() -> bool {
 /// Looks again and again, with `pauses` in between, until something is found or the time is over.
 fn spin<T>(limit: Duration, pauses: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let since = Instant::now();
-    let mut offer_at = since + OFFER_AFTER;
-    loop {
-        if let Some(found) = look() {
-            return Some(found);
-        }
-        for _ in 0..pauses {
-            spin_loop();
-        }
-        let now = Instant::now();
-        if now >= offer_at {
-            if now - since >= limit {
-                return None;
+    while since.elapsed() < limit {
+        for _ in 0..LOOKS {
+            if let Some(found) = look() {
+                return Some(found);
             }
-            // The other thread may be waiting for this very core.
-            thread::yield_now();
-            offer_at = Instant::now() + OFFER_AFTER;
+            for _ in 0..pauses {
+                spin_loop();
+            }
         }
+        // The other thread may be waiting for this very core.
+        thread::yield_now();
     }
+    None
+}
+
+/// Stands for a processor whose number is not known.
+const UNKNOWN: u32 = u32::MAX;
+
+/// The processor on which the last request was sent.
+static REQUEST_SENT_ON: AtomicU32 = AtomicU32::new(UNKNOWN);
+
+/// The processor on which the last answer was sent.
+static ANSWER_SENT_ON: AtomicU32 = AtomicU32::new(UNKNOWN);
+
+/// Returns the number of the processor on which this thread runs.
+pub(crate) fn current_processor() -> u32 {
+    #[cfg(target_os = "linux")]
+    return u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(UNKNOWN);
+    #[cfg(not(target_os = "linux"))]
+    UNKNOWN
+}
+
+/// Notes the processor on which a request was sent.
+pub(crate) fn request_sent_on(processor: u32) {
+    REQUEST_SENT_ON.store(processor, Ordering::Relaxed);
+}
+
+/// Notes the processor on which an answer was sent.
+pub(crate) fn answer_sent_on(processor: u32) {
+    ANSWER_SENT_ON.store(processor, Ordering::Relaxed);
+}
+
+/// Returns true if the other thread last ran on the processor of this one. It needs that processor,
+/// so spinning for it would only delay it.
+fn is_here(sent_on: &AtomicU32) -> bool {
+    let last = sent_on.load(Ordering::Relaxed);
+    last != UNKNOWN && last == current_processor()
 }
 
 /// Time limit of spinning for a request: what a busy caller in another process needs to read an
@@ -75,7 +103,8 @@ impl RequestSpin {
     /// there.
     pub(crate) fn next<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
         let came_alone = std::mem::take(&mut self.at_once) <= 1;
-        if self.soon < REQUESTS_IN_A_ROW || !came_alone || !has_several_cores() {
+        let pays = self.soon >= REQUESTS_IN_A_ROW && came_alone && has_several_cores();
+        if !pays || is_here(&REQUEST_SENT_ON) {
             return None;
         }
         let found = spin(MAX_REQUEST_SPIN, 1, look);
@@ -143,7 +172,7 @@ impl Drop for LeftOutCall {
 impl CallSpin {
     /// Polls until `poll` is ready or spinning does not pay any more.
     pub fn wait<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
-        if !self.pays() {
+        if !self.pays() || is_here(&ANSWER_SENT_ON) {
             return Poll::Pending;
         }
         let look = || match poll() {

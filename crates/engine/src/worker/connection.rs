@@ -23,6 +23,7 @@ use crate::caller_link::{CallerLink, LocalLink};
 use crate::isolate::{Ask, Shared};
 use crate::load_trace::AccessListener;
 use crate::requests::{Termination, Withdrawn};
+use crate::spin_wait;
 use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{EngineOptions, lock};
@@ -390,6 +391,7 @@ impl Connection {
                 if has_started {
                     shared.requests.note_started(id);
                 }
+                spin_wait::answer_sent_on(incoming.reader.sent_on());
                 shared.requests.answer(id, answer);
                 self.end_if_retired(shared);
             }

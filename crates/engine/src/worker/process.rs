@@ -20,6 +20,7 @@ use crate::boot::{self, Threads, Unconfigured};
 use crate::isolate::{AnswerSink, Message, PingSink, Shared};
 use crate::lock;
 use crate::requests::{Slot, Termination};
+use crate::spin_wait;
 use crate::telemetry;
 use crate::verify::Verifier;
 use crate::{Programs, thread};
@@ -373,6 +374,7 @@ impl SocketInbox {
     fn take(&self, message: ToWorker) -> Option<Message> {
         match message {
             ToWorker::Ask(ask) => {
+                spin_wait::request_sent_on(self.reader.sent_on());
                 if let Some(id) = ask.id() {
                     let sink = AnswerSink::Host(self.host.clone(), id);
                     let slot = Slot::new(None, sink, ask.purpose());

@@ -1,12 +1,16 @@
 //! Messages over a socket that keeps packets apart.
 //!
 //! A message is sent in packets of at most [`MAX_PACKET`] bytes. The first byte of a packet says
-//! whether more packets of the same message follow.
+//! whether more packets of the same message follow; the next two are the number of the processor on
+//! which it was made, for [`spin_wait`].
+//!
+//! [`spin_wait`]: crate::spin_wait
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use crate::spin_wait::current_processor;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{
@@ -25,6 +29,9 @@ const MAX_MESSAGE: usize = 256 << 20;
 
 const LAST: u8 = 0;
 const MORE: u8 = 1;
+
+/// Number of bytes before the part of the message.
+const HEADER: usize = 3;
 
 /// Makes a pair of connected sockets.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -50,20 +57,26 @@ pub(super) fn watch(socket: Arc<OwnedFd>, interest: Interest) -> io::Result<Asyn
 
 /// Returns the packets of a message.
 pub(super) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
-    // Most messages fit into one packet, so they are written behind its first byte.
-    let packet = postcard::to_extend(message, vec![LAST]).expect("messages are plain data");
+    // Most messages fit into one packet, so they are written behind its header.
+    let header = |kind| {
+        let processor = u16::try_from(current_processor()).unwrap_or(u16::MAX);
+        let [low, high] = processor.to_le_bytes();
+        [kind, low, high]
+    };
+    let packet =
+        postcard::to_extend(message, header(LAST).to_vec()).expect("messages are plain data");
     if packet.len() <= MAX_PACKET {
         return vec![packet];
     }
-    let bytes = &packet[1..];
-    let chunks = bytes.chunks(MAX_PACKET - 1);
+    let bytes = &packet[HEADER..];
+    let chunks = bytes.chunks(MAX_PACKET - HEADER);
     let count = chunks.len();
     chunks
         .enumerate()
         .map(|(index, chunk)| {
             let kind = if index + 1 == count { LAST } else { MORE };
-            let mut packet = Vec::with_capacity(chunk.len() + 1);
-            packet.push(kind);
+            let mut packet = Vec::with_capacity(chunk.len() + HEADER);
+            packet.extend_from_slice(&header(kind));
             packet.extend_from_slice(chunk);
             packet
         })
@@ -87,6 +100,7 @@ pub(super) struct MessageReader {
     /// Has room for the largest packet, of which only what small ones need is ever touched.
     packet: Vec<u8>,
     message: Vec<u8>,
+    sent_on: u16,
 }
 
 /// Result of an attempt to read a message.
@@ -103,11 +117,17 @@ impl Default for MessageReader {
         MessageReader {
             packet: Vec::with_capacity(MAX_PACKET),
             message: Vec::new(),
+            sent_on: u16::MAX,
         }
     }
 }
 
 impl MessageReader {
+    /// Returns the processor on which the last message was sent.
+    pub(super) fn sent_on(&self) -> u32 {
+        u32::from(self.sent_on)
+    }
+
     /// Reads the next message.
     ///
     /// # Errors
@@ -126,9 +146,13 @@ impl MessageReader {
                 Err(Errno::CONNRESET | Errno::PIPE) => return Ok(Received::Closed),
                 Err(error) => return Err(error.into()),
             }
-            let Some((kind, part)) = self.packet.split_first() else {
+            if self.packet.is_empty() {
                 return Ok(Received::Closed);
+            }
+            let Some(([kind, low, high], part)) = self.packet.split_first_chunk::<HEADER>() else {
+                return Err(io::Error::other("a packet is too short"));
             };
+            self.sent_on = u16::from_le_bytes([*low, *high]);
             if *kind == LAST && self.message.is_empty() {
                 return parse(part);
             }
