@@ -30,7 +30,10 @@ export default (pi) => ({
 });
 "#;
 
-const PROGRAM: &str = "#!/bin/sh\n# haft:description Touches a file.\ntouch touched\n";
+const PROGRAM: &str = r#"#!/bin/sh
+[ "$1" = description ] && echo '{"name": "touches", "description": "Touches", "input_schema": {"type": "object"}}' && exit
+touch touched
+"#;
 
 /// A project with the tool, and the server that it asks.
 fn project() -> (Sandbox, Server) {
@@ -169,18 +172,8 @@ fn a_saved_test_is_found_and_replaces_nothing() {
 fn a_call_of_another_family_is_not_made_and_what_a_test_lacks_is_said() {
     let (sandbox, _server) = project();
     let program = sandbox.write("home/.kodelet/tools/touches", PROGRAM);
-    let described = "#!/bin/sh\n[ \"$1\" = description ] && echo '{\"name\": \"touches\", \"description\": \"\", \
-                     \"input_schema\": {\"type\": \"object\"}}' && exit\ntouch touched\n";
-    fs::write(&program, described).expect("a file");
     succeeds(&sandbox, &format!("chmod +x {}", program.display()));
-    let listed = succeeds(&sandbox, "haft list");
-    let name = listed
-        .split_whitespace()
-        .find(|word| word.contains("touches"));
-    let ran = sandbox.sh(&format!(
-        "haft call {} --record",
-        name.expect("it is listed")
-    ));
+    let ran = sandbox.sh("haft call touches --record");
     assert_eq!(ran.code, 2, "{}", ran.output);
     assert!(ran.output.contains("cannot be recorded"), "{}", ran.output);
     assert!(!sandbox.path().join("touched").exists());
@@ -257,7 +250,7 @@ fn rest_records_a_call_with_the_answers_of_its_user() {
     assert_eq!(served.get("/api/calls/two/test").status, 404);
     let unknown = served.post("/api/tools/nobody/call", r#"{"record": true}"#);
     assert_eq!(unknown.status, 404, "{unknown:?}");
-    let other = Bearer::new(&served, &sandbox, "ci --tools ask");
+    let other = Bearer::new(&served, &sandbox, "--tools ask");
     let asked = server.requests().len();
     let refused = other.post(
         "/api/tools/ask/call",

@@ -60,8 +60,8 @@ pub enum RecordedEvent {
         method: String,
         /// The parameters.
         params: Value,
-        /// The answer; `None` if the program gave none.
-        answer: Option<Value>,
+        /// The answer.
+        answer: Value,
     },
     /// A partial result of an MCP server.
     Update(Box<RawValue>),
@@ -115,8 +115,8 @@ impl CallRecording {
     }
 
     /// Records a request to the program of the user, and its answer.
-    pub fn forwarded(&self, method: &str, params: Value, answer: Option<Value>) {
-        let size = params.to_string().len() + answer.as_ref().map_or(0, |it| it.to_string().len());
+    pub fn forwarded(&self, method: &str, params: Value, answer: Value) {
+        let size = params.to_string().len() + answer.to_string().len();
         self.add(size, || RecordedEvent::Forwarded {
             method: method.to_owned(),
             params,

@@ -50,6 +50,9 @@ interface Hooks {
   compare(run: Run): void;
 }
 
+/** Number of the calls that were made from this page. */
+let madeCalls = 0;
+
 /** Calls a tool; `text` is the arguments as JSON. A recorded call can be saved as a test. */
 export function startRun(
   tool: Tool,
@@ -62,6 +65,8 @@ export function startRun(
   const started = performance.now();
   const shownArguments = withoutSecrets(text, tool.inputSchema);
   const name = new Date().toLocaleTimeString();
+  madeCalls += 1;
+  const number = madeCalls;
   let state: State = "running";
   const id = freshCallId();
   let updates = 0;
@@ -86,7 +91,7 @@ export function startRun(
   const cancelButton = button("Cancel", cancel);
   const element = el(
     "section",
-    { class: "run", "aria-label": `Call of ${tool.name}` },
+    { class: "run", "aria-label": `Call ${number} of this page: ${tool.name}` },
     el(
       "header",
       {},
