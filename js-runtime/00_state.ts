@@ -13,6 +13,9 @@ export const ReplyKind = { Update: 0, Done: 1, Refused: 2, Failed: 3 } as const;
 /** Severity of a log line; twin of `LogLevel` in `crates/engine/src/extension/host.rs`. */
 export const LogLevel = { Debug: 0, Info: 1, Warn: 2, Error: 3 } as const;
 
+/** Way to the outside of a recorded call; twin of `Channel` in `crates/engine/src/extension/host.rs`. */
+export const Channel = { Exec: 0, Fetch: 1 } as const;
+
 const stringify = JSON.stringify;
 
 // A whole pair, half of one, or anything else that is escaped.
@@ -88,6 +91,8 @@ export interface RunningCall {
   ended: boolean;
   /** The same object for the question about a call and for the call; absent where nothing was asked. */
   readonly identity?: object | undefined;
+  /** The answers from outside are recorded. */
+  readonly isRecorded?: boolean;
   /** The span of the call, as a `traceparent`; absent while no spans are sent. */
   readonly span?: string | undefined;
   /** Ends the call with an uncaught error. */

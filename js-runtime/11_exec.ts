@@ -4,8 +4,13 @@
 // nothing, and a timeout or an abort gives `killed: true` with a code that is not zero.
 
 import { core } from "ext:core/mod.js";
-import { op_haft_env_changes, op_haft_exec, op_haft_exec_abort } from "ext:core/ops";
-import { captured, currentCall, settings } from "ext:haft/00_state.ts";
+import {
+  op_haft_env_changes,
+  op_haft_exec,
+  op_haft_exec_abort,
+  op_haft_record,
+} from "ext:core/ops";
+import { Channel, captured, currentCall, settings } from "ext:haft/00_state.ts";
 
 export interface ExecOptions {
   signal?: AbortSignal;
@@ -48,9 +53,10 @@ export async function exec(
   signal?.addEventListener("abort", stop, { once: true });
   try {
     const request = captured.jsonStringify(makeRequest(command, args, options ?? {}));
-    const answer = captured.jsonParse(
-      await op_haft_exec(id, currentCall.get()?.id ?? 0, request),
-    ) as ExecAnswer;
+    const call = currentCall.get();
+    const answered = await op_haft_exec(id, call?.id ?? 0, request);
+    if (call?.isRecorded) op_haft_record(call.id, Channel.Exec, request, answered);
+    const answer = captured.jsonParse(answered) as ExecAnswer;
     if (answer.error) throw execError(answer.error);
     return withAlias(answer);
   } finally {

@@ -23,18 +23,22 @@ import { callTool, type NestedOptions } from "ext:haft/29_nested.ts";
 import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
 import { inSpan } from "ext:haft/44_spans.ts";
 
-/** Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. */
+/**
+ * Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. If `isRecorded` is not 0,
+ * the answers that it gets from outside are recorded.
+ */
 export function invoke(
   id: number,
   moduleId: number,
   toolIndex: number,
+  isRecorded: number,
   toolCallId: string,
   argumentsText: string,
   span?: string,
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
-  const call = running(id, tool.name, moduleId, span);
+  const call = running(id, tool.name, moduleId, isRecorded !== 0, span);
   whenPrepared(
     tool,
     argumentsText,
@@ -99,6 +103,7 @@ export function running(
   id: number,
   owner: string,
   moduleId: number,
+  isRecorded: boolean,
   span?: string,
   identity?: object,
 ): RunningCall {
@@ -107,6 +112,7 @@ export function running(
     owner,
     moduleId,
     identity,
+    isRecorded,
     span,
     abort: new captured.AbortController(),
     ended: false,

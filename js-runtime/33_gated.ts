@@ -82,6 +82,7 @@ export function prepareCall(
 export function startPrepared(
   id: number,
   preparedId: number,
+  isRecorded: number,
   toolCallId: string,
   span?: string,
 ): void {
@@ -89,7 +90,8 @@ export function startPrepared(
   if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
   waiting.delete(preparedId);
   const { tool, moduleId, identity } = call;
-  execute(running(id, tool.name, moduleId, span, identity), tool, toolCallId, unchanged(call));
+  const started = running(id, tool.name, moduleId, isRecorded !== 0, span, identity);
+  execute(started, tool, toolCallId, unchanged(call));
 }
 
 // An instance of a tool's own class is shared, so it may be another than the user was shown.

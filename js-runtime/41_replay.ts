@@ -1,10 +1,11 @@
-// `fetch` on tape: in tests of tools the network is asked only where the tape says so.
+// `fetch` on tape: in tests of tools the network is asked only where the tape says so. And `fetch` of recorded
+// calls, whose answers become such a tape.
 //
 // A request and its answer are taken whole, so what is recorded is what a tool would have read to
 // the end. Twin of `crates/engine/src/extension/ops_replay.rs`; what is on the tape is Rust's business.
 
-import { op_haft_replay_keep, op_haft_replay_play } from "ext:core/ops";
-import { captured } from "ext:haft/00_state.ts";
+import { op_haft_record, op_haft_replay_keep, op_haft_replay_play } from "ext:core/ops";
+import { Channel, captured, currentCall } from "ext:haft/00_state.ts";
 
 interface Body {
   body?: string;
@@ -27,37 +28,73 @@ type Played =
 /** Puts the tape between tools and the network; called once when the isolate starts. */
 export function installTape(): void {
   const live = globalThis.fetch;
-  const taped = async function fetch(input: any, init?: any): Promise<Response> {
+  replaceFetch(async (input, init) => {
     const request = new Request(input, init);
     request.signal.throwIfAborted();
-    const asked = captured.jsonStringify({
-      method: request.method,
-      url: request.url,
-      headers: Object.fromEntries(request.headers),
-      ...bodyOf(new Uint8Array(await request.clone().arrayBuffer())),
-    });
+    const asked = await asText(request);
     const played = op_haft_replay_play(asked);
     if (played !== "") return answer(captured.jsonParse(played));
-    let response: Response;
-    try {
-      response = await live(request);
-    } catch (error) {
-      const { name, message } = error as Error;
-      op_haft_replay_keep(asked, captured.jsonStringify({ error: { name, message } }));
-      throw error;
-    }
-    const bytes = new Uint8Array(await response.clone().arrayBuffer());
-    const { status, statusText, url } = response;
-    const kept = { status, statusText, url, headers: [...response.headers], ...bodyOf(bytes) };
-    op_haft_replay_keep(asked, captured.jsonStringify({ response: kept }));
-    return response;
-  };
+    return await recorded(live, request, (answered) => op_haft_replay_keep(asked, answered));
+  });
+}
+
+/** Records the requests of calls that are recorded; called once when the isolate starts. */
+export function installRecorder(): void {
+  const live = globalThis.fetch;
+  replaceFetch((input, init) => {
+    const call = currentCall.get();
+    if (!call?.isRecorded) return live(input, init);
+    return (async () => {
+      const request = new Request(input, init);
+      request.signal.throwIfAborted();
+      const asked = await asText(request);
+      const keep = (answered: string) => op_haft_record(call.id, Channel.Fetch, asked, answered);
+      return await recorded(live, request, keep);
+    })();
+  });
+}
+
+type Fetch = (input: any, init?: any) => Promise<Response>;
+
+function replaceFetch(replacement: Fetch): void {
+  captured.defineProperty(replacement, "name", { value: "fetch" });
   captured.defineProperty(globalThis, "fetch", {
-    value: taped,
+    value: replacement,
     writable: true,
     enumerable: true,
     configurable: true,
   });
+}
+
+/** The request as JSON text, which Rust and recordings have. */
+async function asText(request: Request): Promise<string> {
+  return captured.jsonStringify({
+    method: request.method,
+    url: request.url,
+    headers: Object.fromEntries(request.headers),
+    ...bodyOf(new Uint8Array(await request.clone().arrayBuffer())),
+  });
+}
+
+/** Sends a request to the network. `keep` gets the answer as JSON text, before the tool has it. */
+async function recorded(
+  live: Fetch,
+  request: Request,
+  keep: (answered: string) => void,
+): Promise<Response> {
+  let response: Response;
+  try {
+    response = await live(request);
+  } catch (error) {
+    const { name, message } = error as Error;
+    keep(captured.jsonStringify({ error: { name, message } }));
+    throw error;
+  }
+  const bytes = new Uint8Array(await response.clone().arrayBuffer());
+  const { status, statusText, url } = response;
+  const kept = { status, statusText, url, headers: [...response.headers], ...bodyOf(bytes) };
+  keep(captured.jsonStringify({ response: kept }));
+  return response;
 }
 
 function answer(played: Played): Response {

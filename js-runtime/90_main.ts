@@ -15,7 +15,7 @@ import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts
 import "ext:haft/34_warm.ts";
 import { render } from "ext:haft/35_render.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
-import { installTape } from "ext:haft/41_replay.ts";
+import { installRecorder, installTape } from "ext:haft/41_replay.ts";
 import { explainFetch } from "ext:haft/42_fetch.ts";
 import "ext:haft/43_children.ts";
 import { startSpans } from "ext:haft/44_spans.ts";
@@ -28,6 +28,7 @@ function start(given: string): void {
   explainFetch();
   verifyCode((globalThis as any).Deno);
   if (settings.hasTape) installTape();
+  else installRecorder();
   startSpans();
 }
 

@@ -51,7 +51,9 @@ use haft_discover::{Candidate, Places};
 pub(crate) use haft_engine::telemetry;
 use haft_engine::{CallSpin, Engine};
 pub(crate) use haft_engine::{InspectedIsolate, Inspector, InspectorSession};
-use haft_tool::{CatalogChange, CurrentSession, DefaultUser, Problem, Replay, ScanState};
+use haft_tool::{
+    CatalogChange, CurrentSession, DefaultUser, Problem, Replay, Runner, ScanState, Tool,
+};
 use handle::HandleOptions;
 pub(crate) use handle::HandleTools;
 pub use load_paths::Loaded;
@@ -209,6 +211,16 @@ impl Host {
         let mut setup = Setup::lasting();
         setup.world.tape = tape;
         setup.world.env = env;
+        Host::with(config, setup)
+    }
+
+    /// Creates a host for one test, with these tools besides those of the configuration.
+    pub(crate) fn for_trial_of(config: Config, tools: Vec<(Tool, Arc<dyn Runner>)>) -> Host {
+        let mut setup = Setup::lasting();
+        let tools = tools.into_iter();
+        setup.tools = tools
+            .map(|(tool, runner)| family::custom::loaded(tool, runner))
+            .collect();
         Host::with(config, setup)
     }
 

@@ -61,6 +61,16 @@ export default (pi) => ({
     new Text(theme.fg("accent", "Mars") + "     2\\n" + theme.fg("accent", "Jupiter") + " 97", 0, 0),
 });
 `,
+  ".omp/agent/tools/agenda.ts": `export default (pi) => ({
+  name: "agenda",
+  description: "Lists what is planned, by a program.",
+  parameters: pi.zod.object({}),
+  async execute() {
+    const { stdout } = await pi.exec("printf", ["09:30 stand-up\\n14:00 review"]);
+    return { content: [{ type: "text", text: stdout }] };
+  },
+});
+`,
   ".omp/agent/tools/broken.ts": `export default () => {
   throw new Error("the key is missing");
 };
@@ -77,6 +87,7 @@ const VIEWS = [
   ["start", "#/"],
   ["tools", "#/tools"],
   ["tool", "#/tools/weather", fillAndRun],
+  ["test", "#/tools/agenda", recordAndSave],
   ["calls", "#/calls", showFirst],
   ["problems", "#/problems"],
   ["question", "#/tools/deploy", ask],
@@ -92,6 +103,15 @@ async function fillAndRun(page) {
   await page.getByLabel("city", { exact: true }).fill("Oslo");
   await page.keyboard.press("Control+Enter");
   await page.locator(".run[data-state=done]").first().waitFor();
+}
+
+async function recordAndSave(page) {
+  await page.getByLabel("Record the call").check();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("dialog").getByRole("button", { name: "Allow", exact: true }).click();
+  await page.locator(".run[data-state=done]").first().waitFor();
+  await page.locator(".run").first().getByRole("button", { name: "Save as a tool test" }).click();
+  await page.getByRole("dialog").getByText("1 recorded answer").waitFor();
 }
 
 async function showFirst(page) {

@@ -16,9 +16,9 @@ pub(crate) use approval::approver_or_user;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
-    ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Cancellation, Event,
-    LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, TraceContext, Updates, User,
-    UserInterface, queue, with_tool_name,
+    ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallRecording, CallTrace,
+    Cancellation, Event, LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, TraceContext,
+    Updates, User, UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -44,6 +44,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// The record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
+    /// The recording of the call for a test, if it is recorded.
+    pub(crate) recording: Option<Arc<CallRecording>>,
     /// Returns what starts calls of other tools as parts of this call; `None` if the tool makes
     /// none.
     pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Parts + Sync),
@@ -82,6 +84,7 @@ pub(crate) async fn execute(
     }
     ctx.log = terms.log;
     ctx.trace = terms.trace;
+    ctx.recording = terms.recording;
     ctx.span = terms.span;
     ctx.auto_approve = terms.policy.auto_approves();
     // Dropped when the call ends for any reason, which withdraws its questions.

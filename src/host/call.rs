@@ -173,6 +173,7 @@ impl Host {
                 }
                 let terms = CallPolicy {
                     trace,
+                    recording: self.options.recording.clone(),
                     span,
                     timeout: timeout.or_else(|| self.usual_timeout(&tool)),
                     cancellation: cancellation.clone(),

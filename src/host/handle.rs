@@ -10,7 +10,7 @@ use crate::audit::AuditLog;
 use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
-use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
+use haft_tool::{ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]
@@ -32,6 +32,8 @@ pub(super) struct HandleOptions {
     pub(super) depth: u32,
     /// Trace in which the handle's calls note their programs and hosts.
     pub(super) trace: Option<Arc<CallTrace>>,
+    /// Recording of the handle's call, for a test.
+    pub(super) recording: Option<Arc<CallRecording>>,
     /// The request that the handle's calls answer.
     pub(super) source: Option<Arc<CallSource>>,
 }
@@ -143,6 +145,19 @@ impl Host {
         let mut host = self.clone();
         host.options.trace = Some(trace);
         host
+    }
+
+    /// Returns a handle of the same host for one call, which is recorded in `recording`.
+    pub(crate) fn recording_in(&self, recording: Arc<CallRecording>) -> Host {
+        let mut host = self.clone();
+        host.options.trace.get_or_insert_default();
+        host.options.recording = Some(recording);
+        host
+    }
+
+    /// Returns the trace in which the handle's calls note their programs and hosts.
+    pub(crate) fn own_trace(&self) -> Option<&CallTrace> {
+        self.options.trace.as_deref()
     }
 
     /// Sets the user interface for calls of handles without [`Host::with_ui`], and for modules

@@ -90,6 +90,7 @@ impl PartsOfCall {
         let ui = self.host.user_interface();
         let mut host = self.host.with_parent(&self.id).with_text_limit(0);
         host.options.depth += 1;
+        host.options.recording = None;
         if let Some(approver) = self.host.approver() {
             host = host.asking(Arc::new(NestedApprover {
                 approver,
@@ -146,6 +147,9 @@ impl NestedCalls for PartsOfCall {
         arguments: Box<RawValue>,
         cancellation: Cancellation,
     ) -> queue::Receiver<Event> {
+        if let Some(recording) = &self.host.options.recording {
+            recording.cannot_repeat(&format!("it called the tool `{tool}`"));
+        }
         let (sender, receiver) = queue::channel();
         let number = self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         match self.part(number, tool, arguments, cancellation) {

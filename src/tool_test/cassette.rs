@@ -59,6 +59,11 @@ impl Cassettes {
         self.tests.get(test).cloned().unwrap_or_default()
     }
 
+    /// Returns the names of the tests with recordings.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.tests.keys().cloned()
+    }
+
     /// Replaces the recorded answers of a test.
     pub(super) fn replace(&mut self, test: &str, recorded: Vec<Recorded>) {
         if self.of(test) == recorded {

@@ -18,6 +18,8 @@ use haft_tool::Answer;
 pub(super) struct FileDefinition {
     /// Module, relative to the file; `None` for the module beside it.
     pub(super) module: Option<String>,
+    /// The MCP server whose tools are tested instead of a module.
+    pub(super) server: Option<String>,
     pub(super) tests: Vec<TestDefinition>,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct WrittenFile {
     _schema: Option<String>,
     /// The module, relative to this file; without it the one of the same name.
     module: Option<String>,
+    /// The MCP server whose tools are tested, in place of a module.
+    server: Option<String>,
     /// The tests; each has a name of its own.
     #[schemars(with = "Vec<WrittenTest>")]
     tests: Vec<Value>,
@@ -141,6 +145,7 @@ pub(super) fn read(text: &str, is_script: bool) -> Result<FileDefinition, String
         Value::Array(tests) => WrittenFile {
             _schema: None,
             module: None,
+            server: None,
             tests,
         },
         written => serde_json::from_value(written).map_err(|error| error.to_string())?,
@@ -158,8 +163,17 @@ pub(super) fn read(text: &str, is_script: bool) -> Result<FileDefinition, String
         }
         tests.push(test);
     }
+    if file.server.is_some() {
+        if file.module.is_some() {
+            return Err("`server` stands for `module`: leave that out".to_owned());
+        }
+        for test in &tests {
+            served(test).map_err(|why| format!("the test `{}`: {why}", test.name))?;
+        }
+    }
     Ok(FileDefinition {
         module: file.module,
+        server: file.server,
         tests,
     })
 }
@@ -217,6 +231,22 @@ fn test(written: Value, is_script: bool) -> Result<TestDefinition, String> {
         skip: written.skip,
         has_check: written.check,
     })
+}
+
+/// Checks a test of a server's tools, whose world is the server's.
+fn served(test: &TestDefinition) -> Result<(), String> {
+    let has_own_world = test.stubs.is_some()
+        || test.session.is_some()
+        || test.project.is_some()
+        || !(test.files.is_empty() && test.env.is_empty());
+    if has_own_world {
+        let keys = "`exec`, `fetch`, `session`, `project`, `files` and `env`";
+        return Err(format!("{keys} do not reach an MCP server: leave them out"));
+    }
+    match test.calls.iter().find(|call| call.tool.is_none()) {
+        Some(_) => Err("`tool` says which tool of the server is called".to_owned()),
+        None => Ok(()),
+    }
 }
 
 fn call(written: WrittenCall) -> Result<CallDefinition, String> {

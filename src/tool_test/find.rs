@@ -52,6 +52,12 @@ impl TestFile {
             std::fs::read_to_string(&self.path).ok()
         };
         let definition = text.and_then(|text| definition::read(&text, false).ok());
+        if definition
+            .as_ref()
+            .is_some_and(|definition| definition.server.is_some())
+        {
+            return vec![self.path.clone()];
+        }
         let named = definition.and_then(|definition| definition.module);
         let module = module_of(&self.path, named.as_deref()).ok();
         [Some(self.path.clone()), module]
@@ -137,6 +143,16 @@ fn beside(module: &Path) -> Vec<TestFile> {
     });
     let existing = paths.filter(|path| path.is_file());
     existing.filter_map(|path| TestFile::of(&path)).collect()
+}
+
+/// Returns the name of the file with tests in JSON of the module `stem`.
+pub(super) fn json_name(stem: &str) -> String {
+    format!("{stem}{SUFFIX}json")
+}
+
+/// Returns true if the name of `path` is that of a file with tests in JSON.
+pub(super) fn is_json_test(path: &Path) -> bool {
+    TestFile::of(path).is_some_and(|file| !file.is_script)
 }
 
 /// Returns the module that the tests in `file` are about: the named one, or the one with the same

@@ -11,6 +11,10 @@ mod script;
 mod cassette;
 mod replay;
 mod secrets;
+mod served;
+
+mod recorder;
+mod test_file;
 
 mod assertions;
 mod runner;
@@ -24,7 +28,9 @@ use tokio_util::sync::CancellationToken;
 use cassette::Cassettes;
 use definition::TestDefinition;
 pub(crate) use find::{TestFile, find};
+use haft_config::Config;
 use haft_tool::Problem;
+pub(crate) use recorder::{Recorder, TestCase};
 pub use schema::json_schema;
 use script::Script;
 use secrets::Secrets;
@@ -46,6 +52,8 @@ pub(crate) struct Terms {
     pub(crate) world: World,
     /// Timeout of a call in a test that does not set one.
     pub(crate) timeout: Duration,
+    /// The user's configuration: a recorded call of an MCP server's tool needs it.
+    pub(crate) config: Config,
     /// System folder for temporary files.
     pub(crate) temp_dir: PathBuf,
     /// Values that must not appear in a recording.
@@ -58,11 +66,19 @@ pub(crate) struct Terms {
 pub(crate) struct Suite {
     /// Path of the test file.
     pub(crate) path: PathBuf,
-    module: PathBuf,
+    subject: Subject,
     tests: Vec<TestDefinition>,
     script: Option<Script>,
     cassettes: Cassettes,
     secrets: Secrets,
+}
+
+/// What the tests of a file are about.
+#[derive(Clone, Debug)]
+enum Subject {
+    Module(PathBuf),
+    /// The MCP server of this name.
+    Server(String),
 }
 
 /// Result of a test.
@@ -96,12 +112,18 @@ impl Suite {
             (text.map_err(|error| problem(error.to_string()))?, None)
         };
         let definition = definition::read(&written, script.is_some()).map_err(problem)?;
-        let module = find::module_of(&file.path, definition.module.as_deref()).map_err(problem)?;
+        let subject = match definition.server {
+            Some(server) => Subject::Server(server),
+            None => {
+                let module = find::module_of(&file.path, definition.module.as_deref());
+                Subject::Module(module.map_err(problem)?)
+            }
+        };
         let secrets = Secrets::new(&terms.secrets);
         let cassettes = Cassettes::open(&file.path).map_err(problem)?;
         Ok(Suite {
             path: file.path.clone(),
-            module,
+            subject,
             tests: definition.tests,
             script,
             cassettes,
@@ -109,9 +131,12 @@ impl Suite {
         })
     }
 
-    /// Returns the module that the tests are about.
-    pub(crate) fn module(&self) -> &Path {
-        &self.module
+    /// Returns the module that the tests are about; `None` for tests of an MCP server.
+    pub(crate) fn module(&self) -> Option<&Path> {
+        match &self.subject {
+            Subject::Module(module) => Some(module),
+            Subject::Server(_) => None,
+        }
     }
 
     /// Returns the names of the tests, in order.

@@ -25,6 +25,9 @@ pub(super) struct Recorded {
     pub(super) exec: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fetch: Option<Value>,
+    /// A call of a tool of an MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mcp: Option<Value>,
     pub(super) answer: Value,
 }
 
@@ -75,6 +78,7 @@ impl TestTape {
             let recorded = recorded.into_iter().map(|one| Recorded {
                 exec: portable(one.exec),
                 fetch: portable(one.fetch),
+                mcp: portable(one.mcp),
                 answer: one.answer,
             });
             let recorded: Vec<Recorded> = recorded.collect();
@@ -90,6 +94,32 @@ impl TestTape {
     /// Returns the recorded requests and answers.
     pub(super) fn recorded(&self) -> Vec<Recorded> {
         self.state.lock().recorded.clone()
+    }
+
+    /// Returns the recorded answer to a request, which is not used again; `None` if there is none.
+    pub(super) fn answer_to(&self, asked: &Recorded) -> Option<Value> {
+        let mut state = self.state.lock();
+        let mut all = state.recorded.iter().zip(&state.used);
+        let found = all.position(|(recorded, used)| !*used && recorded.answers(asked));
+        let Some(index) = found else {
+            state.missed.push(asked.title());
+            return None;
+        };
+        state.used[index] = true;
+        Some(self.local(&state.recorded[index].answer))
+    }
+
+    /// Returns true if recorded answers are used.
+    pub(super) fn is_replay(&self) -> bool {
+        self.mode == Mode::Replay
+    }
+
+    /// Adds recorded requests with their answers.
+    pub(super) fn add(&self, recorded: Vec<Recorded>) {
+        let mut state = self.state.lock();
+        let used = vec![true; recorded.len()];
+        state.used.extend(used);
+        state.recorded.extend(recorded);
     }
 
     /// Returns descriptions of the requests that had no answer.
@@ -145,7 +175,7 @@ impl TestTape {
     }
 
     /// Masks secrets and replaces the path of the test folder.
-    fn portable(&self, value: &Value) -> Value {
+    pub(super) fn portable(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
                 let folder = self.folder.to_string_lossy();
@@ -183,12 +213,29 @@ impl Recorded {
         Recorded {
             exec,
             fetch,
+            mcp: None,
             answer,
         }
     }
 
+    /// Returns true if the request starts the program `name`, or goes to the host `name`.
+    pub(super) fn reaches(&self, name: &str) -> bool {
+        let url = self.fetch.as_ref().and_then(|fetch| fetch["url"].as_str());
+        let url = url.and_then(|url| url::Url::parse(url).ok());
+        let host = url.and_then(|url| {
+            let port = url.port_or_known_default()?;
+            Some(format!("{}:{port}", url.host_str()?))
+        });
+        let program = self.exec.as_ref().map(|exec| &exec["command"]);
+        host.is_some_and(|host| host == name) || program.is_some_and(|program| program == name)
+    }
+
     /// Returns a description of the request.
     fn title(&self) -> String {
+        if let Some(mcp) = &self.mcp {
+            let tool = mcp["tool"].as_str().unwrap_or_default();
+            return format!("the call of `{tool}` with {}", mcp["arguments"]);
+        }
         match (&self.exec, &self.fetch) {
             (Some(exec), _) => {
                 let args = exec["args"].as_array().into_iter().flatten();
@@ -223,7 +270,15 @@ impl Recorded {
             (None, None) => true,
             _ => false,
         };
-        fits(&self.exec, &asked.exec) && fits(&self.fetch, &asked.fetch)
+        let same_call = match (&self.mcp, &asked.mcp) {
+            (Some(ours), Some(theirs)) => {
+                let same = |key: &str| ours[key] == theirs[key];
+                same("tool") && same("arguments")
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        same_call && fits(&self.exec, &asked.exec) && fits(&self.fetch, &asked.fetch)
     }
 }
 
@@ -259,19 +314,13 @@ impl Replay for TestTape {
             return ReplayAnswer::World;
         }
         let asked = self.request(reach, request);
-        let mut state = self.state.lock();
-        let mut all = state.recorded.iter().zip(&state.used);
-        let found = all.position(|(recorded, used)| !*used && recorded.answers(&asked));
-        let Some(index) = found else {
-            let title = asked.title();
-            state.missed.push(title.clone());
-            return ReplayAnswer::Nothing(format!(
-                "{title} has no answer in this test: `haft test --record` records one"
-            ));
-        };
-        state.used[index] = true;
-        let answer = self.local(&state.recorded[index].answer);
-        ReplayAnswer::Answer(answer.to_string())
+        match self.answer_to(&asked) {
+            Some(answer) => ReplayAnswer::Answer(answer.to_string()),
+            None => ReplayAnswer::Nothing(format!(
+                "{} has no answer in this test: `haft test --record` records one",
+                asked.title()
+            )),
+        }
     }
 
     fn keep(&self, reach: ReplayChannel, request: &str, answer: &str) {

@@ -17,7 +17,7 @@ use super::definition::{CallDefinition, TestDefinition};
 use super::replay::{CWD, Mode, TestTape};
 use super::scripted_user::Person;
 use super::secrets::is_secret_name;
-use super::{Report, Secrets, Status, Suite, Terms, World};
+use super::{Recorder, Report, Secrets, Status, Subject, Suite, Terms, World, served};
 use crate::host::Host;
 use crate::registry::Catalog;
 use haft_config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
@@ -32,11 +32,11 @@ const GRACE: Duration = Duration::from_millis(500);
 const PROVIDERS: [&str; 1] = ["config"];
 
 /// Returns a configuration that ignores this machine. Home, state and temporary files are below
-/// `folder`, and only `module` is loaded.
+/// `folder`, and at most `module` is loaded.
 pub(super) fn quiet_config(
     cwd: &Path,
     folder: &Path,
-    module: &Path,
+    module: Option<&Path>,
     terms: &Terms,
 ) -> Result<Config, Error> {
     let env = Env {
@@ -46,7 +46,10 @@ pub(super) fn quiet_config(
         ..Env::default()
     };
     let flags = Flags {
-        tools: vec![module.display().to_string()],
+        tools: module
+            .iter()
+            .map(|module| module.display().to_string())
+            .collect(),
         no_cache: true,
         load_timeout: Some(terms.timeout),
         ..Flags::default()
@@ -95,6 +98,8 @@ struct Stage {
     tape: Arc<TestTape>,
     person: Option<Arc<Person>>,
     host: Host,
+    /// True for calls of a real MCP server, which are recorded one by one.
+    records_calls: bool,
 }
 
 impl Stage {
@@ -112,8 +117,12 @@ impl Stage {
         let cwd = real.join("project");
         furnish(&cwd, &real.join("home"), test, &suite.path)
             .map_err(|error| format!("the test's folder cannot be made: {error}"))?;
-        let mut config = quiet_config(&cwd, &real, &suite.module, terms)
-            .map_err(|error| error.message().to_owned())?;
+        let mut config = match &suite.subject {
+            // Only the user's own configuration has the server.
+            Subject::Server(_) if mode != Mode::Replay => terms.config.clone(),
+            _ => quiet_config(&cwd, &real, suite.module(), terms)
+                .map_err(|error| error.message().to_owned())?,
+        };
         config.limits.call_timeout = Some(test.timeout.unwrap_or(terms.timeout));
         if mode == Mode::Replay {
             // Only `pi.exec` and `fetch` are replayed, so deny all other access to programs and
@@ -128,11 +137,19 @@ impl Stage {
             None => suite.cassettes.of(&test.name),
         };
         let secrets = suite.secrets_of(test);
+        let cwd = match &suite.subject {
+            Subject::Server(_) => terms.config.cwd.clone(),
+            Subject::Module(_) => cwd,
+        };
         let tape = Arc::new(TestTape::new(mode, cwd.clone(), secrets, recorded));
         let mut env: BTreeMap<String, Option<String>> = BTreeMap::new();
         env.insert("HOME".into(), Some(real.join("home").display().to_string()));
         env.extend(test.env.clone());
-        let host = Host::for_trial(config, Some(tape.clone()), env);
+        let host = match (&suite.subject, mode) {
+            (Subject::Module(_), _) => Host::for_trial(config, Some(tape.clone()), env),
+            (Subject::Server(_), Mode::Replay) => served::replaying(config, test, &tape),
+            (Subject::Server(_), Mode::Record | Mode::Live) => Host::for_one_call(config),
+        };
         let person = test.answers.as_deref().map(|it| Arc::new(Person::new(it)));
         if let Some(person) = &person {
             host.set_default_ui(Some(person.clone()));
@@ -143,6 +160,7 @@ impl Stage {
             folder,
             cwd,
             tape,
+            records_calls: mode == Mode::Record && suite.module().is_none(),
         })
     }
 
@@ -156,11 +174,18 @@ impl Stage {
         if let Some(session) = &test.session {
             self.host.session_event(&session_event(session)).await;
         }
-        let mut found = Vec::new();
+        let mut found = self.changes(suite, index, terms).await;
+        if !found.is_empty() {
+            return found;
+        }
         let mut results = Vec::new();
         for (step, call) in test.calls.iter().enumerate() {
             let came = match tool_of(call, &catalog) {
                 Ok(tool) => self.call(tool, call, step, &terms.stop).await,
+                Err(why) => Err(why),
+            };
+            let came = match came {
+                Ok(came) => came,
                 Err(why) => {
                     found.push(why);
                     break;
@@ -198,15 +223,33 @@ impl Stage {
         found
     }
 
+    /// Returns the reasons for which the recording does not fit any more.
+    async fn changes(&self, suite: &Suite, index: usize, terms: &Terms) -> Vec<String> {
+        match &suite.subject {
+            Subject::Server(server) if self.tape.is_replay() => {
+                let recorded = suite.cassettes.of(&suite.tests[index].name);
+                served::changes(&terms.config, server, &recorded).await
+            }
+            _ => Vec::new(),
+        }
+    }
+
     async fn call(
         &self,
         tool: &str,
         call: &CallDefinition,
         step: usize,
         stop: &CancellationToken,
-    ) -> Came {
+    ) -> Result<Came, String> {
         let asked = Call::new(tool, call.arguments.clone()).with_id(format!("test-{}", step + 1));
-        let mut running = self.host.call(asked, None);
+        let recorder = if self.records_calls {
+            let recorder = Recorder::of(&self.host, &asked).await;
+            Some(recorder.map_err(|error| error.message().to_owned())?)
+        } else {
+            None
+        };
+        let host = recorder.as_ref().map_or(&self.host, Recorder::host);
+        let mut running = host.call(asked, None);
         let mut updates = Vec::new();
         let cancellation = running.cancellation();
         let ended = loop {
@@ -227,13 +270,18 @@ impl Stage {
                 Event::Finished(ended) => break ended,
             }
         };
-        Came {
+        if let Some(recorder) = recorder {
+            let recorded = recorder.finish(ended.as_ref());
+            let case = recorded.map_err(|error| error.message().to_owned())?;
+            self.tape.add(case.into_cassette());
+        }
+        Ok(Came {
             ended: match ended {
                 Ok(outcome) => Ok(self.portable_outcome(outcome)),
                 Err(error) => Err(self.portable_error(error)),
             },
             updates,
-        }
+        })
     }
 
     async fn close(

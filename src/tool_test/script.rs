@@ -37,7 +37,7 @@ impl Script {
         std::fs::write(&module, wrapper(&url))
             .map_err(|error| problem(format!("a temporary file cannot be written: {error}")))?;
         let cwd = path.parent().unwrap_or(Path::new("/"));
-        let mut config = quiet_config(cwd, folder.path(), &module, terms)
+        let mut config = quiet_config(cwd, folder.path(), Some(&module), terms)
             .map_err(|error| problem(error.to_string()))?;
         config.limits.call_timeout = Some(terms.timeout);
         let script = Script {

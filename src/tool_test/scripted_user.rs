@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use haft_tool::{Answer, Prompt, Question, UserInterface};
+use haft_tool::{Answer, Question, UserInterface};
 
 /// User interface with a fixed list of answers.
 pub(super) struct Person(Mutex<State>);
@@ -42,11 +42,7 @@ impl UserInterface for Person {
         if let Some(answer) = state.answers.pop_front() {
             return answer;
         }
-        let (Prompt::Select { title, .. }
-        | Prompt::Confirm { title, .. }
-        | Prompt::Input { title, .. }
-        | Prompt::Editor { title, .. }) = question.what;
-        state.missed.push(title);
+        state.missed.push(question.what.title().to_owned());
         Answer::Dismissed
     }
 }

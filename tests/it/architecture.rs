@@ -69,7 +69,10 @@ const MODULES: &[(&str, &[&str])] = &[
     // npm packages that tools lack. Modules are read and compiled for it, never run.
     ("install", &["config", "discover", "engine", "process"]),
     // Tests of tools without a model, each with a host of its own.
-    ("tool_test", &["config", "family", "host", "registry"]),
+    (
+        "tool_test",
+        &["config", "family", "host", "process", "registry"],
+    ),
     (
         "agent_runs",
         &[

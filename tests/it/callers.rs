@@ -236,6 +236,8 @@ fn nothing_answers_without_the_token() {
         ("GET", "/api/calls/x"),
         ("DELETE", "/api/calls/x"),
         ("GET", "/api/calls/x/drawing"),
+        ("GET", "/api/calls/x/test"),
+        ("POST", "/api/calls/x/test"),
         ("GET", "/api/questions"),
         ("POST", "/api/questions/x"),
         ("POST", "/api/questions/x/input"),

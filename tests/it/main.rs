@@ -71,6 +71,8 @@ mod profiles;
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.
 mod tool_tests;
+// Recorded calls, and the tests that they become.
+mod recording;
 // aynd's tools against real servers, repositories and processes, and its registry.
 mod plugin;
 // aynd's HTTP handler over TLS.

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { browserPath, ended, focusIs, luminance, name, names, open, readable, url } from "./page_browser.mjs";
-import { views } from "./page_views.mjs";
+import { check, phonePage, views } from "./page_views.mjs";
 
 const PATIENCE = 90_000;
 
@@ -399,7 +399,7 @@ const cases = {
   },
 
   /** An agent is started with a prompt, watched, and ended; others see it; all by keys. */
-  async sessions({ page }) {
+  async sessions({ page, browser }) {
     await page.goto(`${url}/#/sessions`);
     await page.getByText("No agent has been started yet.").waitFor();
     await page.getByRole("button", { name: "Start" }).click();
@@ -424,6 +424,15 @@ const cases = {
     await card.locator(".tool_use").getByText("not today").waitFor();
     await card.locator(".error").getByText("a line of the agent is not JSON").waitFor();
     await card.locator(".completed").getByText("all done").waitFor();
+    // The same conversation on a phone.
+    const phone = await phonePage(browser);
+    await phone.goto(`${url}/#/sessions`);
+    await phone.getByRole("button", { name: "Show" }).click();
+    await phone.getByText("I <b>look</b>.", { exact: true }).waitFor();
+    await phone.getByText("calls greet").click();
+    await phone.locator(".tool_use").first().locator(".string").first().getByText('"Ada"').waitFor();
+    await check(phone, "a session on a phone");
+    await phone.context().close();
 
     // One that goes on: cancelled with Escape.
     await prompt.fill("say waiting\nhang");

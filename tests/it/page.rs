@@ -103,6 +103,19 @@ fn guarded_case(name: &str) {
 }
 
 #[test]
+fn a_call_is_recorded_and_saved_as_a_test() {
+    let sandbox = site();
+    look(&sandbox, &serve(&sandbox, &[]), "recording");
+    let ran = sandbox.sh("haft --trust-project test tools.ts");
+    assert_eq!(ran.code, 0, "{}", ran.output);
+    assert!(
+        ran.output.ends_with("2 passed, 0 failed\n"),
+        "{}",
+        ran.output
+    );
+}
+
+#[test]
 fn every_view_fits_every_screen_and_is_accessible() {
     guarded_case("sizes");
 }

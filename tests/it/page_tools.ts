@@ -217,6 +217,15 @@ export default (pi: any) => {
     echo("open", { type: "object" }),
     echo("nothing", { type: "object", properties: {}, additionalProperties: false }),
     {
+      name: "outside",
+      description: "Asks a program and the user",
+      parameters: z.object({ what: z.string() }),
+      async execute(_id: string, { what }: any, _onUpdate: any, ctx: any) {
+        const { stdout } = await pi.exec("sh", ["-c", "echo outside"]);
+        return says(`${stdout.trim()} ${what} ${await ctx.ui.input("Who asks?")}`);
+      },
+    },
+    {
       name: "markup",
       description: "<img src=x onerror=\"document.title='taken over'\"> <b>bold</b>",
       parameters: z.object({}),

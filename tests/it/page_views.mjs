@@ -54,8 +54,24 @@ async function callByMcp(tool, args) {
   return JSON.parse(json).result;
 }
 
+/** The button of the newest call. */
+function saveAsTest(page) {
+  return page.locator(".run").first().getByRole("button", { name: "Save as a tool test" });
+}
+
+/** A page on a phone, in which `check` can run: axe is a script of the test. */
+export async function phonePage(browser) {
+  const context = await browser.newContext({
+    viewport: { width: 390, height: 844 },
+    bypassCSP: true,
+    reducedMotion: "reduce",
+  });
+  context.setDefaultTimeout(90_000);
+  return context.newPage();
+}
+
 /** Checks a view: nothing scrolls sideways, axe finds nothing, on phones fingers hit everything. */
-async function check(page, where) {
+export async function check(page, where) {
   const sideways = await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
     return scrollWidth - clientWidth;
@@ -118,6 +134,20 @@ export const views = {
         await page.getByRole("dialog").waitFor();
         await check(page, at("copy as"));
         await page.getByRole("button", { name: "Close" }).click();
+        await saveAsTest(page).click();
+        await page.getByText("This call was not recorded.").waitFor();
+        await check(page, at("offer to record"));
+        await page.getByRole("button", { name: "Run again and record" }).click();
+        await page.locator(".run:first-child .badge", { hasText: "recorded" }).waitFor();
+        await ended(page, "done");
+        await saveAsTest(page).click();
+        await page.getByLabel("Name", { exact: true }).waitFor();
+        await check(page, at("test to save"));
+        await page.getByRole("button", { name: "Close" }).click();
+        await page.locator(".run").first().getByRole("button", { name: "Compare" }).click();
+        await page.getByRole("dialog").locator(".compare").waitFor();
+        await check(page, at("compare"));
+        await page.getByRole("button", { name: "Close" }).click();
         await page.getByRole("tab", { name: "Schema" }).click();
         await check(page, at("schema"));
         await open(page, "shows");
@@ -148,6 +178,51 @@ export const views = {
         await context.close();
       }
     }
+  },
+
+  /** A call is recorded, again or at once, and saved; a name that is taken replaces nothing. */
+  async recording({ page }) {
+    const dialog = page.getByRole("dialog");
+    const answer = async (name) => {
+      await dialog.getByLabel("Who asks?").fill(name);
+      await page.keyboard.press("Enter");
+      await ended(page, "done");
+    };
+    await open(page, "outside");
+    await page.getByLabel("what", { exact: true }).fill("it");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await answer("Ada");
+    await saveAsTest(page).click();
+    await dialog.getByText("whatever the tool does, it does a second time").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal(await page.locator(".run").count(), 1, "nothing ran without a yes");
+    await saveAsTest(page).click();
+    await dialog.getByRole("button", { name: "Run again and record" }).click();
+    await answer("Grace");
+    assert.equal(await page.locator(".run").count(), 2);
+    await saveAsTest(page).click();
+    await dialog.getByText("1 recorded answer").waitFor();
+    assert.match(await dialog.innerText(), /tools\.tool-test\.json[^]*"ui": \[\s+"Grace"\s+\][^]*outside it Grace/);
+    await dialog.getByLabel("Name", { exact: true }).fill("asks outside");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByText("Saved as asks outside in").waitFor();
+    assert.match(await dialog.locator("pre").innerText(), /^haft test \/.*tools\.tool-test\.json$/);
+    await dialog.getByRole("button", { name: "Close" }).click();
+
+    await page.getByLabel("Record the call, to save it as a tool test").check();
+    await page.keyboard.press("Control+Enter");
+    await answer("Linus");
+    await saveAsTest(page).click();
+    const name = dialog.getByLabel("Name", { exact: true });
+    await name.waitFor();
+    const proposed = await name.inputValue();
+    await name.fill("asks outside");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByText("a test of the name `asks outside` is there already").waitFor();
+    await name.fill(proposed);
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByText("Saved as").waitFor();
   },
 
   /** On a phone the form and the result are there without the list; a link leads back. */
@@ -258,10 +333,10 @@ export const views = {
     await run.getByRole("button", { name: "Copy as …" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Secrets are replaced by ***.").waitFor();
-    for (const form of ["haft call", "curl", "MCP request", "TypeScript", "Link", "Tool test"]) {
+    for (const form of ["haft call", "curl", "MCP request", "TypeScript", "Link"]) {
       await dialog.getByRole("button", { name: form, exact: true }).click();
       const copy = await dialog.locator(".copy-as pre").innerText();
-      if (form !== "Tool test") assert.doesNotMatch(copy, /hunter2/, form);
+      assert.doesNotMatch(copy, /hunter2/, form);
     }
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByRole("link", { name: /^Calls/ }).click();
@@ -349,7 +424,7 @@ export const views = {
   },
 
   /** A call in the forms of other programs; a link fills in the form; again; two compared. */
-  async copies({ page, folder }) {
+  async copies({ page }) {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await open(page, "greet");
     await page.getByLabel("name", { exact: true }).fill("O'Hara");
@@ -379,15 +454,6 @@ export const views = {
     });
     assert.match(await copy("TypeScript"), /await tools\.call\("greet", \{"name":"O'Hara","times":1\}\);/);
     const link = await copy("Link");
-    const test = JSON.parse(await copy("Tool test"));
-    assert.equal(test.tests[0].tool, "greet");
-    assert.deepEqual(test.tests[0].arguments, JSON.parse(args));
-    assert.match(test.tests[0].expect.text, /^Hello, O'Hara!/);
-    const saving = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Save tools.tool-test.json" }).click();
-    const saved = join(folder, "test.json");
-    await (await saving).saveAs(saved);
-    assert.deepEqual(JSON.parse(await readFile(saved, "utf8")), test);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
 
@@ -439,7 +505,10 @@ export const views = {
   },
 
   /** The source lines of a problem, its hint, and what a reload changed. */
-  async problems({ page }) {
+  async problems({ page, browser }) {
+    const phone = await phonePage(browser);
+    await phone.goto(`${url}/#/problems`);
+    await phone.locator(".connection[data-state=live]").waitFor();
     await page.goto(`${url}/#/problems`);
     const problem = page.locator(".problem.error").first();
     await problem.locator(".frame").getByText('throw new Error("boom")').waitFor();
@@ -456,6 +525,10 @@ export const views = {
     await page.getByRole("button", { name: "Look again" }).click();
     await changes.getByText("Changed: mended (description)").click();
     assert.equal(await changes.locator(".diff").first().innerText(), "- one\n+ two");
+    // Another page has the same without a look of its own, also on a phone.
+    await phone.locator(".changes").getByText("Changed: mended (description)").click();
+    await check(phone, "changes on a phone");
+    await phone.context().close();
   },
 
   /** Questions of calls that name no other person come to the page; without it nobody is asked. */

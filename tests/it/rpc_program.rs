@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::sandbox::Sandbox;
+use crate::served::Reply;
 
 /// A found tool beside those of the program.
 const TOOLS: &str = r#"
@@ -619,6 +621,10 @@ struct Program {
 impl Program {
     /// Starts `command` with a socket, and returns both ends.
     fn start(sandbox: &Sandbox, command: &[&str]) -> (Program, Child) {
+        Program::start_with(sandbox, command, Stdio::null())
+    }
+
+    fn start_with(sandbox: &Sandbox, command: &[&str], stderr: Stdio) -> (Program, Child) {
         let (own, theirs) = UnixStream::pair().expect("a socket pair");
         fcntl_setfd(&theirs, FdFlags::empty()).expect("it is open");
         let number = theirs.as_raw_fd().to_string();
@@ -628,7 +634,7 @@ impl Program {
             .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .expect("haft starts");
         drop(theirs);
@@ -723,6 +729,37 @@ fn mcp_waits_for_the_tools_of_the_program_on_the_descriptor() {
     assert_eq!(text(&client.call("found", json!({}))), "found it");
     client.hang_up();
     assert!(client.ends_within(TEST_TIMEOUT).success());
+}
+
+#[test]
+fn a_server_shows_the_calls_of_the_program() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--no-token"];
+    let (mut program, mut child) = Program::start_with(&sandbox, &serve, Stdio::piped());
+    program.request(1, "initialize", json!({}));
+    program.next();
+    program.request(2, "tools/call", json!({"name": "found", "callId": "mine"}));
+    assert_eq!(text(&program.next()["result"]), "found it");
+    let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let mut addresses = lines.map_while(Result::ok).filter_map(|line| {
+        let address = line.strip_prefix("listening on http://")?;
+        Some(address.to_owned())
+    });
+    let address = addresses.next().expect("it listens");
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        Reply::read(stream).json()
+    };
+    let calls = get("/api/calls");
+    assert_eq!(calls["calls"][0]["callId"], "mine", "{calls}");
+    assert_eq!(calls["calls"][0]["caller"]["surface"], "rpc");
+    assert_eq!(text(&get("/api/calls/mine")["result"]), "found it");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
 }
 
 #[test]

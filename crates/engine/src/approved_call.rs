@@ -88,6 +88,7 @@ impl Module {
                     prepared,
                     call_id: call.call_id.to_owned(),
                     span: traced_span(ctx),
+                    is_recorded: ctx.recording.is_some(),
                 },
                 Some(Caller::of_tool(ctx, &self.url)),
             );

@@ -20,7 +20,8 @@ use super::telemetry;
 use super::users::Users;
 use super::widgets::WidgetBridge;
 use haft_tool::{
-    CurrentSession, LogLevel, LogLine, PermissionKind, Progress, SessionView, accesses,
+    CurrentSession, LogLevel, LogLine, PermissionKind, Progress, ReplayChannel, SessionView,
+    accesses,
 };
 
 /// Connection of an isolate to the callers of its tools. The functions are those of
@@ -40,6 +41,9 @@ pub(super) trait CallerLink: AccessListener + Send + Sync {
 
     /// Records a program that the call started.
     fn program_started(&self, call: u32, program: &str);
+
+    /// Adds an answer from outside to the recording of the call.
+    fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str);
 
     /// Asks the user whether the running calls may access `what`. The isolate's thread waits.
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool;
@@ -183,6 +187,12 @@ impl CallerLink for LocalLink {
     fn program_started(&self, call: u32, program: &str) {
         if let Some(trace) = self.shared.requests.trace(call) {
             trace.starts(program);
+        }
+    }
+
+    fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
+        if let Some(recording) = self.shared.requests.recording(call) {
+            recording.keep(channel, request, answer);
         }
     }
 

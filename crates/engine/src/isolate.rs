@@ -170,6 +170,8 @@ pub enum Ask {
         arguments: String,
         /// The span of the call, as a `traceparent`, if the spans of tools are sent.
         span: Option<String>,
+        /// Set if the answers from outside are recorded.
+        is_recorded: bool,
     },
     /// Check arguments and report the approval that the call requires; it waits for `Start` or
     /// `Forget`. If the call was approved in another isolate, only the arguments are reported.
@@ -187,6 +189,8 @@ pub enum Ask {
         call_id: String,
         /// Like that of `Invoke`.
         span: Option<String>,
+        /// Like that of `Invoke`.
+        is_recorded: bool,
     },
     /// Drop the prepared call.
     Forget { prepared: u32 },

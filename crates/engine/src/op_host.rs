@@ -408,6 +408,14 @@ impl IsolateHost for OpHost {
         }
     }
 
+    fn record(&self, call: u32, channel: extension::Channel, request: &str, answer: &str) {
+        let channel = match channel {
+            extension::Channel::Exec => ReplayChannel::Exec,
+            extension::Channel::Fetch => ReplayChannel::Fetch,
+        };
+        self.link.recorded(call, channel, request, answer);
+    }
+
     fn is_loading(&self) -> bool {
         !self.loading.borrow().is_empty()
     }

@@ -16,8 +16,8 @@ use url::Url;
 use super::isolate::{Answer, AnswerSink, Lost};
 use super::worker::WorkerReport;
 use haft_tool::{
-    CallCtx, CallTrace, Cancellation, LogListener, NestedCalls, Progress, TraceContext, Updates,
-    User,
+    CallCtx, CallRecording, CallTrace, Cancellation, LogListener, NestedCalls, Progress,
+    TraceContext, Updates, User,
 };
 
 /// Channels and options of the caller of a request.
@@ -28,6 +28,7 @@ pub(super) struct Caller {
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
     trace: Option<Arc<CallTrace>>,
+    recording: Option<Arc<CallRecording>>,
     cancellation: Cancellation,
     span: Option<TraceContext>,
     /// The file of the called tool.
@@ -138,6 +139,7 @@ impl From<&CallCtx> for Caller {
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
             trace: ctx.trace.clone(),
+            recording: ctx.recording.clone(),
             cancellation: ctx.cancellation().clone(),
             span: ctx.span.clone(),
             file: None,
@@ -476,6 +478,12 @@ impl Requests {
     /// Returns the trace of a request's call; `None` also for an unknown call.
     pub(super) fn trace(&self, id: u32) -> Option<Arc<CallTrace>> {
         self.table().slots.get(&id)?.caller.as_ref()?.trace.clone()
+    }
+
+    /// Returns the recording of a request's call; `None` also for an unknown call.
+    pub(super) fn recording(&self, id: u32) -> Option<Arc<CallRecording>> {
+        let table = self.table();
+        table.slots.get(&id)?.caller.as_ref()?.recording.clone()
     }
 
     /// Returns the traces of all calls that JavaScript has seen.

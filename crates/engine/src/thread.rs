@@ -322,9 +322,10 @@ impl Life<'_> {
                 call_id,
                 arguments,
                 span,
+                is_recorded,
             } => {
                 let function = functions.invoke.clone();
-                let numbers = [*id, *module, *tool];
+                let numbers = [*id, *module, *tool, u32::from(*is_recorded)];
                 match span {
                     Some(span) => {
                         self.notes_span(span);
@@ -349,14 +350,16 @@ impl Life<'_> {
                 prepared,
                 call_id,
                 span,
+                is_recorded,
             } => {
                 let function = functions.start_prepared.clone();
+                let numbers = [*id, *prepared, u32::from(*is_recorded)];
                 match span {
                     Some(span) => {
                         self.notes_span(span);
-                        self.call(&function, &[*id, *prepared], &[call_id, span]);
+                        self.call(&function, &numbers, &[call_id, span]);
                     }
-                    None => self.call(&function, &[*id, *prepared], &[call_id]),
+                    None => self.call(&function, &numbers, &[call_id]),
                 }
             }
             Ask::Forget { prepared } => {

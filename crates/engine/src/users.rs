@@ -26,7 +26,10 @@ impl Users {
 
     /// Returns the user of a call. A call that has ended has only the default user.
     pub(super) fn of(&self, request: u32, owner: &str) -> Option<User> {
-        let of_call = self.shared.requests.user(request);
+        let of_call = self.shared.requests.user(request).map(|user| {
+            let recording = self.shared.requests.recording(request);
+            recording.map_or(user.clone(), |recording| user.recorded_in(&recording))
+        });
         of_call.or_else(|| self.default_user.of(owner))
     }
 

@@ -28,6 +28,7 @@ mod problem;
 pub mod provider_schema;
 pub mod queue;
 pub mod quotes;
+mod recording;
 mod render;
 mod replay;
 mod request;
@@ -70,6 +71,7 @@ pub use permissions::{
 pub use place::{Place, code_frame, place_after};
 pub use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
+pub use recording::{CallRecording, OpenQuestion, Recorded, RecordedEvent, ServedTool};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
 pub use request::{PermissionRequest, RequestedKinds, requested_kinds};

@@ -2,10 +2,12 @@
 
 use std::fmt::Debug;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Severity of a log line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// For the author of the tool.
     Debug,

@@ -12,11 +12,12 @@ use url::Url;
 
 use super::deadline::CallDeadline;
 use super::{
-    Approval, ApprovalRequirement, Call, CallTrace, Cancellation, Event, LogListener, NestedCalls,
-    Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped, Tier, ToolBounds,
-    TraceContext, User, queue,
+    Approval, ApprovalRequirement, Call, CallRecording, CallTrace, Cancellation, Event,
+    LogListener, NestedCalls, Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped,
+    Tier, ToolBounds, TraceContext, User, queue,
 };
 use crate::error::Error;
+use crate::recording::RecordedLog;
 
 /// Runner of one tool. Every family implements it; callers use only this interface.
 #[async_trait]
@@ -155,6 +156,8 @@ pub struct CallCtx {
     pub auto_approve: bool,
     /// Record of the call's actions, if the call is recorded.
     pub trace: Option<Arc<CallTrace>>,
+    /// Recording of the call for a test, if it is recorded.
+    pub recording: Option<Arc<CallRecording>>,
     /// Span of the call, or of its caller; `None` outside of traces.
     pub span: Option<TraceContext>,
     cancellation: Cancellation,
@@ -171,6 +174,7 @@ impl CallCtx {
             log: None,
             auto_approve: false,
             trace: None,
+            recording: None,
             span: None,
             cancellation,
         }
@@ -179,6 +183,21 @@ impl CallCtx {
     /// Returns the same context with a gate before the start.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
+        self
+    }
+
+    /// Returns the same context. If the call is recorded, its updates, its log lines and the user's
+    /// answers are, too: for runners whose tool is elsewhere.
+    pub fn recorded(mut self) -> Self {
+        if let Some(recording) = self.recording.clone() {
+            self.updates.recording = Some(recording.clone());
+            self.user = self.user.map(|user| user.recorded_in(&recording));
+            let listener = self.log.take();
+            self.log = Some(Arc::new(RecordedLog {
+                recording,
+                listener,
+            }));
+        }
         self
     }
 
@@ -255,6 +274,7 @@ impl CallCtx {
 pub struct Updates {
     events: queue::Sender<Event>,
     deadline: Option<Arc<CallDeadline>>,
+    recording: Option<Arc<CallRecording>>,
 }
 
 /// Progress that a runner reports during a call.
@@ -287,12 +307,19 @@ impl Updates {
     }
 
     pub fn new(events: queue::Sender<Event>, deadline: Option<Arc<CallDeadline>>) -> Updates {
-        Updates { events, deadline }
+        Updates {
+            events,
+            deadline,
+            recording: None,
+        }
     }
 
     /// Forwards the progress to the events or to the deadline.
     pub fn send(&self, progress: Progress) {
         let deadline = self.deadline.as_deref();
+        if let (Some(recording), Progress::Partial(partial)) = (&self.recording, &progress) {
+            recording.updated(partial);
+        }
         match (progress, deadline) {
             (Progress::Started, _) => self.events.send(Event::Started),
             (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),

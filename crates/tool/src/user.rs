@@ -20,7 +20,7 @@ use super::ui::{
     Answer, Forwarded, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
     UserInterface,
 };
-use super::{Progress, Updates, Widget, WidgetSurface};
+use super::{CallRecording, Progress, Updates, Widget, WidgetSurface};
 
 /// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
 pub const MAX_QUESTIONS: usize = 16;
@@ -39,6 +39,8 @@ struct Inner {
     ended: CancellationToken,
     /// Sender that pauses the call's deadline; `None` outside calls.
     updates: Option<Updates>,
+    /// Recording of the questions and their answers.
+    recording: Option<Arc<CallRecording>>,
     open: AtomicUsize,
 }
 
@@ -85,6 +87,19 @@ impl User {
             from,
             ended,
             updates,
+            recording: None,
+            open: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Returns the same user. Questions that are asked through it are recorded.
+    pub fn recorded_in(&self, recording: &Arc<CallRecording>) -> User {
+        User(Arc::new(Inner {
+            listener: self.0.listener.clone(),
+            from: self.0.from.clone(),
+            ended: self.0.ended.clone(),
+            updates: self.0.updates.clone(),
+            recording: Some(recording.clone()),
             open: AtomicUsize::new(0),
         }))
     }
@@ -127,6 +142,8 @@ impl User {
             return Ok(Answer::Dismissed);
         }
         let _open = Open::one_more(&self.0)?;
+        let recording = self.0.recording.as_ref();
+        let recorded = recording.and_then(|recording| recording.asks(&what));
         let withdrawn = self.0.ended.child_token();
         let question = Question {
             from: self.0.from.clone(),
@@ -142,7 +159,11 @@ impl User {
             answer = self.0.listener.put(asking, &withdrawn) => answer.unwrap_or(Answer::Dismissed),
             () = time_out(timeout) => Answer::Dismissed,
         };
-        Ok(what.fitting(answer))
+        let answer = what.fitting(answer);
+        if let Some(recorded) = recorded {
+            recorded.answered(&answer);
+        }
+        Ok(answer)
     }
 
     /// Forwards a request of an MCP server to the program behind the interface. The call's deadline is
@@ -164,13 +185,18 @@ impl User {
         let request = Forwarded {
             from: self.0.from.clone(),
             method,
-            params,
+            params: params.clone(),
             withdrawn: withdrawn.clone(),
         };
         let _withdraw = withdrawn.clone().drop_guard();
         let ui = self.0.listener.ui.clone();
         let forwarding = async move { ui.forward(request).await };
-        Ok(self.0.listener.put(forwarding, &withdrawn).await.flatten())
+        let answer = self.0.listener.put(forwarding, &withdrawn).await.flatten();
+        // A request that nobody answers becomes questions, which are recorded.
+        if let (Some(recording), Some(answer)) = (&self.0.recording, &answer) {
+            recording.forwarded(method, params, answer.clone());
+        }
+        Ok(answer)
     }
 
     /// Shows a notification that needs no answer.
@@ -207,6 +233,9 @@ impl User {
     /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
     pub async fn show(&self, widget: Widget) -> Result<(), TooManyQuestions> {
         let _open = Open::one_more(&self.0)?;
+        if let Some(recording) = &self.0.recording {
+            recording.cannot_repeat("it showed a component of its own");
+        }
         let withdrawn = self.0.ended.child_token();
         let widget = widget.of(self.0.from.clone(), withdrawn.clone());
         let _withdraw = withdrawn.clone().drop_guard();
@@ -303,6 +332,15 @@ fn tell_of(function: &str, panicked: &str) {
 }
 
 impl Prompt {
+    /// Returns the title.
+    pub fn title(&self) -> &str {
+        let (Prompt::Select { title, .. }
+        | Prompt::Confirm { title, .. }
+        | Prompt::Input { title, .. }
+        | Prompt::Editor { title, .. }) = self;
+        title
+    }
+
     /// Returns `answer` if it is valid for this question, otherwise a dismissal. An interface may
     /// be another program, so its answers are checked.
     fn fitting(&self, answer: Answer) -> Answer {

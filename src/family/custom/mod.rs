@@ -22,7 +22,7 @@ use super::Loaded;
 use haft_discover::Candidate;
 use haft_tool::panic;
 use haft_tool::schema::Schema;
-use haft_tool::{ApprovalRequirement, ClientHints, Family, Level, Source, Tier, Tool};
+use haft_tool::{ApprovalRequirement, ClientHints, Family, Level, Runner, Source, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -251,19 +251,24 @@ impl CustomTool {
             grace,
             timeout: self.timeout,
         };
-        let candidate = Candidate {
-            path: self.tool.source.path.clone(),
-            resolved: self.tool.source.path.clone(),
-            key: name.clone(),
-            source: self.tool.source.clone(),
-            query: None,
-            named_by_project: false,
-            verified: None,
-        };
-        let loaded = Loaded {
-            tools: vec![(Arc::new(self.tool), Arc::new(runner))],
-            ..Loaded::default()
-        };
-        Ok((candidate, loaded))
+        Ok(loaded(self.tool, Arc::new(runner)))
     }
+}
+
+/// Returns a tool that is in no file, as a catalog takes it.
+pub(crate) fn loaded(tool: Tool, runner: Arc<dyn Runner>) -> (Candidate, Loaded) {
+    let candidate = Candidate {
+        path: tool.source.path.clone(),
+        resolved: tool.source.path.clone(),
+        key: tool.name.clone(),
+        source: tool.source.clone(),
+        query: None,
+        named_by_project: false,
+        verified: None,
+    };
+    let loaded = Loaded {
+        tools: vec![(Arc::new(tool), runner)],
+        ..Loaded::default()
+    };
+    (candidate, loaded)
 }

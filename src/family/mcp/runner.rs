@@ -10,7 +10,9 @@ use serde_json::Value;
 use super::servers::Prepared;
 use haft_mcp::{CallInput, Server, Standing, ToolDefinition};
 use haft_tool::schema::Schema;
-use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier, ToolBounds};
+use haft_tool::{
+    ApprovalRequirement, Call, CallCtx, Outcome, Runner, ServedTool, Tier, ToolBounds,
+};
 use haft_tool::{Error, ErrorKind};
 
 /// Runs the tool of one server.
@@ -162,7 +164,14 @@ impl Runner for McpRunner {
             tool: &self.tool,
             arguments: call.arguments,
         };
-        let outcome = connection.call(input, &ctx).await?;
+        if let Some(recording) = &ctx.recording {
+            recording.serves(ServedTool {
+                server: self.server.name().to_owned(),
+                tool: self.tool.clone(),
+                digest: self.digest.clone(),
+            });
+        }
+        let outcome = connection.call(input, &ctx.recorded()).await?;
         Ok(self.with_promised_structure(outcome))
     }
 }

@@ -119,6 +119,12 @@ impl ServerState {
         Pins::changes(&pins, &definitions)
     }
 
+    /// Returns the hash of the trusted definition of the server's tool `tool`, if it is known.
+    pub(crate) fn trusted_digest(&self, tool: &str) -> Option<String> {
+        let pins = self.pins.read().ok()??;
+        pins.tool(tool).map(haft_mcp::ToolDefinition::digest)
+    }
+
     /// Returns true if definitions are trusted.
     pub(crate) fn is_pinned(&self) -> bool {
         matches!(self.pins.read(), Ok(Some(_)))

@@ -4,6 +4,7 @@
 //! `--events` includes them as data.
 
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::call_input::Input;
@@ -12,7 +13,8 @@ use super::context::CommandContext;
 use super::debug::DebugFlags;
 use super::exit::{Answer, Failure};
 use super::flags::Approval;
-use super::run_call::{CALL_ID, CallOptions, Form, Frame};
+use super::run_call::{CALL_ID, CallOptions, Form, Frame, TestToSave};
+use crate::tool_test::Recorder;
 use haft_config::{Flags, parse_duration};
 use haft_tool::Call;
 use haft_tool::Error;
@@ -68,6 +70,15 @@ pub(super) struct Args {
     /// With --learn: trust the files without a question
     #[arg(long, requires = "learn")]
     yes: bool,
+
+    /// Record the call and save it as a tool test, beside the tool's file or in this one; see
+    /// docs/testing.md
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    record: Option<Option<PathBuf>>,
+
+    /// With --record: the name of the test
+    #[arg(long, value_name = "NAME", requires = "record")]
+    test_name: Option<String>,
 
     #[command(flatten)]
     debugging: DebugFlags,
@@ -137,7 +148,7 @@ impl Args {
         input: Input,
         session: &mut CommandContext<'_>,
     ) -> Result<u8, Failure> {
-        let manner = self.manner();
+        let mut manner = self.manner();
         // With `-` the arguments are piped in, but a user may still be at the terminal.
         let is_attended = session.is_attended || self.arguments.as_deref() == Some("-");
         if manner.form.is_for_people() && is_attended && io::stderr().is_terminal() {
@@ -167,6 +178,18 @@ impl Args {
             tool: self.name.clone(),
             arguments,
         };
+        if let Some(file) = &self.record {
+            let cwd = &session.host.config().cwd;
+            let file = file.as_ref().map(|file| cwd.join(file));
+            let recorder = Recorder::of(&session.host, &call).await?;
+            recorder.check(self.test_name.as_deref(), file.as_deref())?;
+            let name = self.test_name.clone();
+            manner.test = Some(TestToSave {
+                recorder,
+                file,
+                name,
+            });
+        }
         let ended = manner.call(call, is_attended, kept.as_ref(), session).await;
         if let Some(kept) = kept {
             kept.close(&session.host).await;
@@ -204,6 +227,7 @@ impl Args {
         CallOptions {
             form,
             timeout: self.timeout,
+            test: None,
         }
     }
 }

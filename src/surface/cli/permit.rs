@@ -331,6 +331,7 @@ impl Args {
             let options = CallOptions {
                 form: Form::Text,
                 timeout: None,
+                test: None,
             };
             let is_attended = session.is_attended;
             options.call(call, is_attended, None, session).await?.code

@@ -164,6 +164,7 @@ impl Args {
                 Form::Text
             },
             timeout: self.timeout,
+            test: None,
         };
         let ended = options.call(call, is_attended, None, session).await;
         match ended {

@@ -23,6 +23,7 @@ use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
 use super::questions;
+use super::recorded::{Recording, check_user};
 use super::state::Shared;
 use super::tools::fresh;
 use crate::code::{CodeMode, RUN_CODE};
@@ -33,6 +34,7 @@ use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
 use crate::surface::traces;
+use crate::tool_test::Recorder;
 use haft_tool::{Call, Event, LogLevel, LogLine, LogListener, Place};
 use haft_tool::{Error, ErrorKind};
 
@@ -63,6 +65,10 @@ pub(super) struct CallRequest<'a> {
     /// asks. Without it no questions are asked. Only with the server's own token.
     #[serde(default)]
     answers_questions: bool,
+    /// The call is recorded: `/api/calls/{id}/test` has its test afterwards. Only with the server's
+    /// own token, for modules in JavaScript and tools of MCP servers.
+    #[serde(default)]
+    record: bool,
 }
 
 /// Data of a call's event besides the result.
@@ -140,6 +146,7 @@ pub(super) async fn call(
         call_id: request.call_id,
         timeout_ms: request.timeout_ms,
         answers_questions: request.answers_questions,
+        record: request.record,
     };
     start(
         &shared,
@@ -159,6 +166,7 @@ struct AskedCall {
     call_id: Option<String>,
     timeout_ms: Option<f64>,
     answers_questions: bool,
+    record: bool,
 }
 
 /// Starts a call and returns its response. With `code` its handle has code mode.
@@ -202,12 +210,21 @@ async fn start(
         tool: asked.tool,
         arguments: asked.arguments,
     };
+    let recording = if asked.record {
+        check_user(client)?;
+        let recorder = Recorder::of(&host, &call).await?;
+        host = recorder.host().clone();
+        let shared = shared.clone();
+        Some(Recording { recorder, shared })
+    } else {
+        None
+    };
     let call = host.call_with_free_id(call, timeout).map_err(|taken| {
         ProblemResponse::new(StatusCode::CONFLICT, taken.message())
             .hint("choose another callId, or leave it out")
     })?;
     let is_gone = call.cancellation().token().clone().drop_guard();
-    let held = (permit, memory);
+    let held = (permit, memory, recording);
     if !wants_events {
         let driven = tokio::spawn(drive(call, None, held));
         let ended = driven.await;
@@ -294,6 +311,7 @@ pub(super) async fn run(
         call_id: request.call_id,
         timeout_ms: request.timeout_ms,
         answers_questions: request.answers_questions,
+        record: false,
     };
     let of_client = client.clone();
     let code = if client.is_user() {
@@ -353,7 +371,7 @@ async fn stream_of(
 async fn drive(
     mut call: RunningCall,
     mut frames: Option<Frames>,
-    _held: (Permit, BodyMemory),
+    (_permit, _memory, recording): (Permit, BodyMemory, Option<Recording>),
 ) -> Result<Bytes, ProblemResponse> {
     let record = Arc::clone(call.record());
     let mut held = None;
@@ -390,10 +408,15 @@ async fn drive(
                     held = frames.try_send(frame).err().map(|full| full.into_inner());
                 }
             }
-            Event::Finished(Err(error)) => break Err(error.into()),
-            Event::Finished(Ok(_)) => {
+            Event::Finished(ended) => {
+                // Before the client has the result, because it may ask for the test at once.
+                if let Some(recording) = &recording {
+                    recording.end(&call, &ended);
+                }
                 let json = record.end().and_then(|end| end.json.clone());
-                break json.ok_or_else(|| ProblemResponse::internal("the result is not kept"));
+                let kept =
+                    || json.ok_or_else(|| ProblemResponse::internal("the result is not kept"));
+                break ended.map_err(ProblemResponse::from).and_then(|_| kept());
             }
         }
     };

@@ -14,7 +14,7 @@ use crate::host::Host;
 pub(super) const MAX_CALLS: usize = 1000;
 
 /// Surfaces whose calls `/api/calls` lists.
-const SURFACES: [&str; 3] = ["http", "rest", "mcp-http"];
+const SURFACES: [&str; 4] = ["http", "rest", "mcp-http", "rpc"];
 
 /// A call in the audit log.
 pub(super) struct Recorded {

@@ -16,6 +16,7 @@ mod calls;
 mod drawing;
 
 mod questions;
+mod recorded;
 
 mod event_ring;
 mod events;
@@ -78,6 +79,10 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/calls", get(calls::list))
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
         .route("/api/calls/{id}/drawing", get(drawing::drawing))
+        .route(
+            "/api/calls/{id}/test",
+            get(recorded::one).post(recorded::save),
+        )
         .route("/api/questions", get(questions::list))
         .route("/api/questions/{id}", post(questions::answer))
         .route("/api/questions/{id}/input", post(questions::input))

@@ -12,7 +12,9 @@ use utoipa::{Modify, OpenApi};
 
 use super::state::Shared;
 use super::tools::fresh;
-use super::{agent_runs, call, calls, catalog, drawing, events, health, questions, tools};
+use super::{
+    agent_runs, call, calls, catalog, drawing, events, health, questions, recorded, tools,
+};
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
@@ -36,6 +38,8 @@ const BEARER: &str = "bearer";
         calls::one,
         calls::cancel,
         drawing::drawing,
+        recorded::one,
+        recorded::save,
         questions::list,
         questions::answer,
         questions::input,
@@ -88,9 +92,10 @@ impl Modify for Common {
             let statuses = refusals(path);
             for operation in operations(item) {
                 if let Some(RefOr::T(body)) = &mut operation.request_body
-                    && path.ends_with("/call")
+                    && (path.ends_with("/call") || path.ends_with("/test"))
                 {
-                    // A request without a body is a call without arguments.
+                    // A request without a body is a call without arguments, or a test under its
+                    // proposed name.
                     body.required = Some(Required::False);
                 }
                 for response in operation.responses.responses.values_mut() {
@@ -136,6 +141,10 @@ fn refusals(path: &str) -> &'static [&'static str] {
     } else if path.starts_with("/api/questions/") {
         &[
             "400", "401", "403", "404", "408", "413", "415", "422", "default",
+        ]
+    } else if path.ends_with("/test") {
+        &[
+            "400", "401", "403", "404", "408", "409", "413", "415", "422", "default",
         ]
     } else if path.contains('{') || path.ends_with("/reload") {
         &["400", "401", "403", "404", "default"]

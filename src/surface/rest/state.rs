@@ -10,6 +10,7 @@ use super::call_dto::Publisher;
 use super::event_ring::Feeds;
 use super::history::{History, Recorded};
 use super::questions::Questions;
+use super::recorded::RecordedTests;
 use super::tools::Listing;
 use crate::code::CodeMode;
 use crate::host::{CallRecord, Host};
@@ -32,6 +33,8 @@ pub(super) struct Shared {
     pub(super) feeds: Arc<Feeds>,
     /// The open questions of calls.
     pub(super) questions: Arc<Questions>,
+    /// The tests of recorded calls.
+    pub(super) tests: RecordedTests,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -110,6 +113,7 @@ impl Shared {
             listing: Listing::default(),
             code: CodeMode::with_all(),
             questions,
+            tests: RecordedTests::default(),
             feeds,
             told: Mutex::default(),
         }

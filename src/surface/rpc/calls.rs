@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::Either;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use super::message::Notification;
 use super::payload::{self, Answer};
@@ -19,6 +20,7 @@ use crate::host::{Host, RunningCall};
 use crate::surface::stdio::writer::Writer;
 use crate::surface::traces;
 use crate::surface::wire::OutcomeView;
+use crate::tool_test::Recorder;
 use haft_tool::{Call, Event, Outcome, TraceContext};
 use haft_tool::{Error, ErrorKind};
 
@@ -33,9 +35,48 @@ pub(super) struct CallParams {
     /// False if the peer does not answer questions of this call.
     #[serde(default = "yes")]
     ui: bool,
+    /// The answer has the test of the call.
+    record: Option<RecordParams>,
     /// The peer's span, for traces.
     traceparent: Option<String>,
     tracestate: Option<String>,
+}
+
+/// How a call is recorded.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RecordParams {
+    /// The test is saved where `haft test` finds it.
+    #[serde(default)]
+    save: bool,
+    /// The name of the test.
+    name: Option<String>,
+}
+
+/// The answer to a recorded call.
+#[derive(Serialize)]
+struct RecordedAnswer<'a> {
+    #[serde(flatten)]
+    outcome: OutcomeView<'a>,
+    recorded: RecordedView,
+}
+
+/// The test of a call.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordedView {
+    /// The reason for which there is no test, or for which it was not saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// The test file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cassette: Option<Value>,
+    notes: Vec<String>,
+    is_saved: bool,
 }
 
 fn yes() -> bool {
@@ -89,6 +130,7 @@ impl RunParams {
             call_id: self.call_id,
             timeout_ms: self.timeout_ms,
             ui: self.ui,
+            record: None,
             traceparent: self.traceparent,
             tracestate: self.tracestate,
         }
@@ -114,6 +156,7 @@ impl SearchParams {
             call_id: self.call_id,
             timeout_ms: None,
             ui: false,
+            record: None,
             traceparent: None,
             tracestate: None,
         }
@@ -161,14 +204,60 @@ pub(super) fn start(
     let parent = asked.traceparent.as_deref();
     let parent = parent.and_then(|span| TraceContext::parse(span, asked.tracestate.as_deref()));
     let host = traces::below(host.clone(), parent);
-    let running = if asked.ui {
-        host.call_with_free_id(call, timeout)
+    let host = if asked.ui {
+        host
     } else {
-        let host = host.with_ui(Arc::new(NoUser));
-        host.call_with_free_id(call, timeout)
+        host.with_ui(Arc::new(NoUser))
     };
-    let running = running.map_err(|taken| RpcError::invalid_params(taken.message()))?;
-    Ok(follow(running, writer))
+    let taken = |taken: Error| RpcError::invalid_params(taken.message());
+    let Some(params) = asked.record else {
+        let running = host.call_with_free_id(call, timeout).map_err(taken)?;
+        return Ok(Either::Left(async move {
+            answer(follow(running, writer).await)
+        }));
+    };
+    Ok(Either::Right(async move {
+        // Its tool must be known first, so it can be cancelled a little later than other calls.
+        let recorder = Recorder::of(&host, &call).await?;
+        if params.save {
+            recorder.check(params.name.as_deref(), None)?;
+        }
+        let running = recorder.host().call_with_free_id(call, timeout);
+        let running = running.map_err(taken)?;
+        let ended = follow(running, writer).await;
+        recorded_answer(ended, &recorder, &params)
+    }))
+}
+
+/// Converts the end of a recorded call to the answer of `tools/call`, and saves its test if that is
+/// wanted.
+fn recorded_answer(
+    ended: Result<Outcome, Error>,
+    recorder: &Recorder,
+    params: &RecordParams,
+) -> Answer {
+    let mut view = RecordedView::default();
+    match recorder.finish(ended.as_ref()) {
+        Err(error) => view.problem = Some(error.message().to_owned()),
+        Ok(test) => {
+            let mut name = params.name.clone().unwrap_or_else(|| test.name.clone());
+            view.path = Some(test.path.display().to_string());
+            if params.save {
+                match test.save(params.name.as_deref(), None) {
+                    Ok(saved) => (view.is_saved, name) = (true, saved.name),
+                    Err(error) => view.problem = Some(error.message().to_owned()),
+                }
+            }
+            view.test = Some(test.test(&name));
+            view.cassette = Some(test.cassette());
+            view.notes = test.notes;
+        }
+    }
+    let outcome = outcome_of(ended)?;
+    payload::json(&RecordedAnswer {
+        outcome: OutcomeView::from(&outcome),
+        recorded: view,
+    })
 }
 
 /// Cancels a call. The response states if a call with this id was running.
@@ -179,9 +268,9 @@ pub(super) fn cancel(host: Option<&Host>, params: Option<&RawValue>) -> Answer {
     })
 }
 
-/// Forwards the updates until the call ends, and returns its answer. A peer that reads too slowly
+/// Forwards the updates until the call ends, and returns its end. A peer that reads too slowly
 /// misses some updates, but never the newest.
-async fn follow(mut running: RunningCall, writer: Writer) -> Answer {
+async fn follow(mut running: RunningCall, writer: Writer) -> Result<Outcome, Error> {
     let call = Arc::clone(running.record());
     let send = |partial_result: &RawValue| {
         let params = UpdateParams {
@@ -203,7 +292,7 @@ async fn follow(mut running: RunningCall, writer: Writer) -> Answer {
                 if let Some(partial) = held {
                     send(&partial);
                 }
-                return answer(ended);
+                return ended;
             }
         }
     }
@@ -211,15 +300,19 @@ async fn follow(mut running: RunningCall, writer: Writer) -> Answer {
 
 /// Converts the end of a call to the answer of `tools/call`.
 pub(super) fn answer(ended: Result<Outcome, Error>) -> Answer {
-    let outcome = match ended {
-        Ok(outcome) => outcome,
+    payload::json(&OutcomeView::from(&outcome_of(ended)?))
+}
+
+/// Returns the outcome that the peer gets: also of a call that was refused.
+fn outcome_of(ended: Result<Outcome, Error>) -> Result<Outcome, RpcError> {
+    match ended {
+        Ok(outcome) => Ok(outcome),
         Err(error) => match error.kind() {
-            ErrorKind::BadArguments | ErrorKind::NoSuchTool => refusal(error.message()),
-            ErrorKind::Denied => Outcome::failure(error.message(), Duration::ZERO),
-            _ => return Err(error.into()),
+            ErrorKind::BadArguments | ErrorKind::NoSuchTool => Ok(refusal(error.message())),
+            ErrorKind::Denied => Ok(Outcome::failure(error.message(), Duration::ZERO)),
+            _ => Err(error.into()),
         },
-    };
-    payload::json(&OutcomeView::from(&outcome))
+    }
 }
 
 /// Returns the outcome of a call that was refused before its start, for the model.

@@ -169,6 +169,9 @@ pub trait IsolateHost {
     /// Records the network's answer to a request.
     fn tape_keep(&self, request: &str, answer: &str);
 
+    /// Adds an answer from outside to the recording of the call `call`.
+    fn record(&self, call: u32, channel: Channel, request: &str, answer: &str);
+
     /// Returns true while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 
@@ -204,6 +207,15 @@ pub enum ReplyKind {
     Failed,
 }
 
+/// Way to the outside. The numbers are those of `Channel` in `00_state.ts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// `pi.exec`.
+    Exec,
+    /// `fetch`.
+    Fetch,
+}
+
 /// Severity of a log line. The numbers are those of `LogLevel` in `00_state.ts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
@@ -225,6 +237,16 @@ impl ReplyKind {
             1 => ReplyKind::Done,
             2 => ReplyKind::Refused,
             _ => ReplyKind::Failed,
+        }
+    }
+}
+
+impl Channel {
+    /// Returns the channel with the number `code` in `00_state.ts`.
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            0 => Channel::Exec,
+            _ => Channel::Fetch,
         }
     }
 }

@@ -33,8 +33,8 @@ use deno_core::OpDecl;
 
 pub use budget::{Budget, begin_with as begin_with_budget};
 pub use host::{
-    AskFuture, ExecFuture, IsolateHost, LogLevel, NestedFuture, Refusal, ReplyKind, ShowFuture,
-    TouchFuture,
+    AskFuture, Channel, ExecFuture, IsolateHost, LogLevel, NestedFuture, Refusal, ReplyKind,
+    ShowFuture, TouchFuture,
 };
 pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;
@@ -113,6 +113,7 @@ deno_core::extension!(
         ops_signal::op_haft_deno_kill,
         ops_replay::op_haft_replay_play,
         ops_replay::op_haft_replay_keep,
+        ops_replay::op_haft_record,
         ops_verify::op_haft_is_verified,
         ops_verify::op_haft_check_required,
         ops_verify::op_haft_check_text,

@@ -1,11 +1,11 @@
-//! Record and replay of `fetch` in tests of tools: twin of `41_replay.ts`.
+//! Record and replay in tests of tools, and recorded calls: twin of `41_replay.ts`.
 
 use std::rc::Rc;
 
 use deno_core::OpState;
 use deno_core::op2;
 
-use super::host::IsolateHost;
+use super::host::{Channel, IsolateHost};
 
 /// Returns the recorded answer to a request: the JSON text of an answer or of a refusal. Empty if
 /// the request is to be sent to the network. The request is JSON text, too.
@@ -21,4 +21,17 @@ pub fn op_haft_replay_play(state: &mut OpState, #[string] request: &str) -> Stri
 pub fn op_haft_replay_keep(state: &mut OpState, #[string] request: &str, #[string] answer: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.tape_keep(request, answer);
+}
+
+/// Adds the answer to a program or a request of the call `call` to its recording.
+#[op2(fast)]
+pub fn op_haft_record(
+    state: &mut OpState,
+    call: u32,
+    #[smi] channel: u8,
+    #[string] request: &str,
+    #[string] answer: &str,
+) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.record(call, Channel::from_code(channel), request, answer);
 }

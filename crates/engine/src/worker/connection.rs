@@ -453,6 +453,12 @@ impl Connection {
                     target.deliver(session, InspectorMsg { kind, content });
                 }
             }
+            FromWorker::Recorded {
+                call,
+                channel,
+                request,
+                answer,
+            } => link.recorded(call, channel.into(), &request, &answer),
             FromWorker::KeepReplay {
                 channel,
                 request,

@@ -143,6 +143,13 @@ pub(super) enum FromWorker {
     CancelNested {
         id: u32,
     },
+    /// An answer from outside, for the recording of a call.
+    Recorded {
+        call: u32,
+        channel: Channel,
+        request: String,
+        answer: String,
+    },
     KeepReplay {
         channel: Channel,
         request: String,

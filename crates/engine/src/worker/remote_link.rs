@@ -130,6 +130,15 @@ impl CallerLink for RemoteLink {
             .send(&FromWorker::ProgramStarted { call, program });
     }
 
+    fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
+        self.host.send(&FromWorker::Recorded {
+            call,
+            channel: channel.into(),
+            request: request.to_owned(),
+            answer: answer.to_owned(),
+        });
+    }
+
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
         let what = what.to_owned();
         let granted = self.flag(Query::Permission { kind, what });

@@ -128,6 +128,7 @@ impl Args {
         CallOptions {
             form,
             timeout: self.timeout,
+            test: None,
         }
     }
 }

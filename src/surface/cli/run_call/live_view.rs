@@ -52,6 +52,7 @@ impl CallOptions {
         let end = CallEnd::of(ended, &call, kept, session.err)?;
         frame.finish(&end.outcome, canvas, session).await?;
         self.tell(&call.tool, &end, session);
+        self.save_test(&end, session)?;
         pending_actions::resolve(&host, session).await?;
         Ok(end.called)
     }

@@ -7,6 +7,7 @@ mod live_view;
 mod pending_actions;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use super::terminal::Terminal;
 use crate::host::{Host, RunningCall};
 use crate::surface::signals::Signals;
 use crate::surface::wire::OutcomeView;
+use crate::tool_test::Recorder;
 use haft_render::style::Ink;
 use haft_tool::{Call, Cancellation, Event, Outcome, Stopped};
 use haft_tool::{Error, ErrorKind};
@@ -39,6 +41,17 @@ pub(super) struct CallOptions {
     pub(super) form: Form,
     /// Timeout of the call; `None` for the configured one.
     pub(super) timeout: Option<Duration>,
+    /// The test that the call becomes, if it is recorded.
+    pub(super) test: Option<TestToSave>,
+}
+
+/// A recorded call that is saved as a test.
+pub(super) struct TestToSave {
+    pub(super) recorder: Recorder,
+    /// The file of the test, if it is not the one beside the tool.
+    pub(super) file: Option<PathBuf>,
+    /// The name of the test, if it is not made of the call.
+    pub(super) name: Option<String>,
 }
 
 /// Output format of a result.
@@ -141,6 +154,7 @@ impl CallOptions {
         let end = CallEnd::of(ended, &call, kept, session.err)?;
         self.print(&tool, &end.outcome, session)?;
         self.tell(&tool, &end, session);
+        self.save_test(&end, session)?;
         pending_actions::resolve(&host, session).await?;
         Ok(end.called)
     }
@@ -154,13 +168,45 @@ impl CallOptions {
         session: &CommandContext<'_>,
     ) -> StartedCall {
         let terminal = Terminal::new(spinner, session.err, session.host.config(), is_attended);
-        let host = session.host.asking(Arc::new(terminal.clone()));
+        let test = self.test.as_ref();
+        let host = test.map_or(&session.host, |test| test.recorder.host());
+        let host = host.asking(Arc::new(terminal.clone()));
         let host = host.with_ui(Arc::new(terminal.clone()));
         StartedCall {
             running: host.call(call.clone(), self.timeout),
             host,
             terminal,
         }
+    }
+
+    /// Saves a recorded call as a test, and says where.
+    fn save_test(&self, end: &CallEnd, session: &CommandContext<'_>) -> Result<(), Failure> {
+        let Some(TestToSave {
+            recorder,
+            file,
+            name,
+        }) = &self.test
+        else {
+            return Ok(());
+        };
+        let config = session.host.config();
+        let test = recorder.finish(Ok(&end.outcome))?;
+        let saved = test.save(name.as_deref(), file.as_deref())?;
+        let path = saved.path.strip_prefix(&config.cwd).unwrap_or(&saved.path);
+        let answers = match test.answers() {
+            0 => "without recorded answers".to_owned(),
+            1 => "with 1 recorded answer".to_owned(),
+            many => format!("with {many} recorded answers"),
+        };
+        let path = haft_render::text::name(&path.display().to_string());
+        let name = haft_render::text::first_line(&saved.name);
+        let mut lines = format!("test `{name}` {answers}: {path}\n");
+        for note in &test.notes {
+            let note = haft_render::text::first_line(note);
+            lines.push_str(&format!("{}: {note}\n", session.err.warning("note")));
+        }
+        say(&lines);
+        Ok(())
     }
 
     /// Prints a message if the call was stopped or has failed.

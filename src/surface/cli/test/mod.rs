@@ -140,6 +140,7 @@ impl Args {
                 (false, false) => World::Replayed,
             },
             timeout: self.timeout,
+            config: config.clone(),
             temp_dir: config.temp_dir.clone(),
             secrets: Env::secrets_of_process(),
             stop: CancellationToken::new(),
@@ -329,11 +330,14 @@ fn is_strange(file: &TestFile, config: &Config) -> bool {
 /// Asks about the module that a script names at run time, unless that module was known before.
 async fn ask_for_module(file: &TestFile, suite: &Suite, config: &Config) -> Result<(), Failure> {
     let mut loads = file.loads();
-    let is_known = loads.iter().any(|known| known == suite.module());
+    let Some(module) = suite.module() else {
+        return Ok(());
+    };
+    let is_known = loads.iter().any(|known| known == module);
     if is_known || !is_strange(file, config) {
         return Ok(());
     }
-    loads.push(suite.module().to_owned());
+    loads.push(module.to_owned());
     ask_for_tests(config, &[(file.path.clone(), loads)]).await
 }
 

@@ -4,7 +4,9 @@ import { type CallResult, json, Refusal, refusalFrom, stream, type Tool } from "
 import { copyAs } from "./copy_as.ts";
 import { announce, button, el, fill } from "./dom.ts";
 import { drawingElement } from "./drawing.ts";
+import { badge } from "./marks.ts";
 import { copyButton, resultElements, resultText, time } from "./result.ts";
+import { canRecord, offerRecording, saveTest } from "./save_test.ts";
 import { withoutSecrets } from "./secrets.ts";
 import type { Notice, Store } from "./store.ts";
 import { prose } from "./visible.ts";
@@ -42,16 +44,29 @@ interface Hooks {
   refused(refusal: Refusal): void;
   /** Called when the user wants the same arguments in the form. */
   again(): void;
+  /** Called when the user wants to make the call again, recorded. */
+  record(): void;
   /** Called when the user wants to compare the run with others. */
   compare(run: Run): void;
 }
 
-/** Calls a tool; `text` is the arguments as JSON. */
-export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): Run {
+/** Number of the calls that were made from this page. */
+let madeCalls = 0;
+
+/** Calls a tool; `text` is the arguments as JSON. A recorded call can be saved as a test. */
+export function startRun(
+  tool: Tool,
+  text: string,
+  isRecorded: boolean,
+  store: Store,
+  hooks: Hooks,
+): Run {
   const abort = new AbortController();
   const started = performance.now();
   const shownArguments = withoutSecrets(text, tool.inputSchema);
   const name = new Date().toLocaleTimeString();
+  madeCalls += 1;
+  const number = madeCalls;
   let state: State = "running";
   const id = freshCallId();
   let updates = 0;
@@ -76,8 +91,16 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
   const cancelButton = button("Cancel", cancel);
   const element = el(
     "section",
-    { class: "run", "aria-label": `Call of ${tool.name}` },
-    el("header", {}, el("span", { class: "dot" }), word, clock, cancelButton),
+    { class: "run", "aria-label": `Call ${number} of this page: ${tool.name}` },
+    el(
+      "header",
+      {},
+      el("span", { class: "dot" }),
+      word,
+      clock,
+      isRecorded && badge("recorded", "Its answers from outside are kept for a test."),
+      cancelButton,
+    ),
     bar,
     status,
     body,
@@ -111,7 +134,8 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
     try {
       const path = `/api/tools/${encodeURIComponent(tool.name)}/call`;
       // The text of the arguments is sent unchanged, so that numbers keep their digits.
-      const sent = `{"callId":${JSON.stringify(id)},"arguments":${text}}`;
+      const record = isRecorded ? '"record":true,' : "";
+      const sent = `{"callId":${JSON.stringify(id)},${record}"arguments":${text}}`;
       const happened = await stream("POST", path, abort.signal, sent);
       for await (const { event, data } of happened) take(event, JSON.parse(data));
       if (state === "running") end("lost");
@@ -211,14 +235,19 @@ export function startRun(tool: Tool, text: string, store: Store, hooks: Hooks): 
     fill(
       actions,
       button("Fill in again", hooks.again),
-      button("Copy as …", () =>
-        copyAs({ tool, arguments: text, ...(outcome && { result: outcome }) }),
-      ),
+      button("Copy as …", () => copyAs({ tool, arguments: text })),
       button("Compare", () => hooks.compare(run)),
+      canRecord(tool) &&
+        (how === "done" || how === "failed") &&
+        button("Save as a tool test", save),
     );
     actions.hidden = false;
     announce(`${tool.name}: ${word.textContent}`);
     hooks.changed();
+  }
+  function save(): void {
+    if (isRecorded) saveTest(tool, id);
+    else offerRecording(tool, hooks.record);
   }
   function elapsed(): number {
     return (waitingSince ?? performance.now()) - started - waited;

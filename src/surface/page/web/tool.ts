@@ -9,6 +9,7 @@ import { makeForm } from "./form/form.ts";
 import { isMarkdown, markdown } from "./markdown.ts";
 import { badge, isolationBadge, TIERS } from "./marks.ts";
 import { type Run, startRun } from "./run.ts";
+import { canRecord } from "./save_test.ts";
 import type { Store } from "./store.ts";
 
 /** Limit of the calls of one tool that stay on the page. */
@@ -53,6 +54,7 @@ export function toolView(tool: Tool, store: Store): ToolView {
     const text = form.arguments();
     if (text !== null) copyAs({ tool, arguments: text });
   });
+  const recordBox = el("input", { type: "checkbox" });
   const note = el("div", { class: "wrong", role: "alert" });
   const heading = freshId("tool");
   const isTrusted = tool.trusted !== false;
@@ -75,6 +77,12 @@ export function toolView(tool: Tool, store: Store): ToolView {
             "form",
             { class: "card", novalidate: true, on: { submit: submitted } },
             form.element,
+            canRecord(tool) &&
+              el(
+                "div",
+                { class: "checks record" },
+                el("label", {}, recordBox, "Record the call, to save it as a tool test"),
+              ),
             el("div", { class: "bar run-bar" }, runButton, clearButton, copyAsButton, note),
           )
         : notTrusted(),
@@ -89,14 +97,16 @@ export function toolView(tool: Tool, store: Store): ToolView {
   }
   function run(): void {
     if (!isTrusted) return;
+    const text = form.arguments();
+    if (text !== null) start(text, recordBox.checked);
+  }
+  function start(text: string, isRecorded: boolean): void {
     note.textContent = "";
     if (running.size >= MOST_AT_ONCE) {
       note.textContent = `${MOST_AT_ONCE} calls of this page run; wait for one, or cancel one.`;
       return;
     }
-    const text = form.arguments();
-    if (text === null) return;
-    const started: Run = startRun(tool, text, store, {
+    const started: Run = startRun(tool, text, isRecorded, store, {
       changed() {
         running.delete(started);
         bringIntoView(started.element);
@@ -106,6 +116,7 @@ export function toolView(tool: Tool, store: Store): ToolView {
         form.set(parse(text));
         element.querySelector("form")?.scrollIntoView({ block: "nearest" });
       },
+      record: () => start(text, true),
       compare(one) {
         const others = runs.filter((other) => other !== one && !other.isRunning());
         note.textContent = others.length > 0 ? "" : "There is no other call to compare with.";
