@@ -10,7 +10,7 @@ use crate::audit::AuditLog;
 use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
-use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, UserInterface};
+use haft_tool::{ApprovalPolicy, Approver, CallTrace, LogListener, McpClient, UserInterface};
 
 /// Options of a handle.
 #[derive(Clone, Default)]
@@ -34,6 +34,8 @@ pub(super) struct HandleOptions {
     pub(super) trace: Option<Arc<CallTrace>>,
     /// The request that the handle's calls answer.
     pub(super) source: Option<Arc<CallSource>>,
+    /// The MCP client that makes the handle's calls.
+    pub(super) mcp_client: Option<Arc<McpClient>>,
 }
 
 /// Tools that only calls of one handle find, before those of the catalog.
@@ -134,6 +136,13 @@ impl Host {
     pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
         let mut host = self.clone();
         host.options.text_limit = Some(bytes);
+        host
+    }
+
+    /// Returns a handle of the same host, whose calls an MCP client makes.
+    pub(crate) fn for_mcp_client(&self, client: Arc<McpClient>) -> Host {
+        let mut host = self.clone();
+        host.options.mcp_client = Some(client);
         host
     }
 

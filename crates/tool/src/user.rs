@@ -145,8 +145,8 @@ impl User {
         Ok(what.fitting(answer))
     }
 
-    /// Forwards a request of an MCP server to the program behind the interface. The call's deadline is
-    /// paused until there is an answer. `None` if the program does not answer such requests, or the
+    /// Forwards a request of an MCP server to the program behind the interface. `key` is the server's
+    /// own for it. The call's deadline is paused until there is an answer. `None` if the program does not answer such requests, or the
     /// call has ended.
     ///
     /// # Errors
@@ -154,6 +154,7 @@ impl User {
     pub async fn forward(
         &self,
         method: &'static str,
+        key: Option<&str>,
         params: Value,
     ) -> Result<Option<Value>, TooManyQuestions> {
         if self.must_end() {
@@ -164,6 +165,7 @@ impl User {
         let request = Forwarded {
             from: self.0.from.clone(),
             method,
+            key: key.map(str::to_owned),
             params,
             withdrawn: withdrawn.clone(),
         };
