@@ -364,9 +364,9 @@ pub(crate) fn digest_of_outcome(outcome: &ToolOutcome) -> Digest {
     };
     for block in &outcome.content {
         match block {
-            Block::Text { text } => add(text),
+            Block::Text { text, .. } => add(text),
             Block::Image { data, .. } | Block::Audio { data, .. } => add(data),
-            Block::Resource { resource } => {
+            Block::Resource { resource, .. } => {
                 add(&resource.uri);
                 add(resource.text.as_deref().unwrap_or_default());
                 add(resource.blob.as_deref().unwrap_or_default());

@@ -262,9 +262,9 @@ impl Run<'_> {
                 }
                 event = self.script.next(), if ended.is_none() => match event {
                     ScriptEvent::Request { number, request } => self.request(number, request),
-                    ScriptEvent::Printed(text) => self.printed.push(Block::Text { text }),
+                    ScriptEvent::Printed(text) => self.printed.push(Block::text(text)),
                     ScriptEvent::Image { data, mime_type } => {
-                        self.printed.push(Block::Image { data, mime_type });
+                        self.printed.push(Block::image(data, mime_type));
                     }
                     ScriptEvent::Ended(result) => {
                         // A script that failed waits for nothing any more.
@@ -510,7 +510,7 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::new();
     for block in blocks {
         match (joined.last_mut(), block) {
-            (Some(Block::Text { text: before }), Block::Text { text }) => {
+            (Some(Block::Text { text: before, .. }), Block::Text { text, .. }) => {
                 before.push('\n');
                 before.push_str(&text);
             }
@@ -523,7 +523,7 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
 /// Adds to the text of a failure what the script has printed, and the calls whose effects remain.
 fn report(text: &mut String, printed: &[Block], calls: &[MadeCall]) {
     let texts = printed.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
+        Block::Text { text, .. } => Some(text.as_str()),
         _ => None,
     });
     let texts: Vec<&str> = texts.collect();

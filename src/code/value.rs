@@ -87,11 +87,13 @@ pub(crate) fn undeclared(outcome: &Outcome) -> Value {
         _ => false,
     };
     match outcome.content.as_slice() {
-        [Block::Text { text }] if is_plain => Value::String(text.clone()),
+        [Block::Text { text, .. }] if is_plain => Value::String(text.clone()),
         [] if is_plain => Value::String(String::new()),
         blocks => {
             let images = blocks.iter().filter_map(|block| match block {
-                Block::Image { data, mime_type } => Some(Image { data, mime_type }),
+                Block::Image {
+                    data, mime_type, ..
+                } => Some(Image { data, mime_type }),
                 _ => None,
             });
             json!(Parts {
@@ -113,13 +115,9 @@ fn failed(name: &str, message: &str, content: &[Block]) -> ScriptAnswer {
 
 /// Returns the blocks for the value of a script.
 pub(super) fn blocks_of(json: &str) -> Vec<Block> {
-    let text = || {
-        vec![Block::Text {
-            text: json.to_owned(),
-        }]
-    };
+    let text = || vec![Block::text(json)];
     match safe_json::parse(json) {
-        Ok(Value::String(text)) => vec![Block::Text { text }],
+        Ok(Value::String(text)) => vec![Block::text(text)],
         Ok(value @ Value::Object(_)) => match image(&value) {
             Some(image) => vec![image],
             None => text(),
@@ -142,8 +140,5 @@ fn image(value: &Value) -> Option<Block> {
     );
     let is_image =
         mime_type.starts_with("image/") && value["type"].as_str().is_none_or(|it| it == "image");
-    is_image.then(|| Block::Image {
-        data: data.to_owned(),
-        mime_type: mime_type.to_owned(),
-    })
+    is_image.then(|| Block::image(data, mime_type))
 }

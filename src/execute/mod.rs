@@ -17,8 +17,8 @@ use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallRecording, CallTrace,
-    Cancellation, Event, LogListener, NestedCalls, Outcome, Runner, Stopped, Tool, TraceContext,
-    Updates, User, UserInterface, queue, with_tool_name,
+    Cancellation, Event, LogListener, McpClient, NestedCalls, Outcome, Runner, Stopped, Tool,
+    TraceContext, Updates, User, UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -40,6 +40,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) approvals: &'a (dyn Fn() -> Option<Arc<dyn ApprovalMemory>> + Sync),
     /// The user interface that the tool can use, if there is one.
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
+    /// The MCP client that makes the call, if one does.
+    pub(crate) mcp_client: Option<Arc<McpClient>>,
     /// The listener for the tool's log lines, if there is one.
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// The record of the call's actions, if the call is recorded.
@@ -86,6 +88,7 @@ pub(crate) async fn execute(
     ctx.trace = terms.trace;
     ctx.recording = terms.recording;
     ctx.span = terms.span;
+    ctx.mcp_client = terms.mcp_client;
     ctx.auto_approve = terms.policy.auto_approves();
     // Dropped when the call ends for any reason, which withdraws its questions.
     let _withdraw = terms.ui.map(|ui| {

@@ -90,7 +90,7 @@ impl Spill {
 
 fn text_of(block: &Block) -> Option<&str> {
     match block {
-        Block::Text { text } => Some(text),
+        Block::Text { text, .. } => Some(text),
         _ => None,
     }
 }
@@ -99,7 +99,7 @@ fn text_of(block: &Block) -> Option<&str> {
 fn replace_texts(content: &mut Vec<Block>, text: String) {
     let mut text = Some(text);
     content.retain_mut(|block| match block {
-        Block::Text { text: old } => match text.take() {
+        Block::Text { text: old, .. } => match text.take() {
             Some(new) => {
                 *old = new;
                 true

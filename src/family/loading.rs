@@ -30,7 +30,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Returns the result for a candidate that is not a tool because of this problem.
-    pub(super) fn failed(problem: Problem) -> Loaded {
+    pub(crate) fn failed(problem: Problem) -> Loaded {
         Loaded {
             problems: vec![problem],
             ..Loaded::default()

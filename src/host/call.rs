@@ -184,6 +184,7 @@ impl Host {
                         approvals_of(config, &tool.resolved_path, &tool.tool.name)
                     },
                     ui: self.user_interface(),
+                    mcp_client: self.options.mcp_client.clone(),
                     log: self.options.log.clone(),
                     nested: &|call, updates| {
                         let makes_calls = tool.runner.makes_calls();

@@ -10,7 +10,9 @@ use crate::audit::AuditLog;
 use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
-use haft_tool::{ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, UserInterface};
+use haft_tool::{
+    ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, McpClient, UserInterface,
+};
 
 /// Options of a handle.
 #[derive(Clone, Default)]
@@ -36,6 +38,8 @@ pub(super) struct HandleOptions {
     pub(super) recording: Option<Arc<CallRecording>>,
     /// The request that the handle's calls answer.
     pub(super) source: Option<Arc<CallSource>>,
+    /// The MCP client that makes the handle's calls.
+    pub(super) mcp_client: Option<Arc<McpClient>>,
 }
 
 /// Tools that only calls of one handle find, before those of the catalog.
@@ -136,6 +140,13 @@ impl Host {
     pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
         let mut host = self.clone();
         host.options.text_limit = Some(bytes);
+        host
+    }
+
+    /// Returns a handle of the same host, whose calls an MCP client makes.
+    pub(crate) fn for_mcp_client(&self, client: Arc<McpClient>) -> Host {
+        let mut host = self.clone();
+        host.options.mcp_client = Some(client);
         host
     }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Host;
-use super::load_state::{
-    Group, KnownFiles, LoadState, LoadedModule, Stamp, group_of, key_of, stamps,
-};
+use super::load_state::{Group, KnownFiles, LoadState, LoadedModule, Stamps, group_of, key_of};
 use super::refresh::Found;
 use super::reload_plan::{Plan, ReloadScope, Why, plan};
 use crate::family::{self, Loaded};
@@ -32,7 +30,7 @@ struct Looked {
 /// The files of one group as they are now.
 struct Files {
     candidates: Vec<Candidate>,
-    stamps: Vec<(PathBuf, Option<Stamp>)>,
+    stamps: Stamps,
     is_known: bool,
 }
 
@@ -120,8 +118,6 @@ impl Host {
         wanted.extend(groups.flat_map(|files| files.candidates.iter().cloned()));
         let since = SystemTime::now();
         let config = self.config_for_rights();
-        // Read before the load: a change in between is found by the next comparison.
-        let upstream = self.inner.upstream.version();
         let mut loaded = family::load(&self.means(engine, &config), &wanted).await;
         let mut others = loaded.split_off(modules).into_iter();
         for (candidate, loaded) in wanted.iter().zip(loaded) {
@@ -141,7 +137,7 @@ impl Host {
             let candidates: Vec<_> = files.candidates.iter().collect();
             let stamps = std::mem::take(&mut files.stamps);
             let before = looked.known.others.get(group);
-            let files = KnownFiles::new(&candidates, stamps, loaded, before, why, upstream);
+            let files = KnownFiles::new(&candidates, stamps, loaded, before, why);
             looked.known.others.insert(*group, files);
         }
     }
@@ -173,7 +169,10 @@ impl Host {
             described,
         } in &looked.judged.doubted
         {
-            builder.add_if_free(candidate, trust::untrusted(candidate, doubt, described));
+            builder.add_if_free(
+                candidate,
+                trust::untrusted(candidate, doubt, described, &self.inner.config),
+            );
         }
         (self.without_rival(builder.finish()), own_version)
     }
@@ -217,7 +216,7 @@ pub(super) async fn look_at_files(config: Arc<Config>) -> Result<(Scan, Judged),
 }
 
 /// Searches all places, compares the found files with the loaded ones, and decides which to load.
-/// `upstream` is the version of what is known of MCP servers. Reads and parses files; runs nothing.
+/// `upstream` is the version of what is known of MCP servers, before the comparison. Reads and parses files; runs nothing.
 fn look(
     mut known: LoadState,
     given: &[Candidate],
@@ -247,11 +246,12 @@ fn look(
             Why::Late => is_given || !known.is_late(),
             Why::First | Why::Requested => is_given,
         };
+        let stamps = Stamps::of(&candidates, upstream);
         let files = Files {
             is_known: known.others.get(&group).is_some_and(|known| {
-                may_stay(known) && known.is_still(&candidates, &rights_of(&candidates), upstream)
+                may_stay(known) && known.is_still(&stamps, &rights_of(&candidates))
             }),
-            stamps: stamps(&candidates),
+            stamps,
             candidates: candidates.into_iter().cloned().collect(),
         };
         (group, files)

@@ -47,10 +47,16 @@ pub(super) struct LoadedModule {
 /// Files of a group, which a family loads together, because they can override each other.
 #[derive(Clone, Default)]
 pub(super) struct KnownFiles {
-    stamps: Vec<(PathBuf, Option<Stamp>)>,
+    stamps: Stamps,
     loaded: Vec<Loaded>,
-    /// Version of what was known of MCP servers.
-    upstream: u64,
+}
+
+/// Versions of the files of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamps {
+    files: Vec<(PathBuf, Option<Stamp>)>,
+    /// Version of what is known of MCP servers, if a file has some.
+    upstream: Option<u64>,
 }
 
 /// Identity and version of a file on disk.
@@ -176,37 +182,27 @@ impl LoadedModule {
 
 impl KnownFiles {
     /// Returns true if it was loaded from exactly these files as they are now, with these rights.
-    pub(super) fn is_still(
-        &self,
-        candidates: &[&Candidate],
-        rights: &[ToolRights],
-        upstream: u64,
-    ) -> bool {
+    pub(super) fn is_still(&self, stamps: &Stamps, rights: &[ToolRights]) -> bool {
         let known = self.loaded.iter().map(|loaded| loaded.rights.as_ref());
-        let has_servers = |candidate: &&Candidate| candidate.source.family == Family::Mcp;
-        if self.upstream != upstream && candidates.iter().any(has_servers) {
-            return false;
-        }
-        self.stamps == stamps(candidates) && known.eq(rights.iter().map(Some))
+        self.stamps == *stamps && known.eq(rights.iter().map(Some))
     }
 
     /// Adds a file that was loaded by name.
     pub(super) fn add(&mut self, stamp: (PathBuf, Option<Stamp>), loaded: Loaded) {
-        self.stamps.push(stamp);
+        self.stamps.files.push(stamp);
         self.loaded.push(loaded);
     }
 
     /// Creates the entry of a group's files, whose stamps were taken before the load.
     pub(super) fn new(
         candidates: &[&Candidate],
-        stamps: Vec<(PathBuf, Option<Stamp>)>,
+        stamps: Stamps,
         loaded: Vec<Loaded>,
         before: Option<&KnownFiles>,
         why: Why,
-        upstream: u64,
     ) -> KnownFiles {
         let mut loaded = loaded;
-        let files = candidates.iter().zip(&stamps).zip(&mut loaded);
+        let files = candidates.iter().zip(&stamps.files).zip(&mut loaded);
         for ((candidate, (path, stamp)), loaded) in files {
             let Some((stamp_before, before)) = before.and_then(|before| before.of(path)) else {
                 continue;
@@ -228,11 +224,7 @@ impl KnownFiles {
                 keep_last_good(loaded, before);
             }
         }
-        KnownFiles {
-            stamps,
-            loaded,
-            upstream,
-        }
+        KnownFiles { stamps, loaded }
     }
 
     /// Returns true if one of them did not describe itself in time.
@@ -245,8 +237,12 @@ impl KnownFiles {
     }
 
     fn of(&self, path: &Path) -> Option<(&Option<Stamp>, &Loaded)> {
-        let place = self.stamps.iter().position(|(known, _)| known == path)?;
-        let (_, stamp) = &self.stamps[place];
+        let place = self
+            .stamps
+            .files
+            .iter()
+            .position(|(known, _)| known == path)?;
+        let (_, stamp) = &self.stamps.files[place];
         Some((stamp, self.loaded.get(place)?))
     }
 }
@@ -274,6 +270,18 @@ pub(super) fn stamps(candidates: &[&Candidate]) -> Vec<(PathBuf, Option<Stamp>)>
         .iter()
         .map(|candidate| (candidate.resolved.clone(), Stamp::of(&candidate.resolved)));
     stamped.collect()
+}
+
+impl Stamps {
+    /// Returns the versions of a group's files. `upstream` is that of what is known of MCP servers.
+    pub(super) fn of(candidates: &[&Candidate], upstream: u64) -> Stamps {
+        let mut families = candidates.iter().map(|candidate| candidate.source.family);
+        let has_servers = families.any(|family| family == Family::Mcp);
+        Stamps {
+            files: stamps(candidates),
+            upstream: has_servers.then_some(upstream),
+        }
+    }
 }
 
 impl Stamp {

@@ -108,6 +108,11 @@ impl Host {
         self.inner.changes.subscribe()
     }
 
+    /// Returns a counter that changes with what is known of the MCP servers behind haft.
+    pub(crate) fn upstream_changes(&self) -> watch::Receiver<u64> {
+        self.inner.upstream.changes()
+    }
+
     /// Returns a counter that changes with the problems of the catalog, even if its tools do not
     /// change.
     pub(crate) fn problem_changes(&self) -> watch::Receiver<u64> {

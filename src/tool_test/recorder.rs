@@ -393,7 +393,7 @@ fn whole(outcome: &Outcome) -> Outcome {
         outcome
             .content
             .retain(|block| !matches!(block, Block::Text { .. }));
-        outcome.content.insert(0, Block::Text { text });
+        outcome.content.insert(0, Block::text(text));
     }
     outcome
 }

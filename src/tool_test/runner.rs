@@ -358,7 +358,7 @@ impl Stage {
 
     fn portable_outcome(&self, mut outcome: Outcome) -> Outcome {
         for block in &mut outcome.content {
-            if let Block::Text { text } = block {
+            if let Block::Text { text, .. } = block {
                 *text = self.portable(text);
             }
         }

@@ -263,6 +263,8 @@ impl Runner for ServedReplay {
                 stopped: None,
                 display: None,
                 kept_in: None,
+                // A test sees its text.
+                server_error: None,
             }),
             (None, error) => {
                 let text = error.unwrap_or_default();

@@ -9,17 +9,42 @@ use serde_json::json;
 use super::HINT;
 use super::grant::Change;
 use super::judge::Doubt;
-use crate::family::Loaded;
+use crate::family::{Loaded, mcp};
+use haft_config::Config;
 use haft_discover::Candidate;
-use haft_tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
+use haft_tool::{Call, CallCtx, Family, Outcome, Problem, Runner, Tool, visible};
 use haft_tool::{Error, ErrorKind};
 
 /// Limit of the changed files that a sentence names.
 const MAX_NAMED_CHANGES: usize = 3;
 
+/// Returns the problem of a file whose MCP servers may not run. Which tools they have is not known.
+fn untrusted_servers(candidate: &Candidate, doubt: &Doubt, config: &Config) -> Loaded {
+    let servers = mcp::described(config, candidate);
+    let servers: Vec<_> = servers.iter().map(|server| visible::line(server)).collect();
+    let why = match doubt {
+        Doubt::New => "the project is not trusted".to_owned(),
+        Doubt::Changed(changes) => format!("changed since you trusted it: {}", listed(changes)),
+    };
+    let mut text = format!("its MCP servers are not used ({why})");
+    if !servers.is_empty() {
+        text.push_str(&format!(": {}", servers.join("; ")));
+    }
+    let problem = Problem::warning(text).at(&candidate.path).hint(HINT);
+    Loaded::failed(problem)
+}
+
 /// Returns placeholders with the reason of the refusal: for the `described` tools, or for one tool
 /// as far as it is known without running.
-pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt, described: &Loaded) -> Loaded {
+pub(crate) fn untrusted(
+    candidate: &Candidate,
+    doubt: &Doubt,
+    described: &Loaded,
+    config: &Config,
+) -> Loaded {
+    if candidate.source.family == Family::Mcp {
+        return untrusted_servers(candidate, doubt, config);
+    }
     let likely_name = candidate.likely_name();
     let consequence = if described.tools.is_empty() {
         "it was not loaded"

@@ -137,6 +137,8 @@ mod mcp_schemas;
 mod mcp_upstream;
 // Everything that a server behind haft can do, over each transport and in both variants.
 mod mcp_upstream_passing;
+// What servers behind haft have besides tools, as clients of haft see it, and what passes to them.
+mod mcp_upstream_served;
 // MCP servers behind haft that misbehave, and their effect on everything else.
 mod mcp_upstream_hostile;
 // MCP servers by other authors behind haft.

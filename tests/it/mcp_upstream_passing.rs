@@ -105,8 +105,9 @@ fn every_kind_of_content_passes(#[case] way: Way) {
         "description": "A note",
         "mimeType": "text/plain",
     });
-    // Hints about the audience of a block are not kept.
-    let after = text("after");
+    let mut after = text("after");
+    after["annotations"] = json!({"audience": ["user"], "priority": 0.3});
+    after["_meta"] = json!({"test/kept": [1]});
     for (tool, arguments, expected) in [
         ("echo", json!({"text": "hi"}), json!([text("hi")])),
         ("image", json!({}), json!([image.clone()])),
@@ -204,7 +205,7 @@ fn all_pages_of_the_tools_are_listed() {
     let mut client = plain(&[]).client(json!({}));
     let listed = client.ask("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools");
-    assert_eq!(tools.len(), 31, "{listed}");
+    assert_eq!(tools.len(), 33, "{listed}");
     let echo = tools.iter().find(|tool| tool["name"] == "echo");
     let echo = echo.expect("it is listed");
     assert_eq!(echo["title"], "Echo");

@@ -66,7 +66,7 @@ export function features({ name = "plain", modern = true, pageSize } = {}) {
     tool("link", object(), () =>
       says({ type: "resource_link", uri: "note://two", name: "two", description: "A note", mimeType: "text/plain" })),
     tool("mixed", object(), () =>
-      says(text("before"), { type: "image", data: PIXEL, mimeType: "image/png" }, { ...text("after"), annotations: { audience: ["user"], priority: 0.5 } })),
+      says(text("before"), { type: "image", data: PIXEL, mimeType: "image/png" }, { ...text("after"), annotations: { audience: ["user"], priority: 0.3 }, _meta: { "test/kept": [1] } })),
     tool("nothing", object(), () => says()),
     tool("fail", object({ why: string }), ({ why }) => {
       throw new Error(why);
@@ -74,6 +74,12 @@ export function features({ name = "plain", modern = true, pageSize } = {}) {
     tool("protocol_error", object(), () => {
       throw new Failure(CODE.internal, "the server is broken", { hint: "restart it" });
     }),
+    // The user has to open a page before the call.
+    tool("url_required", object(), () => {
+      const elicitations = [{ mode: "url", elicitationId: "login-1", url: "https://example.org/login", message: "Log in" }];
+      throw new Failure(CODE.urlRequired, "Log in first", { elicitations });
+    }),
+    tool("trace", object(), (_args, call) => says(text(call.meta.traceparent ?? "none"))),
     tool("steps", object({ count: number }), (args, call) => {
       for (let step = 1; step <= args.count; step++) call.progress(step, args.count, `step ${step}`);
       return says(text(call.token === undefined ? "no token" : "with a token"));

@@ -17,6 +17,7 @@ export const CODE = {
   invalidParams: -32602,
   internal: -32603,
   resourceNotFound: -32002,
+  urlRequired: -32042,
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,

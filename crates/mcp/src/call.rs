@@ -2,11 +2,12 @@
 
 #![expect(deprecated, reason = "log levels are deprecated, but servers use them")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
+use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, ClientRequest,
     CreateTaskResult, ErrorCode, GetTaskParams, InputRequest, InputRequests, InputResponses,
@@ -19,9 +20,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
+use crate::session::capabilities_for;
 use crate::stdio::RawArguments;
 use crate::{elicitation, result};
-use haft_tool::{CallCtx, LogListener, Outcome, Updates, User};
+use haft_tool::{CallCtx, LogListener, Outcome, ServerError, Updates, User};
 use haft_tool::{Error, ErrorKind};
 
 /// Limit of the questions of one call, and of the answers with questions before its result.
@@ -80,11 +82,17 @@ impl CallLink {
     }
 
     /// Forwards a request of the server to the caller; `None` if the caller does not answer it.
-    pub(crate) async fn forward(&self, method: &'static str, params: Value) -> Option<Value> {
+    pub(crate) async fn forward(
+        &self,
+        method: &'static str,
+        key: Option<&str>,
+        params: Value,
+    ) -> Option<Value> {
         if !self.may_ask() {
             return None;
         }
-        self.user.as_ref()?.forward(method, params).await.ok()?
+        let user = self.user.as_ref()?;
+        user.forward(method, key, params).await.ok()?
     }
 
     /// Returns true if both belong to the same user and listener.
@@ -133,12 +141,6 @@ impl Connection {
             let mut request = CallToolRequest::new(params.clone());
             request.extensions.insert(link.clone());
             request.extensions.insert(raw.clone());
-            if self.is_stateless() {
-                // A server of this protocol logs only for requests that ask for it.
-                let mut meta = RequestMetaObject::default();
-                meta.set_log_level(LoggingLevel::Debug);
-                request.extensions.insert(meta);
-            }
             let request = ClientRequest::CallToolRequest(request);
             let answered = self.request(request, &link, ctx).await;
             let result = match answered {
@@ -160,6 +162,9 @@ impl Connection {
                     params.request_state = required.request_state;
                 }
                 ServerResult::CreateTaskResult(task) => {
+                    if let Some(client) = &ctx.mcp_client {
+                        client.note_task();
+                    }
                     return self.follow(task, &link, ctx, started).await;
                 }
                 other => return Ok(self.odd(&other, started)),
@@ -169,8 +174,26 @@ impl Connection {
         Ok(Outcome::failure(text, started.elapsed()))
     }
 
+    /// Returns the metadata of a request: the span of the call, and what a server of MCP 2026-07 is
+    /// told with each request.
+    fn meta(&self, ctx: &CallCtx) -> RequestMetaObject {
+        let mut meta = RequestMetaObject::default();
+        if let Some(span) = &ctx.span {
+            meta.insert("traceparent".to_owned(), span.to_string().into());
+            if let Some(state) = &span.state {
+                meta.insert("tracestate".to_owned(), (**state).into());
+            }
+        }
+        if self.is_stateless() {
+            // Without this it logs nothing.
+            meta.set_log_level(LoggingLevel::Debug);
+            meta.set_client_capabilities(capabilities_for(ctx));
+        }
+        meta
+    }
+
     async fn request(&self, request: ClientRequest, link: &CallLink, ctx: &CallCtx) -> Answered {
-        let options = PeerRequestOptions::no_options();
+        let options = PeerRequestOptions::no_options().with_meta(self.meta(ctx));
         let handle = self.peer().send_cancellable_request(request, options).await;
         let mut handle = match handle {
             Ok(handle) => handle,
@@ -196,43 +219,50 @@ impl Connection {
         }
     }
 
-    /// Answers the questions of the server; `None` if the call was cancelled meanwhile.
+    /// Answers the requests of the server, all at the same time; `None` if the call was cancelled
+    /// meanwhile.
     async fn answers(
         &self,
         requests: &InputRequests,
         link: &CallLink,
         ctx: &CallCtx,
     ) -> Option<InputResponses> {
-        let mut responses = BTreeMap::new();
-        for (key, request) in requests {
-            let response = match request {
-                InputRequest::Elicitation(request) => {
-                    if !link.may_ask() {
-                        continue;
-                    }
-                    let asking =
-                        elicitation::ask(self.server(), &request.params, link.user.as_ref());
-                    let result = tokio::select! {
-                        biased;
-                        () = ctx.cancelled() => return None,
-                        result = asking => result,
-                    };
-                    serde_json::to_value(result).unwrap_or_default()
+        let answers = requests.iter().map(async |(key, request)| {
+            let answer = self.answer(key, request, link).await?;
+            Some((key.clone(), answer))
+        });
+        let answers = tokio::select! {
+            biased;
+            () = ctx.cancelled() => return None,
+            answers = join_all(answers) => answers,
+        };
+        (!ctx.is_cancelled()).then(|| answers.into_iter().flatten().collect())
+    }
+
+    /// Answers a request of the server. `None` if it asks too often.
+    async fn answer(&self, key: &str, request: &InputRequest, link: &CallLink) -> Option<Value> {
+        Some(match request {
+            InputRequest::Elicitation(request) => {
+                if !link.may_ask() {
+                    return None;
                 }
-                InputRequest::ListRoots(_) => {
-                    let roots = link.forward("roots/list", Value::Null).await;
-                    roots.unwrap_or_else(|| json!({"roots": []}))
-                }
-                InputRequest::CreateMessage(request) => {
-                    let params = serde_json::to_value(&request.params).unwrap_or_default();
-                    let message = link.forward("sampling/createMessage", params).await;
-                    message.unwrap_or_else(|| json!({}))
-                }
-                _ => json!({}),
-            };
-            responses.insert(key.clone(), response);
-        }
-        (!ctx.is_cancelled()).then_some(responses)
+                let (params, user) = (&request.params, link.user.as_ref());
+                let result = elicitation::ask(self.server(), Some(key), params, user).await;
+                serde_json::to_value(result).unwrap_or_default()
+            }
+            InputRequest::ListRoots(_) => {
+                let roots = link.forward("roots/list", Some(key), Value::Null).await;
+                roots.unwrap_or_else(|| json!({"roots": []}))
+            }
+            InputRequest::CreateMessage(request) => {
+                let params = serde_json::to_value(&request.params).unwrap_or_default();
+                let message = link
+                    .forward("sampling/createMessage", Some(key), params)
+                    .await;
+                message.unwrap_or_else(|| json!({}))
+            }
+            _ => json!({}),
+        })
     }
 
     /// Waits for the end of a task.
@@ -285,9 +315,10 @@ impl Connection {
                     });
                 }
                 TaskPayload::Failed { error } => {
-                    let text = error.get("message").and_then(Value::as_str);
-                    let text = text.unwrap_or("the task failed").to_owned();
-                    return Ok(Outcome::failure(text, started.elapsed()));
+                    let error = serde_json::from_value::<ErrorData>(Value::Object(error));
+                    let text = || "the task failed without a reason".to_owned();
+                    let error = error.unwrap_or_else(|_| ErrorData::internal_error(text(), None));
+                    return Ok(refused(error, started));
                 }
                 TaskPayload::Cancelled => {
                     return Ok(Outcome::failure(
@@ -340,12 +371,12 @@ impl Connection {
             ));
         }
         let text = match error {
-            ServiceError::McpError(error) => error.message.to_string(),
+            ServiceError::McpError(error) => return Ok(refused(error.clone(), started)),
             ServiceError::TransportClosed => {
                 format!(
                     "the MCP server `{}` ended: {}",
                     self.server(),
-                    self.failure().text()
+                    self.failure()
                 )
             }
             other => format!("the MCP server `{}`: {}", self.server(), self.fault(other)),
@@ -373,4 +404,22 @@ impl Connection {
         );
         Outcome::stopped(why, text, started.elapsed())
     }
+}
+
+/// Returns the outcome of a call that the server has answered with an error.
+fn refused(error: ErrorData, started: Instant) -> Outcome {
+    let ErrorData {
+        code,
+        message,
+        data,
+        ..
+    } = error;
+    let message = message.into_owned();
+    let mut outcome = Outcome::failure(&message, started.elapsed());
+    outcome.server_error = Some(Box::new(ServerError {
+        code: code.0.into(),
+        message,
+        data,
+    }));
+    outcome
 }

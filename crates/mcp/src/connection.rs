@@ -5,25 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, ErrorData, ListPromptsRequest, ListResourceTemplatesRequest,
     ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerResult, SubscriptionFilter,
+    ServerNotification, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError, Subscription,
     serve_client_with_lifecycle_and_ct,
 };
 use rmcp::transport::{DynamicTransportError, Transport};
-use rmcp::{RoleClient, model};
 use serde_json::Value;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::http::{self, TlsConfig};
 use crate::oauth::{Login, TokenFile};
-use crate::session::{Handler, Session, Watched};
+use crate::session::{Handler, ResourceUpdates, Session, Watched};
 use crate::sse;
 use crate::stdio::Stdio;
 use crate::text::one_line;
@@ -36,8 +37,11 @@ const MAX_WORDS: (usize, usize) = (12, 300);
 /// Limit of the entries of a list.
 const MAX_ENTRIES: usize = crate::definitions::MAX_TOOLS;
 
+/// Time after which lists without tools are left out.
+const OTHERS_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Timeout of a request that belongs to no call.
-const ASK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Limit of the pages of a list.
 const MAX_PAGES: usize = 200;
@@ -198,6 +202,7 @@ pub(crate) struct Start<'a> {
     /// protocol.
     pub(crate) is_legacy: bool,
     pub(crate) log: Option<LineLog>,
+    pub(crate) updates: ResourceUpdates,
     pub(crate) stop: CancellationToken,
 }
 
@@ -240,7 +245,7 @@ impl Start<'_> {
     }
 
     async fn connect(&self, words: &Arc<LastWords>) -> Result<Connection, String> {
-        let session = Arc::new(Session::new(self.server));
+        let session = Arc::new(Session::new(self.server, self.updates.clone()));
         let running = match self.endpoint {
             Endpoint::Program(spawn) => {
                 let spawn = Spawn {
@@ -432,75 +437,85 @@ impl Connection {
         self.definitions.lock().clone()
     }
 
-    /// Lists the tools again.
+    /// Reads all lists of the server again, at the same time.
     ///
     /// # Errors
     /// A description of the fault, as a fragment for people.
     pub async fn refresh(&self) -> Result<Arc<Definitions>, String> {
         let info = self.peer.peer_info();
+        let offered = info.as_ref().map(|info| info.capabilities.clone());
+        let offered = offered.unwrap_or_default();
         let mut definitions = Definitions::default();
-        let mut has_tools = true;
+        definitions.has_prompts = offered.prompts.is_some();
+        definitions.has_resources = offered.resources.is_some();
+        definitions.has_completions = offered.completions.is_some();
+        let resources = offered.resources.as_ref();
+        definitions.has_subscriptions = resources.and_then(|it| it.subscribe) == Some(true);
         if let Some(info) = &info {
             definitions.protocol = info.protocol_version.to_string();
             definitions.server = info.server_info.as_ref().map(|server| ServerInfo {
                 name: visible(&server.name),
                 version: visible(&server.version),
             });
-            has_tools = info.capabilities.tools.is_some();
-            self.list_others(&mut definitions, &info.capabilities).await;
         }
-        if has_tools {
-            self.list(&mut definitions).await?;
-        }
-        let definitions = Arc::new(definitions.complete());
-        *self.definitions.lock() = definitions.clone();
-        Ok(definitions)
-    }
-
-    /// Lists what the server has besides tools. A list that cannot be read is empty: it costs no
-    /// tool.
-    async fn list_others(&self, definitions: &mut Definitions, capabilities: &ServerCapabilities) {
-        if capabilities.prompts.is_some() {
-            definitions.has_prompts = true;
-            let prompts = self.pages("prompts", |params| {
-                ClientRequest::ListPromptsRequest(ListPromptsRequest {
-                    params,
-                    ..ListPromptsRequest::default()
-                })
-            });
-            definitions.prompts = prompts.await.unwrap_or_default();
-        }
-        if capabilities.resources.is_some() {
-            definitions.has_resources = true;
-            let resources = self.pages("resources", |params| {
-                ClientRequest::ListResourcesRequest(ListResourcesRequest {
-                    params,
-                    ..ListResourcesRequest::default()
-                })
-            });
-            definitions.resources = resources.await.unwrap_or_default();
-            let templates = self.pages("resourceTemplates", |params| {
-                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
-                    params,
-                    ..ListResourceTemplatesRequest::default()
-                })
-            });
-            definitions.resource_templates = templates.await.unwrap_or_default();
-        }
-        definitions.has_completions = capabilities.completions.is_some();
-    }
-
-    async fn list(&self, definitions: &mut Definitions) -> Result<(), String> {
-        let tools = self.pages("tools", |params| {
+        let has_tools = info.is_none() || offered.tools.is_some();
+        let tools = self.pages_if(has_tools, "tools", |params| {
             ClientRequest::ListToolsRequest(ListToolsRequest {
                 params,
                 ..ListToolsRequest::default()
             })
         });
-        for tool in tools.await? {
+        let prompts = self.pages_if(definitions.has_prompts, "prompts", |params| {
+            ClientRequest::ListPromptsRequest(ListPromptsRequest {
+                params,
+                ..ListPromptsRequest::default()
+            })
+        });
+        let resources = self.pages_if(definitions.has_resources, "resources", |params| {
+            ClientRequest::ListResourcesRequest(ListResourcesRequest {
+                params,
+                ..ListResourcesRequest::default()
+            })
+        });
+        let templates = self.pages_if(definitions.has_resources, "resourceTemplates", |params| {
+            ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+                params,
+                ..ListResourceTemplatesRequest::default()
+            })
+        });
+        let (tools, prompts, resources, templates) = tokio::join!(
+            tools,
+            timeout(OTHERS_TIMEOUT, prompts),
+            timeout(OTHERS_TIMEOUT, resources),
+            timeout(OTHERS_TIMEOUT, templates),
+        );
+        for tool in tools? {
             definitions.add(tool);
         }
-        Ok(())
+        // A list that cannot be read is empty: it costs no tool.
+        let entries = |read: Result<Result<Vec<Value>, String>, Elapsed>| {
+            read.ok().and_then(Result::ok).unwrap_or_default()
+        };
+        definitions.prompts = entries(prompts);
+        definitions.resources = entries(resources);
+        definitions.resource_templates = entries(templates);
+        let definitions = Arc::new(definitions.complete());
+        *self.definitions.lock() = definitions.clone();
+        Ok(definitions)
+    }
+
+    /// Returns the entries of a list that the server has, else none.
+    async fn pages_if(
+        &self,
+        has_list: bool,
+        key: &str,
+        request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+    ) -> Result<Vec<Value>, String> {
+        if has_list {
+            self.pages(key, request).await
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     /// Returns the entries of a list whose pages have them under `key`.
@@ -540,6 +555,14 @@ impl Connection {
     /// With the server's own error, or one about the connection.
     pub async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ErrorData> {
         let answer = timeout(ASK_TIMEOUT, self.peer.send_request(request)).await;
+        self.answered(answer)
+    }
+
+    /// Returns the answer to a request, or an error for the client that is behind it.
+    pub(crate) fn answered<T>(
+        &self,
+        answer: Result<Result<T, ServiceError>, Elapsed>,
+    ) -> Result<T, ErrorData> {
         let answer = answer.map_err(|_| {
             let text = format!("the MCP server `{}` does not answer", self.server);
             ErrorData::internal_error(text, None)
@@ -563,27 +586,54 @@ impl Connection {
         }
     }
 
-    /// Waits until the server says that its list of tools has changed.
-    pub(crate) async fn list_changed(&self) {
-        let is_announced = self.is_stateless
-            && self.peer.peer_info().is_some_and(|info| {
-                let tools = info.capabilities.tools.as_ref();
-                tools.and_then(|tools| tools.list_changed) == Some(true)
-            });
-        if !is_announced {
-            return self.session.list_changed.notified().await;
+    /// Begins to follow the changes of the server's lists.
+    pub(crate) async fn list_changes(&self) -> ListChanges {
+        ListChanges {
+            session: self.session.clone(),
+            subscription: self.subscribe_to_lists().await,
         }
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        let Ok(mut subscription) = self.peer.listen(filter).await else {
-            return self.session.list_changed.notified().await;
-        };
-        loop {
+    }
+
+    /// Subscribes to the changes of the lists, as MCP 2026-07 requires it.
+    async fn subscribe_to_lists(&self) -> Option<Subscription> {
+        let info = self.peer.peer_info().filter(|_| self.is_stateless)?;
+        let offered = &info.capabilities;
+        let mut filter = SubscriptionFilter::new();
+        let tools = offered.tools.as_ref();
+        filter.tools_list_changed = tools.and_then(|tools| tools.list_changed);
+        let prompts = offered.prompts.as_ref();
+        filter.prompts_list_changed = prompts.and_then(|prompts| prompts.list_changed);
+        let resources = offered.resources.as_ref();
+        filter.resources_list_changed = resources.and_then(|resources| resources.list_changed);
+        if filter == SubscriptionFilter::new() {
+            return None;
+        }
+        let listening = timeout(ASK_TIMEOUT, self.peer.listen(filter)).await;
+        listening.ok()?.ok()
+    }
+}
+
+/// The changes of a server's lists.
+pub(crate) struct ListChanges {
+    session: Arc<Session>,
+    subscription: Option<Subscription>,
+}
+
+impl ListChanges {
+    /// Waits until a list has changed.
+    pub(crate) async fn next(&mut self) {
+        while let Some(subscription) = &mut self.subscription {
             match subscription.next().await {
-                Ok(Some(model::ServerNotification::ToolListChangedNotification(_))) => return,
+                Ok(Some(
+                    ServerNotification::ToolListChangedNotification(_)
+                    | ServerNotification::PromptListChangedNotification(_)
+                    | ServerNotification::ResourceListChangedNotification(_),
+                )) => return,
                 Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return self.session.list_changed.notified().await,
+                Ok(None) | Err(_) => self.subscription = None,
             }
         }
+        self.session.list_changed.notified().await;
     }
 }
 

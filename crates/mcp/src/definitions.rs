@@ -2,8 +2,10 @@
 //! nothing.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -149,6 +151,9 @@ pub struct Definitions {
     #[serde(default)]
     #[allow(missing_docs, reason = "see `has_resources`")]
     pub has_completions: bool,
+    /// True if it reports changes of single resources.
+    #[serde(default)]
+    pub has_subscriptions: bool,
     /// Its resources, as it lists them.
     #[serde(default)]
     pub resources: Vec<Value>,
@@ -252,17 +257,57 @@ impl Failure {
         let age = seconds_now().checked_sub(self.at);
         age.is_some_and(|age| age < FAILURE_HOLDS.as_secs())
     }
+}
 
-    /// Returns the reason with the last words of the server.
-    pub fn text(&self) -> String {
-        if self.last_words.is_empty() {
-            return self.message.clone();
+/// Writes the reason with the last words of the server.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if !self.last_words.is_empty() {
+            write!(f, "; its last words: {}", self.last_words.join(" | "))?;
         }
+        Ok(())
+    }
+}
+
+/// A server of this name that cannot be used for this reason, as a sentence for people.
+#[derive(Debug)]
+pub struct Unusable<'a, T>(pub &'a str, pub T);
+
+impl<T> Unusable<'_, T> {
+    /// Returns the instruction that shows more.
+    pub fn hint(&self) -> String {
         format!(
-            "{}; its last words: {}",
-            self.message,
-            self.last_words.join(" | ")
+            "`haft mcp test {}` starts it and shows what it says",
+            self.0
         )
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Unusable<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unusable(server, why) = self;
+        write!(f, "the MCP server `{server}` cannot be used: {why}")
+    }
+}
+
+/// Reads and writes shared definitions.
+mod shared {
+    use super::{Arc, Definitions, Deserialize, Serialize};
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde prescribes it")]
+    pub(super) fn serialize<S: Serializer>(
+        definitions: &Option<Arc<Definitions>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        definitions.as_deref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<Definitions>>, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map(Arc::new))
     }
 }
 
@@ -277,7 +322,8 @@ fn seconds_now() -> u64 {
 pub struct Record {
     pub(crate) version: u32,
     /// Its offer when it was last connected.
-    pub definitions: Option<Definitions>,
+    #[serde(default, with = "shared")]
+    pub definitions: Option<Arc<Definitions>>,
     /// The failure of the last start, if it failed.
     pub failure: Option<Failure>,
 }
@@ -373,7 +419,9 @@ mod tests {
         assert_eq!(Record::read(folder.path(), "x"), Record::default());
         let record = Record {
             version: VERSION,
-            definitions: Some(definitions(vec![json!({"name": "a", "inputSchema": {}})])),
+            definitions: Some(Arc::new(definitions(vec![
+                json!({"name": "a", "inputSchema": {}}),
+            ]))),
             failure: Some(Failure::now("it ended", vec!["why".to_owned()])),
         };
         record
@@ -383,6 +431,6 @@ mod tests {
         assert_eq!(read, record);
         let failure = read.failure.expect("it is stored");
         assert!(failure.is_recent());
-        assert_eq!(failure.text(), "it ended; its last words: why");
+        assert_eq!(failure.to_string(), "it ended; its last words: why");
     }
 }

@@ -19,9 +19,10 @@ const MAX_FIELDS: usize = 32;
 /// Option of a choice that need not be made.
 const SKIP: &str = "(no answer)";
 
-/// Asks the user. Without a user the question is cancelled.
+/// Asks the user. Without a user the question is cancelled. `key` is the server's key for the question.
 pub(crate) async fn ask(
     server: &str,
+    key: Option<&str>,
     request: &ElicitRequestParams,
     user: Option<&User>,
 ) -> ElicitResult {
@@ -31,7 +32,7 @@ pub(crate) async fn ask(
     };
     // A client of MCP shows the whole form.
     let params = serde_json::to_value(request).unwrap_or_default();
-    match user.forward("elicitation/create", params).await {
+    match user.forward("elicitation/create", key, params).await {
         Ok(Some(result)) => return serde_json::from_value(result).unwrap_or_else(|_| cancelled()),
         Ok(None) if user.is_there() => {}
         Ok(None) | Err(_) => return cancelled(),

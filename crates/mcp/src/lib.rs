@@ -9,6 +9,7 @@
 //! - [`foreign`]: servers in the configuration files of other programs.
 //! - [`Definitions`] and [`Pins`]: what a server says that it offers, and what of it is trusted.
 //! - [`Pool`] and [`Server`]: connections, which start with the first call and end when idle.
+//! - [`ResourceWatch`]: a resource whose changes the server reports.
 //! - [`Connection`]: one session with a server, over standard streams or HTTP.
 
 mod address;
@@ -20,6 +21,7 @@ mod rules;
 mod connection;
 mod pool;
 mod server;
+mod watch;
 
 mod call;
 mod elicitation;
@@ -35,10 +37,11 @@ mod text;
 pub use address::{Reference, ServerAddress};
 pub use call::{CallInput, CallLink};
 pub use connection::{Connection, Endpoint};
-pub use definitions::{Definitions, Failure, Record, ServerInfo, ToolDefinition};
+pub use definitions::{Definitions, Failure, Record, ServerInfo, ToolDefinition, Unusable};
 pub use http::TlsConfig;
 pub use oauth::{Authorization, TokenFile};
 pub use pins::{Difference, Pins, Standing};
 pub use pool::Pool;
 pub use rules::{Rules, ServerRules};
 pub use server::{Server, ServerOptions};
+pub use watch::ResourceWatch;

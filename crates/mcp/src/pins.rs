@@ -75,6 +75,11 @@ impl Pins {
         self.tools.len() > known
     }
 
+    /// Returns the trusted definitions.
+    pub fn tools(&self) -> impl ExactSizeIterator<Item = &ToolDefinition> {
+        self.tools.values()
+    }
+
     /// Returns the trusted definition of a tool.
     pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.get(name)

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
+use rmcp::model::{Annotations, CallToolResult, ContentBlock, Resource, ResourceContents};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use haft_tool::{Block, Contents, Link, Outcome};
@@ -31,9 +32,7 @@ pub(crate) fn outcome(result: CallToolResult, duration: Duration) -> Outcome {
     let has_details = details.as_object().is_none_or(|fields| !fields.is_empty());
     if content.is_empty() && has_details {
         // Models see the content.
-        content.push(Block::Text {
-            text: details.to_string(),
-        });
+        content.push(Block::text(details.to_string()));
     }
     Outcome {
         content,
@@ -46,23 +45,47 @@ pub(crate) fn outcome(result: CallToolResult, duration: Duration) -> Outcome {
 
 fn block(block: ContentBlock) -> Option<Block> {
     Some(match block {
-        ContentBlock::Text(text) => Block::Text { text: text.text },
+        ContentBlock::Text(text) => Block::Text {
+            text: text.text,
+            annotations: annotations(text.annotations),
+            meta: json_of(text.meta),
+        },
         ContentBlock::Image(image) => Block::Image {
             data: image.data,
             mime_type: image.mime_type,
+            annotations: annotations(image.annotations),
+            meta: json_of(image.meta),
         },
         ContentBlock::Audio(audio) => Block::Audio {
             data: audio.data,
             mime_type: audio.mime_type,
+            annotations: annotations(audio.annotations),
+            meta: json_of(audio.meta),
         },
         ContentBlock::Resource(resource) => Block::Resource {
             resource: contents(resource.resource)?,
+            annotations: annotations(resource.annotations),
+            meta: json_of(resource.meta),
         },
         ContentBlock::ResourceLink(resource) => Block::ResourceLink(link(resource)),
-        other => Block::Text {
-            text: serde_json::to_string(&other).ok()?,
-        },
+        other => Block::text(serde_json::to_string(&other).ok()?),
     })
+}
+
+/// Returns annotations as JSON, with the priority in the digits that the server wrote.
+fn annotations(annotations: Option<Annotations>) -> Option<Value> {
+    let annotations = annotations?;
+    let digits = annotations.priority.map(|priority| priority.to_string());
+    let mut value = serde_json::to_value(annotations).ok()?;
+    if let Some(priority) = digits.and_then(|digits| digits.parse::<f64>().ok()) {
+        value["priority"] = json!(priority);
+    }
+    Some(value)
+}
+
+/// Returns a value that haft only passes on, as JSON.
+fn json_of(value: Option<impl Serialize>) -> Option<Value> {
+    serde_json::to_value(value?).ok()
 }
 
 fn contents(contents: ResourceContents) -> Option<Contents> {
@@ -71,23 +94,27 @@ fn contents(contents: ResourceContents) -> Option<Contents> {
             uri,
             mime_type,
             text,
+            meta,
             ..
         } => Contents {
             uri,
             mime_type,
             text: Some(text),
             blob: None,
+            meta: json_of(meta),
         },
         ResourceContents::BlobResourceContents {
             uri,
             mime_type,
             blob,
+            meta,
             ..
         } => Contents {
             uri,
             mime_type,
             text: None,
             blob: Some(blob),
+            meta: json_of(meta),
         },
         _ => return None,
     })
@@ -100,6 +127,10 @@ fn link(resource: Resource) -> Link {
         title: resource.title,
         description: resource.description,
         mime_type: resource.mime_type,
+        size: resource.size.map(Into::into),
+        icons: json_of(resource.icons),
+        annotations: annotations(resource.annotations),
+        meta: json_of(resource.meta),
     }
 }
 
@@ -116,11 +147,15 @@ mod tests {
     fn every_kind_of_content_passes() {
         let content = json!([
             {"type": "text", "text": "a"},
-            {"type": "image", "data": "AA==", "mimeType": "image/png"},
-            {"type": "audio", "data": "AA==", "mimeType": "audio/wav"},
-            {"type": "resource", "resource": {"uri": "x:1", "text": "t", "mimeType": "text/plain"}},
+            {"type": "text", "text": "b", "annotations": {"audience": ["user"], "priority": 0.3},
+                "_meta": {"a": 1}},
+            {"type": "image", "data": "AA==", "mimeType": "image/png", "annotations": {"priority": 1.0}},
+            {"type": "audio", "data": "AA==", "mimeType": "audio/wav", "_meta": {"b": [2]}},
+            {"type": "resource", "resource": {"uri": "x:1", "mimeType": "text/plain", "text": "t",
+                "_meta": {"c": 3}}, "annotations": {"audience": ["assistant"]}},
             {"type": "resource", "resource": {"uri": "x:2", "blob": "AA=="}},
-            {"type": "resource_link", "uri": "x:3", "name": "n", "title": "T"},
+            {"type": "resource_link", "uri": "x:3", "name": "n", "title": "T", "size": 5,
+                "annotations": {"lastModified": "2026-01-01T00:00:00Z"}, "_meta": {"d": 4}},
         ]);
         let outcome = read(json!({"content": content, "structuredContent": {"n": 1},
             "isError": true}));

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::{LineLog, Start};
+use crate::watch::Watches;
 use crate::{Connection, Definitions, Endpoint, Failure, Record};
 
 /// Delay before the second start after a failure. It doubles with each further failure.
@@ -55,6 +56,7 @@ pub struct Server {
     state: tokio::sync::Mutex<State>,
     usage: Mutex<Instant>,
     calls: AtomicUsize,
+    watches: Watches,
     /// Counts the changes of what is known of any server.
     changes: watch::Sender<u64>,
     closing: CancellationToken,
@@ -73,8 +75,7 @@ pub struct InUse<'a>(&'a Server);
 
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        *self.0.usage.lock() = Instant::now();
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+        self.0.end_use();
     }
 }
 
@@ -92,6 +93,7 @@ impl Server {
             state: tokio::sync::Mutex::default(),
             usage: Mutex::new(Instant::now()),
             calls: AtomicUsize::new(0),
+            watches: Watches::default(),
             changes,
             closing,
         }
@@ -103,7 +105,7 @@ impl Server {
     }
 
     /// Returns what the server offered when it was last connected.
-    pub fn definitions(&self) -> Option<Definitions> {
+    pub fn definitions(&self) -> Option<Arc<Definitions>> {
         self.record.lock().definitions.clone()
     }
 
@@ -131,8 +133,21 @@ impl Server {
 
     /// Begins a use of the server, which keeps it running.
     pub fn in_use(&self) -> InUse<'_> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.begin_use();
         InUse(self)
+    }
+
+    pub(crate) fn begin_use(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end_use(&self) {
+        *self.usage.lock() = Instant::now();
+        self.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.watches
     }
 
     /// Returns the connection; starts the server if it does not run. The start goes on if this
@@ -214,6 +229,7 @@ impl Server {
             timeout: self.options.startup_timeout,
             is_legacy: !is_probe && known.is_some_and(|protocol| is_legacy(&protocol)),
             log: self.options.log.clone(),
+            updates: self.watches.updates.clone(),
             stop: self.closing.child_token(),
         };
         match start.run().await {
@@ -223,7 +239,7 @@ impl Server {
                 state.started = Some(Instant::now());
                 state.retry_at = None;
                 *self.usage.lock() = Instant::now();
-                self.learn(&connection.definitions());
+                self.learn(connection.definitions());
                 tokio::spawn(watch_over(Arc::downgrade(self), connection.clone()));
                 Ok(connection)
             }
@@ -236,10 +252,10 @@ impl Server {
     }
 
     /// Stores what the server offers.
-    fn learn(&self, definitions: &Definitions) {
+    fn learn(&self, definitions: Arc<Definitions>) {
         let mut record = self.record.lock();
         let new = Record {
-            definitions: Some(definitions.clone()),
+            definitions: Some(definitions),
             failure: None,
             ..record.clone()
         };
@@ -254,8 +270,7 @@ impl Server {
     fn fail(&self, failure: Failure) {
         tracing::warn!(
             server = self.options.name,
-            "an MCP server failed: {}",
-            failure.text()
+            "an MCP server failed: {failure}"
         );
         let mut record = self.record.lock();
         record.failure = Some(failure);
@@ -305,6 +320,10 @@ fn is_legacy(protocol: &str) -> bool {
 /// Follows a connection until its end: stops it when it is idle, and reads its list again when that
 /// has changed.
 async fn watch_over(server: Weak<Server>, connection: Arc<Connection>) {
+    if let Some(server) = server.upgrade() {
+        server.renew_watches(&connection).await;
+    }
+    let mut list_changes = connection.list_changes().await;
     loop {
         let idle_at = match server.upgrade() {
             Some(server) => *server.usage.lock() + server.options.idle,
@@ -313,13 +332,13 @@ async fn watch_over(server: Weak<Server>, connection: Arc<Connection>) {
         tokio::select! {
             biased;
             () = connection.ended() => break,
-            () = connection.list_changed() => {
+            () = list_changes.next() => {
                 sleep(SETTLING).await;
                 let definitions = timeout(REFRESH_TIMEOUT, connection.refresh()).await;
                 let (Some(server), Ok(Ok(definitions))) = (server.upgrade(), definitions) else {
                     continue;
                 };
-                server.learn(&definitions);
+                server.learn(definitions);
             }
             () = sleep_until(idle_at) => {
                 let Some(server) = server.upgrade() else {

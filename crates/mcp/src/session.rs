@@ -10,7 +10,7 @@
 )]
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -18,22 +18,23 @@ use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, CreateMessageRequestParams,
-    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorCode, ExtensionCapabilities, FormElicitationCapability,
-    Implementation, JsonRpcMessage, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken, RequestId, RootsCapabilities, SamplingCapability,
-    ServerNotification, TASKS_EXTENSION_ID, UrlElicitationCapability,
+    ClientCapabilities, ClientConfig, ClientNotification, ClientRequest,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationCapability, ErrorCode, ExtensionCapabilities,
+    FormElicitationCapability, Implementation, JsonRpcMessage, ListRootsResult, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId,
+    RootsCapabilities, SamplingCapability, ServerNotification, TASKS_EXTENSION_ID,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::call::CallLink;
 use crate::elicitation;
-use haft_tool::{LogLevel, LogLine, Progress};
+use haft_tool::{CallCtx, LogLevel, LogLine, Progress, User};
 
 /// Key of a whole update in the metadata of a progress notification, as haft's own server sends it.
 const UPDATE: &str = "haft/update";
@@ -45,8 +46,23 @@ const MAX_ENDED: usize = 64;
 pub(crate) struct Session {
     server: String,
     calls: Mutex<Calls>,
-    /// Notified when the server's list of tools has changed.
+    unanswered: Mutex<Unanswered>,
+    /// Notified when a list of the server has changed.
     pub(crate) list_changed: Notify,
+    /// Receives the addresses of resources that have changed.
+    updates: ResourceUpdates,
+}
+
+/// Sender of the addresses of resources that have changed.
+pub(crate) type ResourceUpdates = broadcast::Sender<Arc<str>>;
+
+/// The requests to the server that have no answer yet.
+#[derive(Default)]
+struct Unanswered {
+    ids: HashSet<String>,
+    /// True while the server may be one that does not know how to answer, so that an error without an
+    /// id is the answer.
+    is_probing: bool,
 }
 
 #[derive(Default)]
@@ -56,11 +72,13 @@ struct Calls {
 }
 
 impl Session {
-    pub(crate) fn new(server: &str) -> Session {
+    pub(crate) fn new(server: &str, updates: ResourceUpdates) -> Session {
         Session {
             server: server.to_owned(),
             calls: Mutex::default(),
+            unanswered: Mutex::default(),
             list_changed: Notify::new(),
+            updates,
         }
     }
 
@@ -69,11 +87,26 @@ impl Session {
         self.calls.lock().by_id.contains_key(id)
     }
 
-    /// Notes a call that is about to be sent.
+    /// Notes a request that is about to be sent.
     fn sends(&self, message: &TxJsonRpcMessage<RoleClient>) {
-        let JsonRpcMessage::Request(request) = message else {
-            return;
+        let request = match message {
+            JsonRpcMessage::Request(request) => request,
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.unanswered.lock().ids.remove(&id.to_string());
+                }
+                return;
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return,
         };
+        {
+            let mut unanswered = self.unanswered.lock();
+            unanswered.is_probing = matches!(request.request, ClientRequest::DiscoverRequest(_));
+            unanswered.ids.insert(request.id.to_string());
+        }
         let ClientRequest::CallToolRequest(call) = &request.request else {
             return;
         };
@@ -100,8 +133,16 @@ impl Session {
         message: RxJsonRpcMessage<RoleClient>,
     ) -> Option<RxJsonRpcMessage<RoleClient>> {
         match &message {
-            JsonRpcMessage::Response(response) => self.ended(&response.id),
+            JsonRpcMessage::Response(response) => {
+                if !self.is_answer(Some(&response.id)) {
+                    return None;
+                }
+                self.ended(&response.id);
+            }
             JsonRpcMessage::Error(error) => {
+                if !self.is_answer(error.id.as_ref()) {
+                    return None;
+                }
                 if let Some(id) = &error.id {
                     self.ended(id);
                 }
@@ -120,11 +161,33 @@ impl Session {
                 | ServerNotification::PromptListChangedNotification(_) => {
                     self.list_changed.notify_one();
                 }
+                ServerNotification::ResourceUpdatedNotification(updated) => {
+                    // An error means that nobody watches.
+                    let _ = self.updates.send(Arc::from(&*updated.params.uri));
+                    return None;
+                }
                 _ => {}
             },
             JsonRpcMessage::Request(_) => {}
         }
         Some(message)
+    }
+
+    /// Returns true if a message answers a request. Others would end the start of the server.
+    fn is_answer(&self, id: Option<&RequestId>) -> bool {
+        let mut unanswered = self.unanswered.lock();
+        let is_answer = match id {
+            Some(id) => unanswered.ids.remove(&id.to_string()),
+            None => std::mem::take(&mut unanswered.is_probing),
+        };
+        if !is_answer {
+            tracing::debug!(
+                server = self.server,
+                ?id,
+                "an answer of an MCP server fits no request"
+            );
+        }
+        is_answer
     }
 
     fn ended(&self, id: &RequestId) {
@@ -183,7 +246,7 @@ impl Session {
     pub(crate) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
         match self.only_link() {
             Some(link) if !link.may_ask() => ElicitResult::new(ElicitationAction::Cancel),
-            Some(link) => elicitation::ask(&self.server, request, link.user.as_ref()).await,
+            Some(link) => elicitation::ask(&self.server, None, request, link.user.as_ref()).await,
             None => {
                 tracing::warn!(
                     server = self.server,
@@ -204,7 +267,10 @@ impl Session {
     ) -> Result<T, ErrorData> {
         let refused = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None);
         let link = self.only_link().ok_or_else(refused)?;
-        let answer = link.forward(method, params).await.ok_or_else(refused)?;
+        let answer = link
+            .forward(method, None, params)
+            .await
+            .ok_or_else(refused)?;
         serde_json::from_value(answer)
             .map_err(|error| ErrorData::new(ErrorCode::INTERNAL_ERROR, error.to_string(), None))
     }
@@ -235,6 +301,38 @@ fn level(level: LoggingLevel) -> LogLevel {
     }
 }
 
+/// Returns what haft answers during the call. A server of MCP 2026-07 is told with each request.
+pub(crate) fn capabilities_for(ctx: &CallCtx) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    match &ctx.mcp_client {
+        Some(client) => {
+            let given = serde_json::from_value(client.capabilities.clone());
+            let given: ClientCapabilities = given.unwrap_or_default();
+            capabilities.extensions = given.supports_tasks().then(tasks);
+            capabilities.elicitation = given.elicitation;
+            capabilities.sampling = given.sampling;
+            capabilities.roots = given.roots;
+        }
+        // haft follows a task to its end.
+        None => capabilities.extensions = Some(tasks()),
+    }
+    let has_user = ctx.user.as_ref().is_some_and(User::is_there);
+    if capabilities.elicitation.is_none() && has_user {
+        capabilities.elicitation = Some(forms_and_pages());
+    }
+    capabilities
+}
+
+fn forms_and_pages() -> ElicitationCapability {
+    ElicitationCapability::new()
+        .with_form(FormElicitationCapability::default())
+        .with_url(UrlElicitationCapability::default())
+}
+
+fn tasks() -> ExtensionCapabilities {
+    ExtensionCapabilities::from([(TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new())])
+}
+
 /// haft as a client of one session.
 pub(crate) struct Handler {
     session: Arc<Session>,
@@ -249,16 +347,11 @@ impl Handler {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
-        let elicitation = ElicitationCapability::new()
-            .with_form(FormElicitationCapability::default())
-            .with_url(UrlElicitationCapability::default());
-        capabilities.elicitation = Some(elicitation);
+        capabilities.elicitation = Some(forms_and_pages());
         // A caller that does not answer these refuses them.
         capabilities.sampling = Some(SamplingCapability::default());
         capabilities.roots = Some(RootsCapabilities::default());
-        let mut extensions = ExtensionCapabilities::new();
-        extensions.insert(TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new());
-        capabilities.extensions = Some(extensions);
+        capabilities.extensions = Some(tasks());
         ClientConfig::new(
             capabilities,
             Implementation::new("haft", env!("CARGO_PKG_VERSION")),

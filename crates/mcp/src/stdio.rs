@@ -84,6 +84,23 @@ impl Stdio {
         }
     }
 
+    /// Ends a program that has closed its output: it can answer nothing any more. Usually it ends by
+    /// itself.
+    async fn end_of_output(&mut self) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        if timeout(FAREWELL, self.words.hear_to_the_end(&mut child))
+            .await
+            .is_err()
+        {
+            self.words.ended("it closed its standard output".to_owned());
+            child.stop();
+        }
+        let finished = child.wait().await;
+        self.words.finished(&finished);
+    }
+
     /// Notes the reason for which the program is ended, and ends it.
     async fn give_up(&mut self, why: String) {
         self.words.ended(why);
@@ -127,7 +144,17 @@ impl Transport<RoleClient> for Stdio {
                     return None;
                 }
             }
-            let Some(chunk) = self.child.as_mut()?.next().await else {
+            let child = self.child.as_mut()?;
+            let closed = child.closed_output();
+            let chunk = tokio::select! {
+                biased;
+                chunk = child.next() => chunk,
+                () = closed.cancelled() => {
+                    self.end_of_output().await;
+                    return None;
+                }
+            };
+            let Some(chunk) = chunk else {
                 // The program has ended, so this does not wait.
                 let finished = self.child.take()?.wait().await;
                 self.words.finished(&finished);
@@ -155,14 +182,8 @@ impl Transport<RoleClient> for Stdio {
         let Some(mut child) = self.child.take() else {
             return Ok(());
         };
-        let end = async {
-            while let Some(chunk) = child.next().await {
-                if chunk.stream == Stream::Stderr {
-                    self.words.hear(&chunk.bytes);
-                }
-            }
-        };
-        if timeout(FAREWELL, end).await.is_err() {
+        let ended = timeout(FAREWELL, self.words.hear_to_the_end(&mut child));
+        if ended.await.is_err() {
             child.stop();
         }
         let finished = child.wait().await;
@@ -172,6 +193,15 @@ impl Transport<RoleClient> for Stdio {
 }
 
 impl LastWords {
+    /// Takes what the program prints to its standard error until its end.
+    async fn hear_to_the_end(&self, child: &mut Child) {
+        while let Some(chunk) = child.next().await {
+            if chunk.stream == Stream::Stderr {
+                self.hear(&chunk.bytes);
+            }
+        }
+    }
+
     fn finished(&self, finished: &Finished) {
         let exit = match finished.end {
             _ if finished.ran_out_of_memory => "it used up its memory".to_owned(),

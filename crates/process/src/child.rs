@@ -21,6 +21,7 @@ pub struct Child {
     stop: CancellationToken,
     task: JoinHandle<Finished>,
     input: Option<Sender>,
+    output_closed: CancellationToken,
 }
 
 /// The open input of a program. Dropping it ends the input.
@@ -62,18 +63,26 @@ impl Child {
         stop: CancellationToken,
         task: JoinHandle<Finished>,
         input: Option<Sender>,
+        output_closed: CancellationToken,
     ) -> Self {
         Self {
             chunks,
             stop,
             task,
             input,
+            output_closed,
         }
     }
 
     /// Returns the next chunk; `None` after the last one.
     pub async fn next(&mut self) -> Option<Chunk> {
         self.chunks.recv().await
+    }
+
+    /// Returns the token that is cancelled when the program, with all that it started, has closed its
+    /// standard output. All of its chunks can be read without waiting then.
+    pub fn closed_output(&self) -> CancellationToken {
+        self.output_closed.clone()
     }
 
     /// Writes to the program's standard input, if that is [`Stdin::Open`](super::Stdin::Open).

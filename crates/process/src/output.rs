@@ -6,6 +6,7 @@
 use std::io::{self, ErrorKind};
 
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::capture::{Capture, Keep};
 use crate::child::{Chunk, Stream};
@@ -21,6 +22,8 @@ pub(super) struct Output {
     stream: Stream,
     pipe: Option<Receiver>,
     capture: Capture,
+    /// Fires when no process holds the other end any more.
+    closed: CancellationToken,
 }
 
 impl Output {
@@ -29,7 +32,13 @@ impl Output {
             stream,
             pipe: Some(system::receiver(reader)?),
             capture: Capture::new(keep),
+            closed: CancellationToken::new(),
         })
+    }
+
+    /// Returns the token that fires when no process holds the other end any more.
+    pub(super) fn closed(&self) -> CancellationToken {
+        self.closed.clone()
     }
 
     /// Returns true if a process still holds the other end.
@@ -95,6 +104,7 @@ impl Output {
             Err(error) if is_passing(&error) => None,
             Ok(_) | Err(_) => {
                 self.pipe = None;
+                self.closed.cancel();
                 None
             }
         }

@@ -144,6 +144,11 @@ impl Running {
         }))
     }
 
+    /// Returns the token that fires when the standard output is closed.
+    pub(super) fn output_closed(&self) -> CancellationToken {
+        self.stdout.closed()
+    }
+
     /// Serves the child until the call has ended. A call that ended by itself in the moment of a
     /// deadline or a cancel counts as not stopped.
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {

@@ -242,14 +242,16 @@ impl Spawn {
         } else {
             Running::begin(self, Some(sender), &stop).await?
         };
+        let mut output_closed = CancellationToken::new();
         let task = match begun {
             None => tokio::spawn(async { Finished::never_started() }),
             Some(mut running) => {
                 input = running.input.take();
+                output_closed = running.output_closed();
                 let stop = stop.clone();
                 tokio::spawn(async move { running.finish(&stop).await })
             }
         };
-        Ok(Child::new(chunks, stop, task, input))
+        Ok(Child::new(chunks, stop, task, input, output_closed))
     }
 }

@@ -16,22 +16,26 @@ use haft_tool::{Block, Stopped};
 pub fn write_content(out: &mut impl Write, content: &[Block]) -> io::Result<()> {
     for block in content {
         match block {
-            Block::Text { text } if text.is_empty() => {}
-            Block::Text { text } => {
+            Block::Text { text, .. } if text.is_empty() => {}
+            Block::Text { text, .. } => {
                 out.write_all(text.as_bytes())?;
                 if !text.ends_with('\n') {
                     out.write_all(b"\n")?;
                 }
             }
-            Block::Image { data, mime_type } => {
+            Block::Image {
+                data, mime_type, ..
+            } => {
                 let size = units::bytes(units::base64_len(data));
                 writeln!(out, "[image {}, {size}]", text::name(mime_type))?;
             }
-            Block::Audio { data, mime_type } => {
+            Block::Audio {
+                data, mime_type, ..
+            } => {
                 let size = units::bytes(units::base64_len(data));
                 writeln!(out, "[audio {}, {size}]", text::name(mime_type))?;
             }
-            Block::Resource { resource } => {
+            Block::Resource { resource, .. } => {
                 writeln!(out, "[{}]", text::name(&resource.uri))?;
                 if let Some(text) = &resource.text {
                     writeln!(out, "{text}")?;

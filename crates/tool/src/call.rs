@@ -56,6 +56,12 @@ pub enum Block {
     Text {
         /// The text, free of terminal control sequences.
         text: String,
+        /// Hints for clients, as MCP defines them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        annotations: Option<Value>,
+        /// Further data for clients.
+        #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<Value>,
     },
     /// An image for the model.
     Image {
@@ -64,6 +70,12 @@ pub enum Block {
         /// The media type, for example `image/png`.
         #[serde(rename = "mimeType")]
         mime_type: String,
+        /// Hints for clients, as MCP defines them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        annotations: Option<Value>,
+        /// Further data for clients.
+        #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<Value>,
     },
     /// Sound for the model.
     Audio {
@@ -72,15 +84,48 @@ pub enum Block {
         /// The media type, for example `audio/wav`.
         #[serde(rename = "mimeType")]
         mime_type: String,
+        /// Hints for clients, as MCP defines them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        annotations: Option<Value>,
+        /// Further data for clients.
+        #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<Value>,
     },
     /// A file or another resource, with its contents.
     Resource {
         /// The resource.
         resource: Contents,
+        /// Hints for clients, as MCP defines them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        annotations: Option<Value>,
+        /// Further data for clients.
+        #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<Value>,
     },
     /// A resource by its address alone.
     #[serde(rename = "resource_link")]
     ResourceLink(Link),
+}
+
+impl Block {
+    /// Returns a text.
+    pub fn text(text: impl Into<String>) -> Block {
+        Block::Text {
+            text: text.into(),
+            annotations: None,
+            meta: None,
+        }
+    }
+
+    /// Returns an image of bytes in base64.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Block {
+        Block::Image {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            annotations: None,
+            meta: None,
+        }
+    }
 }
 
 /// A resource with its contents, either as text or as bytes.
@@ -98,6 +143,9 @@ pub struct Contents {
     /// Its bytes in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
+    /// Further data for clients.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
 }
 
 /// Address of a resource, with its description.
@@ -117,6 +165,18 @@ pub struct Link {
     /// Its media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
+    /// Its size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Its icons, as MCP defines them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Value>,
+    /// Hints for clients, as MCP defines them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Value>,
+    /// Further data for clients.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
 }
 
 /// Outcome of a call. If the tool reports a failure, that is an `Outcome` with `is_error`; if haft
@@ -141,6 +201,20 @@ pub struct Outcome {
     pub display: Option<String>,
     /// The file with the whole text, if `content` has only its beginning and its end.
     pub kept_in: Option<PathBuf>,
+    /// The error that an MCP server answered with, if it did. `content` has its message.
+    pub server_error: Option<Box<ServerError>>,
+}
+
+/// Error of JSON-RPC that an MCP server behind haft has answered a call with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerError {
+    /// The code.
+    pub code: i64,
+    /// The message.
+    pub message: String,
+    /// Further data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
 }
 
 /// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
@@ -175,7 +249,7 @@ impl Outcome {
     /// Returns a failure that contains only a text.
     pub fn failure(text: impl Into<String>, duration: Duration) -> Self {
         Outcome {
-            content: vec![Block::Text { text: text.into() }],
+            content: vec![Block::text(text)],
             details: Value::Object(Default::default()),
             is_error: true,
             useless: false,
@@ -183,6 +257,7 @@ impl Outcome {
             stopped: None,
             display: None,
             kept_in: None,
+            server_error: None,
         }
     }
 
@@ -237,7 +312,7 @@ impl Outcome {
     /// Returns the text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
+            Block::Text { text, .. } => Some(text.as_str()),
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")

@@ -53,7 +53,7 @@ pub use approval::{
     ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision,
 };
 pub use approval_policy::ToolPattern;
-pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
+pub use call::{Block, Call, Contents, Event, Link, Outcome, ServerError, Stopped};
 pub use cancellation::Cancellation;
 pub use change::CatalogChange;
 pub use debugging::Debugging;
@@ -76,7 +76,7 @@ pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, Rende
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
 pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
 pub use run_approval::ask_user_for_run;
-pub use runner::{CallCtx, Gate, Progress, Runner, Test, Updates};
+pub use runner::{CallCtx, Gate, McpClient, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};

@@ -160,6 +160,8 @@ pub struct CallCtx {
     pub recording: Option<Arc<CallRecording>>,
     /// Span of the call, or of its caller; `None` outside of traces.
     pub span: Option<TraceContext>,
+    /// The MCP client that made the call, if one did.
+    pub mcp_client: Option<Arc<McpClient>>,
     cancellation: Cancellation,
 }
 
@@ -176,6 +178,7 @@ impl CallCtx {
             trace: None,
             recording: None,
             span: None,
+            mcp_client: None,
             cancellation,
         }
     }
@@ -264,6 +267,35 @@ impl CallCtx {
     /// Work of the call that still runs then must end at once.
     pub fn force_token(&self) -> CancellationToken {
         self.cancellation.force_token().clone()
+    }
+}
+
+/// The MCP client that made a call, for tools of MCP servers behind haft.
+#[derive(Debug, Default)]
+pub struct McpClient {
+    /// What the client answers during the call: its capabilities, as MCP defines them.
+    pub capabilities: serde_json::Value,
+    /// Cancelled when the server has made a task of the call.
+    became_task: CancellationToken,
+}
+
+impl McpClient {
+    /// Creates the client of one call.
+    pub fn new(capabilities: serde_json::Value) -> McpClient {
+        McpClient {
+            capabilities,
+            became_task: CancellationToken::new(),
+        }
+    }
+
+    /// Reports that the server has made a task of the call.
+    pub fn note_task(&self) {
+        self.became_task.cancel();
+    }
+
+    /// Waits until the server has made a task of the call.
+    pub async fn has_task(&self) {
+        self.became_task.cancelled().await;
     }
 }
 

@@ -104,6 +104,8 @@ pub struct Forwarded {
     pub from: PromptOrigin,
     /// The method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: &'static str,
+    /// The server's key for the request among those of one answer, if it has one.
+    pub key: Option<String>,
     /// The parameters, as MCP defines them.
     pub params: Value,
     /// Cancelled when the answer is not needed any more.

@@ -166,15 +166,16 @@ impl User {
         Ok(answer)
     }
 
-    /// Forwards a request of an MCP server to the program behind the interface. The call's deadline is
-    /// paused until there is an answer. `None` if the program does not answer such requests, or the
-    /// call has ended.
+    /// Forwards a request of an MCP server to the program behind the interface. `key` is the server's
+    /// own for it. The call's deadline is paused until there is an answer. `None` if the program does
+    /// not answer such requests, or the call has ended.
     ///
     /// # Errors
     /// [`TooManyQuestions`] if the call already has [`MAX_QUESTIONS`] open questions.
     pub async fn forward(
         &self,
         method: &'static str,
+        key: Option<&str>,
         params: Value,
     ) -> Result<Option<Value>, TooManyQuestions> {
         if self.must_end() {
@@ -185,6 +186,7 @@ impl User {
         let request = Forwarded {
             from: self.0.from.clone(),
             method,
+            key: key.map(str::to_owned),
             params: params.clone(),
             withdrawn: withdrawn.clone(),
         };

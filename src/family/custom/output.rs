@@ -28,7 +28,7 @@ impl ToolOutput {
     /// Returns a result with a text for the model.
     pub fn text(text: impl Into<String>) -> ToolOutput {
         ToolOutput {
-            content: vec![Block::Text { text: text.into() }],
+            content: vec![Block::text(text)],
             ..ToolOutput::default()
         }
     }
@@ -47,10 +47,7 @@ impl ToolOutput {
         data: impl Into<String>,
         mime_type: impl Into<String>,
     ) -> ToolOutput {
-        self.content.push(Block::Image {
-            data: data.into(),
-            mime_type: mime_type.into(),
-        });
+        self.content.push(Block::image(data, mime_type));
         self
     }
 
@@ -73,6 +70,7 @@ impl ToolOutput {
             stopped: None,
             display: None,
             kept_in: None,
+            server_error: None,
         }
     }
 

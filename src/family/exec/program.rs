@@ -237,7 +237,7 @@ impl ProgramRunner {
 
 fn success(text: String, duration: Duration) -> Outcome {
     Outcome {
-        content: vec![Block::Text { text }],
+        content: vec![Block::text(text)],
         is_error: false,
         ..Outcome::failure("", duration)
     }

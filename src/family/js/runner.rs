@@ -202,9 +202,7 @@ impl Written<Block> {
             Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
                 let blocks = texts.content.into_iter();
                 Ok(Written {
-                    content: blocks
-                        .map(|Text { text, .. }| Block::Text { text })
-                        .collect(),
+                    content: blocks.map(|Text { text, .. }| Block::text(text)).collect(),
                     details: texts.details,
                     is_error: texts.is_error,
                     useless: texts.useless,
@@ -242,6 +240,7 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         stopped,
         display: None,
         kept_in: None,
+        server_error: None,
     }
 }
 

@@ -20,7 +20,7 @@ use super::{LoadContext, Loaded};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::ToolLog;
-use haft_mcp::{Pool, Rules, ServerRules, Standing, TlsConfig, ToolDefinition};
+use haft_mcp::{Pool, Rules, ServerRules, Standing, TlsConfig, ToolDefinition, Unusable};
 use haft_tool::{ClientHints, Problem, Runner, Source, Tool};
 use runner::McpRunner;
 use servers::{Configured, Prepared};
@@ -164,9 +164,9 @@ fn offer(prepared: &Prepared, candidate: &Candidate) -> Offered {
     let name = &prepared.name;
     let problem = |text: String| Problem::warning(text).at(&candidate.path);
     if let Some(failure) = prepared.server.failure() {
-        let text = format!("the MCP server `{name}` cannot be used: {}", failure.text());
-        let hint = format!("`haft mcp test {name}` starts it and shows what it says");
-        offered.problems.push(problem(text).hint(hint));
+        let unusable = Unusable(name, failure);
+        let problem = problem(unusable.to_string()).hint(unusable.hint());
+        offered.problems.push(problem);
     }
     let Some(definitions) = prepared.server.definitions() else {
         return offered;

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::servers::Prepared;
-use haft_mcp::{CallInput, Server, Standing, ToolDefinition};
+use haft_mcp::{CallInput, Server, Standing, ToolDefinition, Unusable};
 use haft_tool::schema::Schema;
 use haft_tool::{
     ApprovalRequirement, Call, CallCtx, Outcome, Runner, ServedTool, Tier, ToolBounds,
@@ -138,13 +138,8 @@ impl Runner for McpRunner {
             connection = connecting => connection,
         };
         let connection = connection.map_err(|failure| {
-            let server = self.server.name();
-            let text = format!(
-                "the MCP server `{server}` cannot be used: {}",
-                failure.text()
-            );
-            let hint = format!("`haft mcp test {server}` starts it and shows what it says");
-            Error::new(ErrorKind::Load, text).with_hint(hint)
+            let unusable = Unusable(self.server.name(), failure);
+            Error::new(ErrorKind::Load, unusable.to_string()).with_hint(unusable.hint())
         })?;
         let definitions = connection.definitions();
         match definitions.tool(&self.tool) {

@@ -12,7 +12,7 @@ use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
-    Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, TokenFile, foreign,
+    Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, TokenFile, Unusable, foreign,
 };
 use haft_process::Spawn;
 use haft_tool::{LogLevel, PermissionKind, Problem};
@@ -228,10 +228,8 @@ pub(super) fn prepare(
 ) -> Result<Prepared, Box<Problem>> {
     let Configured { name, settings } = configured;
     let config = means.config;
-    let problem = |why: String| {
-        let text = format!("the MCP server `{name}` cannot be used: {why}");
-        Problem::warning(text).at(&candidate.path)
-    };
+    let problem =
+        |why: String| Problem::warning(Unusable(&name, why).to_string()).at(&candidate.path);
     let failed = |why: String| Box::new(problem(why));
     let settings = settings.map_err(failed)?;
     let address = ServerAddress::of(&settings, &haft_process::inherited).map_err(|why| {

@@ -9,8 +9,8 @@ use crate::family::LoadContext;
 use haft_config::McpServer;
 use haft_discover::Candidate;
 use haft_mcp::{
-    Authorization, Connection, Definitions, Failure, Pins, Server, ServerAddress, Standing,
-    TlsConfig, TokenFile,
+    Authorization, Connection, Definitions, Failure, Pins, Rules, Server, ServerAddress,
+    ServerRules, Standing, TlsConfig, TokenFile, ToolDefinition,
 };
 use haft_tool::{Problem, Source};
 use url::Url;
@@ -102,7 +102,7 @@ pub(super) fn shown(server: &McpServer) -> String {
 
 impl ServerState {
     /// Returns what the server offered when it was last connected.
-    pub(crate) fn definitions(&self) -> Option<Definitions> {
+    pub(crate) fn definitions(&self) -> Option<Arc<Definitions>> {
         self.server.as_ref()?.definitions()
     }
 
@@ -128,6 +128,32 @@ impl ServerState {
     /// Returns true if definitions are trusted.
     pub(crate) fn is_pinned(&self) -> bool {
         matches!(self.pins.read(), Ok(Some(_)))
+    }
+
+    /// Returns the number of trusted definitions; `None` if nothing is trusted yet.
+    ///
+    /// # Errors
+    /// If the file with them cannot be used.
+    pub(crate) fn pinned(&self) -> std::io::Result<Option<usize>> {
+        Ok(self.pins.read()?.map(|pins| pins.tools().len()))
+    }
+
+    /// Returns the trusted definition of the tool that is offered under this name, and true if the
+    /// server still has it.
+    pub(crate) fn pin_of(&self, offered: &str) -> Option<(ToolDefinition, bool)> {
+        let pins = self.pins.read().ok()??;
+        let rules = ServerRules(self.settings.as_ref()?);
+        let is_it = |pinned: &&ToolDefinition| {
+            let name = rules.offered_name(&pinned.name);
+            // Names that two servers have begin with that of the server.
+            let rest = offered.strip_prefix(&*self.name);
+            let rest = rest.and_then(|rest| rest.strip_prefix('_'));
+            rules.takes(&pinned.name) && (name == offered || rest == Some(&name))
+        };
+        let pinned = pins.tools().find(is_it)?;
+        let definitions = self.definitions()?;
+        let now = definitions.tool(&pinned.name)?;
+        Some((pinned.clone(), now.digest() == pinned.digest()))
     }
 
     /// Starts the server anew and lists its tools. The first definitions are trusted.

@@ -4,6 +4,7 @@
 
 mod clients;
 mod sandbox;
+mod servers;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS};
+use super::mcp::{ServerView, view};
 use super::schema;
 use crate::audit;
 use crate::host::Host;
@@ -60,6 +62,7 @@ struct Report<'a> {
     state_dir: Cow<'a, str>,
     cache_dir: Cow<'a, str>,
     sandbox: sandbox::View,
+    mcp_servers: Vec<ServerView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<&'a [clients::Finding]>,
 }
@@ -91,9 +94,12 @@ impl Args {
         let ok = worst < Some(Severity::Error);
         let config = session.host.config();
         let clients = self.clients.then(|| clients::findings(&catalog, config));
+        let servers = session.host.mcp_servers().await?;
+        let servers: Vec<ServerView> = servers.iter().map(view).collect();
         if self.json {
             let report = Report {
                 clients: clients.as_deref(),
+                mcp_servers: servers,
                 ..report(&catalog, config, ok)
             };
             session.out.json(&report)?;
@@ -101,7 +107,7 @@ impl Args {
             let page = clients::page(clients, session.out.ink());
             session.out.write_all(page.as_bytes())?;
         } else {
-            let page = page(&catalog, session.host.config(), session.out.ink());
+            let page = page(&catalog, &servers, session.host.config(), session.out.ink());
             session.out.write_all(page.as_bytes())?;
         }
         Ok(if ok { SUCCESS } else { FAILURE })
@@ -162,6 +168,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         state_dir: wire::path(&config.state_dir),
         cache_dir: wire::path(&config.cache_dir),
         sandbox: sandbox::view(catalog, config),
+        mcp_servers: Vec::new(),
         clients: None,
     }
 }
@@ -185,13 +192,14 @@ fn file_view<'a>(file: &'a LookedAt, catalog: &'a Catalog) -> FileView<'a> {
     }
 }
 
-fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
+fn page(catalog: &Catalog, servers: &[ServerView], config: &Config, ink: Ink) -> String {
     let mut page = String::new();
     for entry in &catalog.problems {
         page.push_str(&problem::problem(entry, &config.home, ink));
         page.push('\n');
     }
     page.push_str(&files(catalog, &config.home, ink));
+    page.push_str(&servers::page(servers, &config.home, ink));
     let places = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("engine", Host::engine_version()),

@@ -15,6 +15,9 @@ use haft_render::table::{self, Column, Fit};
 use haft_render::text;
 use haft_tool::{ArgumentOrder, Family, Isolation, PermissionKind, Tool, ToolRights};
 
+/// Number of digits that are shown of a hash.
+const SHOWN_DIGITS: usize = 16;
+
 const PARAMETERS: [Column; 4] = [
     Column::new("ARGUMENT", Fit::Whole),
     Column::new("TYPE", Fit::Whole),
@@ -40,10 +43,11 @@ pub(super) struct Args {
 impl Args {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let entry = session.tool(&self.name).await?;
+        let pin = pin(&entry, session).await?;
         if self.json {
-            session.out.json(&Shown::of(&entry))?;
+            session.out.json(&Shown::of(&entry, pin.as_ref()))?;
         } else {
-            let page = page(&entry, session);
+            let page = page(&entry, pin.as_ref(), session);
             session.out.write_all(page.as_bytes())?;
         }
         Ok(SUCCESS)
@@ -60,20 +64,52 @@ struct Shown<'a> {
     argument_order: Option<ArgumentOrder>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rights: Option<RightsView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<&'a Pin>,
+}
+
+/// The definition of an MCP server's tool that the user trusts.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pin {
+    /// Hash of the definition.
+    digest: String,
+    /// False if the server has another definition now, which has to be trusted before a call.
+    is_current: bool,
+}
+
+/// Returns the trusted definition of the tool, if it is one of an MCP server.
+pub(super) async fn pin(
+    entry: &Entry,
+    session: &CommandContext<'_>,
+) -> Result<Option<Pin>, Failure> {
+    let source = &entry.tool.source;
+    let server = source.plugin.as_ref();
+    let Some(server) = server.filter(|_| source.family == Family::Mcp) else {
+        return Ok(None);
+    };
+    let servers = session.host.mcp_servers().await?;
+    let server = servers.iter().find(|known| known.name == *server);
+    let pin = server.and_then(|server| server.pin_of(&entry.tool.name));
+    Ok(pin.map(|(definition, is_current)| Pin {
+        digest: definition.digest(),
+        is_current,
+    }))
 }
 
 impl<'a> Shown<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn of(entry: &'a Entry, pin: Option<&'a Pin>) -> Self {
         Shown {
             tool: ToolView::from(&*entry.tool),
             argument_order: entry.tool.argument_order,
             rights: entry.runner.bounds().map(|bounds| RightsView::of(&bounds)),
+            pin,
         }
     }
 }
 
 /// Renders everything about a tool for people.
-pub(super) fn page(entry: &Entry, session: &CommandContext<'_>) -> String {
+pub(super) fn page(entry: &Entry, pin: Option<&Pin>, session: &CommandContext<'_>) -> String {
     let tool = &entry.tool;
     let ink = session.out.ink();
     let mut page = format!("{}", ink.bold(text::name(&tool.name)));
@@ -84,7 +120,7 @@ pub(super) fn page(entry: &Entry, session: &CommandContext<'_>) -> String {
     let description = text::clean(&tool.description);
     page.push_str(&text::indent(description.trim_end(), "  "));
     page.push('\n');
-    for (name, value) in facts(tool, entry, session) {
+    for (name, value) in facts(tool, entry, pin, session) {
         page.push_str(&format!("{}  {value}\n", ink.dim(format!("{name:<8}"))));
     }
     let rows = parameters(&tool.input_schema);
@@ -96,7 +132,12 @@ pub(super) fn page(entry: &Entry, session: &CommandContext<'_>) -> String {
     page
 }
 
-fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'static str, String)> {
+fn facts(
+    tool: &Tool,
+    entry: &Entry,
+    pin: Option<&Pin>,
+    session: &CommandContext<'_>,
+) -> Vec<(&'static str, String)> {
     let source = &tool.source;
     let from = format!("{} ({})", source.provider_name, source.level.as_str());
     let mut facts = vec![
@@ -109,6 +150,15 @@ fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'sta
         && let Some(server) = &source.plugin
     {
         facts.push(("server", text::name(server)));
+        if let Some(pin) = pin {
+            let digest = &pin.digest[..SHOWN_DIGITS];
+            let text = if pin.is_current {
+                format!("{digest}, as the server has it")
+            } else {
+                format!("{digest}, changed: `haft trust mcp:{server}` shows how, and asks")
+            };
+            facts.push(("pinned", text::name(&text)));
+        }
     }
     if entry.resolved_path != source.path {
         let resolved = text::path(&entry.resolved_path, session.home());

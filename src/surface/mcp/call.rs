@@ -49,11 +49,7 @@ pub(super) async fn run(
     let is_new = client::is_new(&context);
     let abilities = context.client_capabilities().unwrap_or_default();
     let can_ask = client::answers(&abilities);
-    let task = if is_new && abilities.supports_tasks() {
-        tool.task
-    } else {
-        TaskMode::Never
-    };
+    let task = (is_new && abilities.supports_tasks()).then_some(tool.task);
     // Only a request that may suspend a call, or resumes one, needs it.
     let origin = if is_new && (can_ask || params.request_state.is_some()) {
         suspended::origin(owner(sender.as_ref()), &tool.name, arguments.get())
@@ -159,21 +155,22 @@ async fn ask(peer: Peer<RoleServer>, mut open: Open) {
 }
 
 /// Runs a call under MCP 2026-07: questions are the response, and the call is suspended until the
-/// client sends the request again. Without a response within the time that `task` sets, the
-/// response is a task. The call continues as that task and asks further questions there.
+/// client sends the request again. Without a response within the time that `task` sets, or when an MCP
+/// server behind haft makes a task of the call, the response is a task. The call continues as that
+/// task and asks further questions there. `None`: the client knows no tasks.
 async fn call_with_input_required(
     server: &Server,
     mut execution: Execution,
     origin: &[u8],
-    task: TaskMode,
+    task: Option<TaskMode>,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let mut reporter = Reporter::new(&context);
     let mut asked: Vec<Open> = Vec::new();
     let wait = match task {
-        TaskMode::Always => Some(Duration::ZERO),
-        TaskMode::After(time) => Some(time),
-        TaskMode::Never => None,
+        Some(TaskMode::Always) => Some(Duration::ZERO),
+        Some(TaskMode::After(time)) => Some(time),
+        Some(TaskMode::Never) | None => None,
     };
     if wait == Some(Duration::ZERO) {
         match server.tasks().create(execution) {
@@ -189,8 +186,9 @@ async fn call_with_input_required(
         }
     };
     tokio::pin!(task_is_due);
-    let mut may_be_task = true;
+    let mut may_be_task = task.is_some();
     loop {
+        let client = execution.client().clone();
         let next = async {
             if asked.is_empty() {
                 Some(execution.step().await)
@@ -202,7 +200,12 @@ async fn call_with_input_required(
             biased;
             () = context.ct.cancelled() => return Err(taken_back()),
             step = next => step,
-            () = &mut task_is_due, if may_be_task && asked.is_empty() => {
+            () = async {
+                tokio::select! {
+                    () = &mut task_is_due => {}
+                    () = client.has_task() => {}
+                }
+            }, if may_be_task && asked.is_empty() => {
                 match server.tasks().create(execution) {
                     Ok(created) => return Ok(created),
                     // If no task can be created, a long request is better than an error.

@@ -2,8 +2,12 @@
 //! name. Codex truncates results itself, so it gets shorter texts.
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use rmcp::model::{
+    ClientCapabilities, ExtensionCapabilities, Implementation, JsonObject, ProtocolVersion,
+    TASKS_EXTENSION_ID,
+};
 use rmcp::service::RequestContext;
+use serde_json::Value;
 
 use super::tool_list::OfferedTool;
 use crate::host::Host;
@@ -41,6 +45,17 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
 /// asks of it.
 pub(super) fn answers(client: &ClientCapabilities) -> bool {
     client.elicitation.is_some() || client.sampling.is_some()
+}
+
+/// Returns the capabilities of a client as MCP servers behind haft see them. haft follows a task to its
+/// end for a client of an older version (`is_new` is false), which knows no tasks.
+pub(super) fn for_servers(client: &ClientCapabilities, is_new: bool) -> Value {
+    let mut capabilities = client.clone();
+    if !is_new {
+        let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+        capabilities.extensions = Some(ExtensionCapabilities::from([tasks]));
+    }
+    serde_json::to_value(capabilities).unwrap_or_default()
 }
 
 /// Returns the host for calls of a client with this name. The call log contains the name.

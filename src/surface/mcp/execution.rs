@@ -6,14 +6,14 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ClientCapabilities};
 use serde_json::value::RawValue;
 
-use super::client;
+use super::client::{answers, can_ask, for_servers};
 use super::elicitation::{self, Inbox, Open};
 use super::log::{self, Lines};
 use super::message::Sender;
-use super::result::{ResultForm, answer};
+use super::result::{self, ResultForm};
 use super::tool_list::ToolList;
 use crate::host::{Host, RunningCall};
-use haft_tool::{Call, Event, LogLine, LogListener};
+use haft_tool::{Call, Event, LogLine, LogListener, McpClient};
 
 /// Limit of the updates that wait to be sent. Beyond it the oldest ones are skipped.
 const UPDATE_QUEUE_CAPACITY: usize = 64;
@@ -33,6 +33,8 @@ pub(super) struct Execution {
     log: Option<Arc<dyn LogListener>>,
     /// Contains the sender's permits for the call.
     sender: Option<Sender>,
+    /// The client, as MCP servers behind haft know it.
+    client: Arc<McpClient>,
 }
 
 /// Event of a running call.
@@ -58,9 +60,10 @@ impl Execution {
         abilities: ClientCapabilities,
         form: ResultForm,
     ) -> Execution {
-        let host = log::heard(host, log.clone());
-        let (host, inbox) = if client::answers(&abilities) {
-            let can_ask = client::can_ask(&abilities);
+        let client = Arc::new(McpClient::new(for_servers(&abilities, form.any_json)));
+        let host = log::heard(host, log.clone()).for_mcp_client(client.clone());
+        let (host, inbox) = if answers(&abilities) {
+            let can_ask = can_ask(&abilities);
             let (questions, inbox) = elicitation::channel(abilities, log.clone());
             let user = Arc::new(questions);
             let host = if can_ask {
@@ -82,7 +85,18 @@ impl Execution {
             form,
             log,
             sender,
+            client,
         }
+    }
+
+    /// Returns the client, as MCP servers behind haft know it.
+    pub(super) fn client(&self) -> &Arc<McpClient> {
+        &self.client
+    }
+
+    /// Makes its response that of a task.
+    pub(super) fn be_task(&mut self) {
+        self.form.is_task = true;
     }
 
     /// Waits for the next event. Dropping this future and calling it again loses no event.
@@ -104,7 +118,7 @@ impl Execution {
                     },
                     Event::Finished(ended) => {
                         let tool = self.tool_list.find(&self.name);
-                        self.over = Some(answer(ended, tool, self.form, self.log.as_deref()));
+                        self.over = Some(result::answer(ended, tool, self.form, self.log.as_deref()));
                     }
                 },
                 line = self.lines.next() => return Step::Said(line),

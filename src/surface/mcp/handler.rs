@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-#[allow(deprecated, reason = "see `log`")]
-use rmcp::model::SetLevelRequestParams;
+use futures::future::join_all;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ConstString, DiscoverResult, GetPromptRequestMethod,
@@ -16,8 +15,16 @@ use rmcp::model::{
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool, UpdateTaskParams,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
+};
+#[allow(
+    deprecated,
+    reason = "see `log`; and clients up to MCP 2025-11 subscribe in this way"
+)]
+use rmcp::model::{
+    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -33,6 +40,8 @@ use crate::surface::http::Client;
 const PAGE: usize = 250;
 /// Time for which a client may cache a list, in milliseconds.
 const FRESH_MS: u64 = 10_000;
+/// Limit of the resources that one client watches.
+const MAX_WATCHED: usize = 256;
 /// Interval of the checks whether the listener for changes still exists.
 const LOOKING: Duration = Duration::from_secs(60);
 
@@ -52,16 +61,7 @@ macro_rules! cacheable {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let mut capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_tasks()
-            .build();
-        log::declare(&mut capabilities);
-        self.declare_others(&mut capabilities);
-        let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-            .with_title("haft, the tool host");
-        ServerConfig::new(capabilities).with_server_info(haft)
+        self.config_for(None)
     }
 
     async fn initialize(
@@ -70,12 +70,13 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        // What there is besides tools is declared once.
-        self.wait_for_tools().await;
         let mut answer = self.negotiate_initialize(&request)?;
         let sender = Sender::of(&context.extensions);
         let client = sender.as_ref().map(|sender| &*sender.client);
-        answer.instructions = self.config_with_instructions(client).await.instructions;
+        // What there is besides tools is declared once, so it is only known after this.
+        let config = self.config_with_instructions(client).await;
+        answer.capabilities = config.capabilities;
+        answer.instructions = config.instructions;
         Ok(answer)
     }
 
@@ -147,7 +148,8 @@ impl ServerHandler for Server {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.begin_to_tell() {
             let ended = self.ended().clone();
-            let following = follow(self.clone(), Told(context.peer));
+            let sender = Sender::of(&context.extensions);
+            let following = follow(self.clone(), sender, Told(context.peer));
             tokio::spawn(async move { ended.run_until_cancelled(following).await });
         }
     }
@@ -239,13 +241,66 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    #[allow(deprecated, reason = "clients up to MCP 2025-11 have no other way")]
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let others = self
+            .others_for::<SubscribeRequestMethod>(&context, Others::has_subscriptions)
+            .await?;
+        let watched = self.watched();
+        if watched.lock().len() >= MAX_WATCHED {
+            let text = format!("a client may watch {MAX_WATCHED} resources");
+            return Err(ErrorData::invalid_request(text, None));
+        }
+        let mut watch = others.watch(&request.uri).await?;
+        let (stop, uri) = (self.ended().child_token(), request.uri.clone());
+        watched
+            .lock()
+            .insert(request.uri, stop.clone().drop_guard());
+        let telling = async move {
+            loop {
+                watch.changed().await;
+                let update = ResourceUpdatedNotificationParam::new(&uri);
+                if context.peer.notify_resource_updated(update).await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::spawn(stop.run_until_cancelled_owned(telling));
+        Ok(())
+    }
+
+    #[allow(deprecated, reason = "clients up to MCP 2025-11 have no other way")]
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.others_for::<UnsubscribeRequestMethod>(&context, Others::has_subscriptions)
+            .await?;
+        self.watched().lock().remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.truncate(MAX_WATCHED);
+        }
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let sender = Sender::of(&context.request_context().extensions);
         tokio::select! {
-            () = follow(self.clone(), Subscribed(&context)) => {}
+            () = follow(self.clone(), sender.clone(), Subscribed(&context)) => {}
+            () = tell_of_resources(self, sender, &context) => {}
             () = context.cancelled() => {}
             () = self.closing().cancelled() => {}
         }
@@ -259,6 +314,20 @@ impl ServerHandler for Server {
 }
 
 impl Server {
+    /// Returns the configuration as this client gets it, without instructions.
+    fn config_for(&self, client: Option<&Client>) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_tasks()
+            .build();
+        log::declare(&mut capabilities);
+        self.declare_others(&mut capabilities, client);
+        let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+            .with_title("haft, the tool host");
+        ServerConfig::new(capabilities).with_server_info(haft)
+    }
+
     /// Returns what the MCP servers behind haft have besides tools, for the sender of a request of
     /// the method `M`.
     ///
@@ -287,39 +356,85 @@ impl Server {
         let known = known.map(|catalog| self.offer_of_to(catalog, client));
         let may_know_all = client.is_none_or(Client::is_user);
         let tool_list = known.or_else(|| self.last_offer().filter(|_| may_know_all));
-        let mut config = self.get_info();
+        let mut config = self.config_for(client);
         config.instructions = tool_list.and_then(|tool_list| tool_list.instructions.clone());
         config
     }
 }
 
-/// Notifies `listener` of every change from now on, until its client disconnects.
-pub(super) async fn follow(server: Server, mut listener: impl Listener) {
+/// Notifies `listener` of every change of a list from now on, until its client disconnects.
+pub(super) async fn follow(server: Server, sender: Option<Sender>, mut listener: impl Listener) {
+    let client = sender.as_ref().map(|sender| &*sender.client);
     let mut changes = server.host().changes();
-    let mut known = server.tool_list().await;
+    let mut upstream = server.host().upstream_changes();
+    let mut tools = server.tool_list().await;
+    let mut others = server.others(client).await.lists();
     loop {
-        match timeout(LOOKING, changes.changed()).await {
+        let changed = async {
+            tokio::select! {
+                changed = changes.changed() => changed,
+                changed = upstream.changed() => changed,
+            }
+        };
+        match timeout(LOOKING, changed).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(_) if listener.is_gone() => return,
             Err(_) => continue,
         }
-        let now = server.tool_list().await;
-        // Changes of tools that are not listed are ignored.
-        if now.is_like(&known) {
-            continue;
-        }
-        known = now;
-        if !listener.tell().await {
-            return;
+        let tools_now = server.tool_list().await;
+        let others_now = server.others(client).await.lists();
+        // Changes of what is not listed are ignored.
+        let changed = [
+            (List::Tools, !tools_now.is_like(&tools)),
+            (List::Prompts, others_now.prompts != others.prompts),
+            (List::Resources, others_now.resources != others.resources),
+        ];
+        (tools, others) = (tools_now, others_now);
+        for (list, _) in changed.into_iter().filter(|(_, has_changed)| *has_changed) {
+            if !listener.tell(list).await {
+                return;
+            }
         }
     }
 }
 
-/// Listener for changes of the tool list.
+/// Notifies a subscription of changes of the resources that it names. Never ends.
+async fn tell_of_resources(server: &Server, sender: Option<Sender>, context: &SubscriptionContext) {
+    let uris = context.accepted().resource_subscriptions.iter().flatten();
+    let client = sender.as_ref().map(|sender| &*sender.client);
+    let others = server.others(client).await;
+    let watching = uris.map(async |uri| {
+        let mut watch = match others.watch(uri).await {
+            Ok(watch) => watch,
+            Err(error) => {
+                tracing::warn!(uri, "a resource cannot be watched: {}", error.message);
+                return;
+            }
+        };
+        loop {
+            watch.changed().await;
+            if context.sink().notify_resource_updated(uri).await.is_err() {
+                return;
+            }
+        }
+    });
+    join_all(watching).await;
+    std::future::pending().await
+}
+
+/// A list that clients are told the changes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+/// Listener for changes of lists.
 pub(super) trait Listener: Send {
     /// Notifies the client. Returns false if the client has disconnected.
-    fn tell(&mut self) -> impl Future<Output = bool> + Send;
+    fn tell(&mut self, list: List) -> impl Future<Output = bool> + Send;
 
     /// Returns true if the client has disconnected.
     fn is_gone(&self) -> bool;
@@ -329,8 +444,13 @@ pub(super) trait Listener: Send {
 struct Told(Peer<RoleServer>);
 
 impl Listener for Told {
-    async fn tell(&mut self) -> bool {
-        self.0.notify_tool_list_changed().await.is_ok()
+    async fn tell(&mut self, list: List) -> bool {
+        let told = match list {
+            List::Tools => self.0.notify_tool_list_changed().await,
+            List::Prompts => self.0.notify_prompt_list_changed().await,
+            List::Resources => self.0.notify_resource_list_changed().await,
+        };
+        told.is_ok()
     }
 
     fn is_gone(&self) -> bool {
@@ -342,10 +462,23 @@ impl Listener for Told {
 struct Subscribed<'a>(&'a SubscriptionContext);
 
 impl Listener for Subscribed<'_> {
-    async fn tell(&mut self) -> bool {
-        let accepted = self.0.accepted().tools_list_changed == Some(true);
-        // A subscription to other events is not notified, but stays open.
-        !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
+    async fn tell(&mut self, list: List) -> bool {
+        let (accepted, sink) = (self.0.accepted(), self.0.sink());
+        let is_accepted = match list {
+            List::Tools => accepted.tools_list_changed,
+            List::Prompts => accepted.prompts_list_changed,
+            List::Resources => accepted.resources_list_changed,
+        };
+        if is_accepted != Some(true) {
+            // A subscription to other events is not notified, but stays open.
+            return true;
+        }
+        let told = match list {
+            List::Tools => sink.notify_tool_list_changed().await,
+            List::Prompts => sink.notify_prompt_list_changed().await,
+            List::Resources => sink.notify_resource_list_changed().await,
+        };
+        told.is_ok()
     }
 
     fn is_gone(&self) -> bool {

@@ -7,7 +7,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
+use rmcp::model::{
+    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ErrorCode, ImageContent,
+    MetaObject, Resource, ResourceContents, TextContent,
+};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::tool_list::OfferedTool;
@@ -23,6 +27,9 @@ const STOPPED: &str = "haft/stopped";
 /// True if the tool marked its result as useless for a model.
 const USELESS: &str = "haft/useless";
 
+/// Error of MCP 2025-11: the user has to open a page before the call.
+const URL_REQUIRED: ErrorCode = ErrorCode(-32042);
+
 /// Minimum length of shortened strings in bytes. The notices in one string take some hundred bytes.
 const MIN_STRING_BYTES: usize = 1_000;
 /// Precision of the search for the longest result below the limit.
@@ -35,6 +42,8 @@ pub(super) struct ResultForm {
     pub(super) structured: Structured,
     /// True if the client accepts structured content that is not an object.
     pub(super) any_json: bool,
+    /// True if it is the result of a task, which tells an error of the protocol from a failure.
+    pub(super) is_task: bool,
 }
 
 /// Converts the end of a call to the response for its client.
@@ -49,9 +58,23 @@ pub(super) fn answer(
         None => ended,
     };
     match ended {
-        Ok(outcome) => Ok(of_outcome(outcome, tool, form, log)),
+        Ok(outcome) => match error_for_client(&outcome, form) {
+            Some(error) => Err(error),
+            None => Ok(of_outcome(outcome, tool, form, log)),
+        },
         Err(error) => of_error(&error),
     }
+}
+
+/// Returns the error of an MCP server behind haft that is the client's to handle: it has to open a page,
+/// or lacks a capability. All others are for the model.
+fn error_for_client(outcome: &Outcome, form: ResultForm) -> Option<ErrorData> {
+    let error = outcome.server_error.as_deref()?;
+    let code = ErrorCode(i32::try_from(error.code).ok()?);
+    let is_for_client =
+        code == URL_REQUIRED || code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+    (is_for_client || form.is_task)
+        .then(|| ErrorData::new(code, error.message.clone(), error.data.clone()))
 }
 
 /// Converts an outcome to a response. Clients show a model either the content or the structured
@@ -104,7 +127,7 @@ fn of_outcome(
     let view = match (promised, &kept_in) {
         (Some(tool), Some(file)) if is_structured && tool.text_repeats_details => {
             let texts = content.iter().map(|block| match block {
-                Block::Text { text } => text.len(),
+                Block::Text { text, .. } => text.len(),
                 _ => 0,
             });
             let view = shortened(&details, texts.sum(), file);
@@ -187,7 +210,7 @@ fn hides(tool: &OfferedTool, content: &[Block], details: &Value) -> bool {
     match content {
         [] => false,
         [Block::Text { .. }] if tool.text_repeats_details => false,
-        [Block::Text { text }] => {
+        [Block::Text { text, .. }] => {
             serde_json::from_str::<Value>(text).map_or(true, |said| said != *details)
         }
         _ => true,
@@ -233,12 +256,55 @@ fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
 
 fn block(block: Block) -> ContentBlock {
     match block {
-        Block::Text { text } => ContentBlock::text(text),
-        Block::Image { data, mime_type } => ContentBlock::image(data, mime_type),
-        Block::Audio { data, mime_type } => ContentBlock::audio(data, mime_type),
-        Block::Resource { resource } => ContentBlock::resource(contents(resource)),
+        Block::Text {
+            text,
+            annotations,
+            meta,
+        } => {
+            let mut content = TextContent::new(text);
+            content.annotations = known(annotations);
+            content.meta = known(meta);
+            ContentBlock::Text(content)
+        }
+        Block::Image {
+            data,
+            mime_type,
+            annotations,
+            meta,
+        } => {
+            let mut content = ImageContent::new(data, mime_type);
+            content.annotations = known(annotations);
+            content.meta = known(meta);
+            ContentBlock::Image(content)
+        }
+        Block::Audio {
+            data,
+            mime_type,
+            annotations,
+            meta,
+        } => {
+            let mut content = AudioContent::new(data, mime_type);
+            content.annotations = known(annotations);
+            content.meta = known(meta);
+            ContentBlock::Audio(content)
+        }
+        Block::Resource {
+            resource,
+            annotations,
+            meta,
+        } => {
+            let mut content = EmbeddedResource::new(contents(resource));
+            content.annotations = known(annotations);
+            content.meta = known(meta);
+            ContentBlock::Resource(content)
+        }
         Block::ResourceLink(link) => ContentBlock::resource_link(resource(link)),
     }
+}
+
+/// Returns a value as rmcp has it; one that is none is left out.
+fn known<T: DeserializeOwned>(value: Option<Value>) -> Option<T> {
+    serde_json::from_value(value?).ok()
 }
 
 fn contents(given: Contents) -> ResourceContents {
@@ -247,13 +313,18 @@ fn contents(given: Contents) -> ResourceContents {
         mime_type,
         text,
         blob,
+        meta,
     } = given;
     let contents = match blob {
         Some(blob) => ResourceContents::blob(blob, uri),
         None => ResourceContents::text(text.unwrap_or_default(), uri),
     };
-    match mime_type {
+    let contents = match mime_type {
         Some(mime_type) => contents.with_mime_type(mime_type),
+        None => contents,
+    };
+    match known(meta) {
+        Some(meta) => contents.with_meta(meta),
         None => contents,
     }
 }
@@ -263,6 +334,10 @@ fn resource(link: Link) -> Resource {
     resource.title = link.title;
     resource.description = link.description;
     resource.mime_type = link.mime_type;
+    resource.size = link.size;
+    resource.icons = known(link.icons);
+    resource.annotations = known(link.annotations);
+    resource.meta = known(link.meta);
     resource
 }
 

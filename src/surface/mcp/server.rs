@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::log::Log;
 use super::result::ResultForm;
@@ -42,6 +42,8 @@ struct Connection {
     log: Arc<Log>,
     /// Fires when the connection ends, if that is observable.
     ended: CancellationToken,
+    /// The resources whose changes the client is told of, by their addresses.
+    watched: Mutex<HashMap<String, DropGuard>>,
 }
 
 /// A catalog and its tool list.
@@ -136,6 +138,7 @@ impl Server {
         ResultForm {
             structured: self.host().config().mcp.structured,
             any_json: is_new,
+            is_task: false,
         }
     }
 
@@ -147,6 +150,12 @@ impl Server {
     /// Starts to notify the client of changes of the list. Returns false if it is notified already.
     pub(super) fn begin_to_tell(&self) -> bool {
         !self.connection.is_told.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns the resources whose changes the client is told of, by their addresses. Dropping a guard
+    /// ends that.
+    pub(super) fn watched(&self) -> &Mutex<HashMap<String, DropGuard>> {
+        &self.connection.watched
     }
 
     /// Returns the tool list and the tool that a client calls by this name, if both are known
@@ -184,13 +193,22 @@ impl Server {
         }
     }
 
-    /// Waits for the tools that the instructions name, with a timeout and only once. A client waits
-    /// for its first response, and gives up on a server that does not send it.
     /// Returns true if the client may use everything that is there.
     pub(super) fn offers_all_to(&self, client: Option<&Client>) -> bool {
         self.shared.selection.is_all() && client.is_none_or(Client::is_user)
     }
 
+    /// Returns the newest catalog that is known without waiting: that of the host, or the last one of
+    /// which clients got the tools, while the host is busy with the next one.
+    pub(super) fn newest_catalog(&self) -> Option<Arc<Catalog>> {
+        self.host().known_catalog().or_else(|| {
+            let offered = self.shared.offered.lock();
+            offered.as_ref().map(|(catalog, _)| catalog.clone())
+        })
+    }
+
+    /// Waits for the tools that the instructions name, with a timeout and only once. A client waits
+    /// for its first response, and gives up on a server that does not send it.
     pub(super) async fn wait_for_tools(&self) {
         let has_waited = &self.shared.has_waited;
         if has_waited.load(Ordering::Relaxed) || self.last_offer().is_some() {

@@ -48,7 +48,10 @@ struct Job {
 
 impl Tasks {
     /// Turns a call into a task. Returns the call if too many tasks are running.
-    pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Box<Execution>> {
+    pub(super) fn create(
+        &self,
+        mut execution: Execution,
+    ) -> Result<CallToolResponse, Box<Execution>> {
         let mut tasks = self.0.lock();
         let owner = owner(execution.sender()).to_owned();
         let count = |tasks: &HashMap<String, Arc<Job>>| {
@@ -78,6 +81,7 @@ impl Tasks {
             owner,
         });
         tasks.insert(id.clone(), job.clone());
+        execution.be_task();
         let created = CreateTaskResult::new(job.state.lock().task.clone());
         tokio::spawn(drive(execution, job, answered));
         let forgetting = self.clone();

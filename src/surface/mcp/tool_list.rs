@@ -297,7 +297,7 @@ impl OfferedTool {
             // Some protocols report a refusal as a result.
             Ok(mut outcome) if outcome.is_error => {
                 for block in &mut outcome.content {
-                    if let Block::Text { text } = block {
+                    if let Block::Text { text, .. } = block {
                         names.rename_refusal(text);
                     }
                 }

@@ -5,14 +5,15 @@
 //! may use only some tools get none of them.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
-    GetPromptRequestParams, GetPromptResponse, Prompt, ReadResourceRequest,
+    GetPromptRequestParams, GetPromptResponse, Prompt, PromptsCapability, ReadResourceRequest,
     ReadResourceRequestParams, ReadResourceResponse, Reference, Resource, ResourceTemplate,
-    ServerCapabilities, ServerResult,
+    ResourcesCapability, ServerCapabilities, ServerResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,14 +21,21 @@ use serde_json::Value;
 use super::server::Server;
 use crate::registry::Catalog;
 use crate::surface::http::Client;
-use haft_mcp::{Definitions, Server as Upstream};
+use haft_mcp::{Definitions, ResourceWatch, Server as Upstream, Unusable};
 
 /// Scheme of the address of a resource whose own address another server has, too.
 const SCHEME: &str = "haft+mcp:";
 
 /// Resources and prompts of the servers behind haft.
 pub(super) struct Others {
-    servers: Vec<(Arc<Upstream>, Definitions)>,
+    servers: Vec<(Arc<Upstream>, Arc<Definitions>)>,
+}
+
+/// The lists of prompts and resources as one client sees them, for comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct OtherLists {
+    pub(super) prompts: u64,
+    pub(super) resources: u64,
 }
 
 impl Server {
@@ -42,23 +50,31 @@ impl Server {
         Others::of(&catalog)
     }
 
-    /// Declares what the servers have that are known by now.
-    pub(super) fn declare_others(&self, capabilities: &mut ServerCapabilities) {
-        if !self.offers_all_to(None) {
+    /// Declares to a client what the servers have that are known by now.
+    pub(super) fn declare_others(
+        &self,
+        capabilities: &mut ServerCapabilities,
+        client: Option<&Client>,
+    ) {
+        if !self.offers_all_to(client) {
             return;
         }
-        let Some(catalog) = self.host().known_catalog() else {
+        let Some(catalog) = self.newest_catalog() else {
             return;
         };
         let others = Others::of(&catalog);
-        let has = |what: fn(&Definitions) -> bool| others.servers.iter().any(|(_, it)| what(it));
-        if has(|it| it.has_prompts) {
-            capabilities.prompts = Some(Default::default());
+        if others.has_prompts() {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
         }
-        if has(|it| it.has_resources) {
-            capabilities.resources = Some(Default::default());
+        if others.has_resources() {
+            let mut resources = ResourcesCapability::default();
+            resources.list_changed = Some(true);
+            resources.subscribe = others.has_subscriptions().then_some(true);
+            capabilities.resources = Some(resources);
         }
-        if has(|it| it.has_completions) {
+        if others.servers.iter().any(|(_, it)| it.has_completions) {
             capabilities.completions = Some(Default::default());
         }
     }
@@ -81,6 +97,28 @@ impl Others {
     /// Returns true if a server has resources.
     pub(super) fn has_resources(&self) -> bool {
         self.servers.iter().any(|(_, it)| it.has_resources)
+    }
+
+    /// Returns true if a server reports changes of single resources.
+    pub(super) fn has_subscriptions(&self) -> bool {
+        self.servers.iter().any(|(_, it)| it.has_subscriptions)
+    }
+
+    /// Returns what distinguishes these lists from others.
+    pub(super) fn lists(&self) -> OtherLists {
+        let mut prompts = DefaultHasher::new();
+        let mut resources = DefaultHasher::new();
+        for (server, it) in &self.servers {
+            server.name().hash(&mut prompts);
+            it.prompts.hash(&mut prompts);
+            server.name().hash(&mut resources);
+            it.resources.hash(&mut resources);
+            it.resource_templates.hash(&mut resources);
+        }
+        OtherLists {
+            prompts: prompts.finish(),
+            resources: resources.finish(),
+        }
     }
 
     /// Returns the prompts.
@@ -193,10 +231,20 @@ impl Others {
                 Err(error) => refused = Some(error),
             }
         }
-        Err(refused.unwrap_or_else(|| {
-            let text = format!("there is no resource `{uri}`");
-            ErrorData::resource_not_found(text, Some(serde_json::json!({"uri": uri})))
-        }))
+        Err(refused.unwrap_or_else(|| not_found(&uri)))
+    }
+
+    /// Asks the server of a resource to report its changes.
+    pub(super) async fn watch(&self, uri: &str) -> Result<ResourceWatch, ErrorData> {
+        let (servers, own) = self.resource(uri);
+        let mut refused = None;
+        for server in servers {
+            match server.watch(&own).await {
+                Ok(watch) => return Ok(watch),
+                Err(error) => refused = Some(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| not_found(uri)))
     }
 
     /// Returns the servers that may have the resource, and its own address there.
@@ -268,14 +316,14 @@ impl Others {
 async fn ask(server: &Arc<Upstream>, request: ClientRequest) -> Result<ServerResult, ErrorData> {
     let _in_use = server.in_use();
     let connection = server.connect().await.map_err(|failure| {
-        let text = format!(
-            "the MCP server `{}` cannot be used: {}",
-            server.name(),
-            failure.text()
-        );
-        ErrorData::internal_error(text, None)
+        ErrorData::internal_error(Unusable(server.name(), failure).to_string(), None)
     })?;
     connection.ask(request).await
+}
+
+fn not_found(uri: &str) -> ErrorData {
+    let text = format!("there is no resource `{uri}`");
+    ErrorData::resource_not_found(text, Some(serde_json::json!({"uri": uri})))
 }
 
 fn odd(server: &Upstream) -> ErrorData {

@@ -312,6 +312,23 @@ async fn both_outputs_are_drained_at_once() {
 }
 
 #[tokio::test]
+async fn a_program_that_closes_its_output_and_lives_is_noticed() {
+    let mut spawn = sh("echo last; exec 1>&-; read -r line; echo $line >&2", &[]);
+    spawn.stdin = Stdin::Open;
+    let mut child = start(spawn, &CancellationToken::new()).await;
+    child.closed_output().cancelled().await;
+    let last = child.next().await.expect("it is read without waiting");
+    assert_eq!(last.bytes, b"last\n");
+    child.write(b"still here\n").await.expect("it lives");
+    let answer = child.next().await.expect("the answer");
+    assert_eq!(
+        (answer.stream, answer.bytes.as_slice()),
+        (Stream::Stderr, &b"still here\n"[..])
+    );
+    assert_eq!(child.wait().await.end, End::Exited(0));
+}
+
+#[tokio::test]
 async fn a_flood_hides_neither_the_deadline_nor_the_cancel() {
     let mut spawn = sh("exec cat /dev/zero", &[]);
     spawn.deadline = Some(Duration::from_millis(200));

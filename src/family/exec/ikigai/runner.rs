@@ -148,7 +148,7 @@ fn outcome(envelope: Result<String, String>, duration: Duration) -> Outcome {
     let text = envelope.unwrap_or_else(|failure| failure);
     Outcome {
         details: envelope::details(&text),
-        content: vec![Block::Text { text }],
+        content: vec![Block::text(text)],
         is_error,
         ..Outcome::failure("", duration)
     }

@@ -149,7 +149,7 @@ pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
         ),
     };
     Outcome {
-        content: vec![Block::Text { text }],
+        content: vec![Block::text(text)],
         details,
         is_error,
         display: Some(display),

@@ -198,10 +198,10 @@ impl Report {
         } else {
             self.output(|text| &text.shown)
         };
-        let mut content = vec![Block::Text { text }];
+        let mut content = vec![Block::text(text)];
         for warning in &self.warnings {
             let text = format!("warning: {}", self.mask.apply(warning));
-            content.push(Block::Text { text });
+            content.push(Block::text(text));
         }
         Outcome {
             content,
@@ -210,6 +210,7 @@ impl Report {
             useless: false,
             display: None,
             kept_in: None,
+            server_error: None,
             duration,
             stopped: None,
         }

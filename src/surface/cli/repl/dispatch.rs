@@ -100,7 +100,8 @@ impl Shell<'_, '_> {
             return self.list("").await;
         };
         let entry = self.session.tool(name).await?;
-        let page = show::page(&entry, self.session);
+        let pin = show::pin(&entry, self.session).await?;
+        let page = show::page(&entry, pin.as_ref(), self.session);
         self.print(&page)
     }
 

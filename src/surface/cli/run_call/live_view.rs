@@ -105,7 +105,7 @@ impl Frame {
         let shown = match &outcome.display {
             // Text for people, if the tool's system provides it in addition to the content.
             Some(text) => &Outcome {
-                content: vec![Block::Text { text: text.clone() }],
+                content: vec![Block::text(text)],
                 ..outcome.clone()
             },
             None => outcome,

@@ -7,10 +7,12 @@
 
 mod form;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 #[allow(
     deprecated,
     reason = "sampling and roots are deprecated, but servers use them"
@@ -33,6 +35,8 @@ use haft_tool::{
 pub(super) struct Questions {
     sender: mpsc::UnboundedSender<Open>,
     asked: AtomicU64,
+    /// Keys of the open questions.
+    keys: Mutex<HashSet<String>>,
     /// Requests that the client answers.
     abilities: ClientCapabilities,
     /// Receives messages that need no answer.
@@ -60,6 +64,7 @@ pub(super) fn channel(
     let questions = Questions {
         sender,
         asked: AtomicU64::new(0),
+        keys: Mutex::default(),
         abilities,
         log,
     };
@@ -71,14 +76,19 @@ impl Questions {
     async fn put(&self, form: Option<ElicitRequestParams>) -> Option<ElicitResult> {
         let form = form.filter(|_| client::can_ask(&self.abilities));
         let request = InputRequest::Elicitation(ElicitRequest::new(form?));
-        serde_json::from_value(self.send(request).await?).ok()
+        serde_json::from_value(self.send(request, None).await?).ok()
     }
 
-    /// Sends a request to the client and waits for the answer.
-    async fn send(&self, request: InputRequest) -> Option<Value> {
+    /// Sends a request to the client and waits for the answer. The client sees the server's own key of
+    /// the request, unless another open request of the call has the same.
+    async fn send(&self, request: InputRequest, key: Option<String>) -> Option<Value> {
         let (reply, answer) = oneshot::channel();
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let key = format!("question-{number}");
+        let key = key.filter(|key| self.keys.lock().insert(key.clone()));
+        let _taken = key.clone().map(|key| TakenKey(&self.keys, key));
+        let key = key.unwrap_or_else(|| {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            format!("question-{number}")
+        });
         let open = Open {
             key,
             request,
@@ -126,6 +136,15 @@ impl Questions {
             }
             _ => None,
         }
+    }
+}
+
+/// Guard of the key of an open question.
+struct TakenKey<'a>(&'a Mutex<HashSet<String>>, String);
+
+impl Drop for TakenKey<'_> {
+    fn drop(&mut self) {
+        self.0.lock().remove(&self.1);
     }
 }
 
@@ -186,7 +205,8 @@ impl UserInterface for Questions {
     }
 
     async fn forward(&self, request: Forwarded) -> Option<Value> {
-        self.send(self.forwarded(&request)?).await
+        let forwarded = self.forwarded(&request)?;
+        self.send(forwarded, request.key).await
     }
 
     async fn ask(&self, question: Question) -> Answer {

@@ -1,0 +1,99 @@
+//! `haft trust mcp:NAME`: what servers have changed since they were trusted.
+
+use std::io::Write;
+
+use super::connect::{changes_page, connect, find, page};
+use crate::surface::cli::context::CommandContext;
+use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::flags::Globals;
+use crate::surface::cli::trust;
+use crate::surface::stdout::Out;
+use haft_config::Config;
+use haft_discover::imported_files;
+use haft_render::problem;
+use haft_tool::{Error, ErrorKind, visible};
+
+/// Shows what MCP servers have changed since they were trusted. Nothing is printed without changes.
+pub(in crate::surface::cli) async fn show_changes(
+    globals: &Globals,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let config = Config::resolve(globals.flags())?;
+    let has_own = !config.mcp.servers.is_empty() || !config.mcp.project_servers.is_empty();
+    let is_imported = config.mcp.import.iter().any(|import| {
+        let files = imported_files(&config, *import);
+        files.iter().any(|file| file.is_file())
+    });
+    if !has_own && !is_imported {
+        return Ok(());
+    }
+    let show = async |session: &mut CommandContext<'_>| {
+        for server in session.host.mcp_servers().await? {
+            let changes = changes_page(&server);
+            if !changes.is_empty() {
+                let name = &server.name;
+                writeln!(
+                    session.out,
+                    "\nMCP server {name}: `haft trust mcp:{name}` asks"
+                )?;
+                session.out.write_all(changes.as_bytes())?;
+            }
+        }
+        Ok(SUCCESS)
+    };
+    CommandContext::with(globals.flags(), out, show).await?;
+    Ok(())
+}
+
+/// Shows what an MCP server offers that is not trusted, asks, and trusts it.
+pub(in crate::surface::cli) async fn trust_server(
+    name: &str,
+    is_agreed: bool,
+    session: &mut CommandContext<'_>,
+) -> Result<u8, Failure> {
+    let server = find(session, name).await?;
+    if let Some(fault) = &server.fault {
+        say(&problem::problem(fault, session.home(), session.err));
+    }
+    if server.definitions().is_none() {
+        let found = connect(&server).await;
+        if let Err(why) = &found.result {
+            let error = Error::new(ErrorKind::Load, format!("the MCP server `{name}`: {why}"));
+            return Err(error.into());
+        }
+        session.out.write_all(page(&found).as_bytes())?;
+        writeln!(session.out, "trusted: the tools of `{name}`")?;
+        return Ok(SUCCESS);
+    }
+    let changes = changes_page(&server);
+    if changes.is_empty() && server.is_pinned() {
+        writeln!(session.out, "trusted already, and nothing changed")?;
+        return Ok(SUCCESS);
+    }
+    writeln!(session.out, "{name}  {}", visible::line(&server.address))?;
+    session.out.write_all(changes.as_bytes())?;
+    session.out.flush()?;
+    if !is_agreed {
+        if !trust::can_ask() {
+            let text = "nobody can be asked whether to trust these tools";
+            let hint = format!("after a look at the list above: `haft trust --yes mcp:{name}`");
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
+        }
+        let question = "Models see these descriptions, and calls run on this server. Trust it? \
+                        [y/N] ";
+        if !trust::consents(question.to_owned()).await? {
+            let text = format!("the tools of `{name}` are not trusted");
+            return Err(Error::new(ErrorKind::Denied, text).into());
+        }
+    }
+    server.trust().map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot store the trust: {error}"),
+        )
+    })?;
+    writeln!(session.out, "trusted: the tools of `{name}`")?;
+    Ok(SUCCESS)
+}
