@@ -115,7 +115,8 @@ fn prompts_and_resources_keep_their_names() {
     let read = client.ask("resources/read", json!({"uri": "note://two/upper"}));
     assert_eq!(read["result"]["contents"][0]["text"], "THE SECOND NOTE.");
     let missing = client.ask("resources/read", json!({"uri": "note://three"}));
-    assert_eq!(missing["error"]["code"], -32002, "{missing}");
+    // The server speaks MCP 2026-07, where this is the code.
+    assert_eq!(missing["error"]["code"], -32602, "{missing}");
     let params = json!({
         "ref": {"type": "ref/prompt", "name": "greet"},
         "argument": {"name": "name", "value": "a"},

@@ -280,6 +280,8 @@ fn parse(
 /// Answer of which only the id is known to be valid.
 #[derive(Deserialize)]
 struct UnreadAnswer<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
     id: RequestId,
     method: Option<IgnoredAny>,
     #[serde(borrow)]
@@ -299,7 +301,8 @@ struct UnreadPage<'a> {
 /// tools without the bad ones, or an error. `None` if the line is no answer.
 fn unreadable(line: &[u8], why: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
     let answer: UnreadAnswer<'_> = serde_json::from_slice(line).ok()?;
-    if answer.method.is_some() {
+    let is_other = answer.jsonrpc.is_some_and(|version| version != "2.0");
+    if is_other || answer.method.is_some() {
         return None;
     }
     let result = answer.result?;
@@ -428,6 +431,7 @@ mod tests {
         );
         assert!(unreadable(b"{\"id\":1,\"method\":\"ping\"}", "").is_none());
         assert!(unreadable(b"Server started", "").is_none());
+        assert!(unreadable(b"{\"jsonrpc\":\"1.0\",\"id\":0,\"result\":{}}", "").is_none());
     }
 
     #[test]

@@ -20,8 +20,8 @@ use crate::surface::stdout::Out;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_tool::provider_schema::Names;
-use haft_tool::{Debugging, Error, ErrorKind};
-use haft_tool::{Severity, Stopped};
+use haft_tool::{Debugging, Error, ErrorKind, Problem};
+use haft_tool::{Severity, Stopped, TRUST_HINT};
 
 /// Shutdown timeout: the host's own grace period and a margin.
 const SHUTDOWN: Duration = Duration::from_secs(4);
@@ -231,7 +231,12 @@ impl<'a> CommandContext<'a> {
             ));
         }
         let suggest = catalog.suggest(name);
-        let has_untrusted = catalog.tools().any(|tool| !tool.trusted);
+        // The tools of a project's MCP servers are not known before it is trusted.
+        let is_refused = |problem: &Problem| {
+            problem.severity >= Severity::Warning && problem.hint.as_deref() == Some(TRUST_HINT)
+        };
+        let has_untrusted =
+            catalog.tools().any(|tool| !tool.trusted) || catalog.problems.iter().any(is_refused);
         let hint = if suggest.is_empty() && has_untrusted {
             "the project's own tools are not trusted: `haft trust` shows what would run, and asks"
                 .to_owned()

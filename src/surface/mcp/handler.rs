@@ -32,7 +32,7 @@ use tokio::time::timeout;
 
 use super::message::Sender;
 use super::server::Server;
-use super::upstream::Others;
+use super::upstream::{Others, declare};
 use super::{call, client, log};
 use crate::surface::http::Client;
 
@@ -61,7 +61,12 @@ macro_rules! cacheable {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        self.config_for(None)
+        let mut config = self.config_for(None);
+        if self.newest_catalog().is_none() {
+            // rmcp only checks subscriptions by it. The first request of a client may be one.
+            declare(&mut config.capabilities, true, true, true);
+        }
+        config
     }
 
     async fn initialize(

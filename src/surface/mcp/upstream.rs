@@ -63,20 +63,36 @@ impl Server {
             return;
         };
         let others = Others::of(&catalog);
-        if others.has_prompts() {
-            let mut prompts = PromptsCapability::default();
-            prompts.list_changed = Some(true);
-            capabilities.prompts = Some(prompts);
-        }
-        if others.has_resources() {
-            let mut resources = ResourcesCapability::default();
-            resources.list_changed = Some(true);
-            resources.subscribe = others.has_subscriptions().then_some(true);
-            capabilities.resources = Some(resources);
-        }
+        let (has_prompts, has_resources) = (others.has_prompts(), others.has_resources());
+        declare(
+            capabilities,
+            has_prompts,
+            has_resources,
+            others.has_subscriptions(),
+        );
         if others.servers.iter().any(|(_, it)| it.has_completions) {
             capabilities.completions = Some(Default::default());
         }
+    }
+}
+
+/// Declares prompts and resources, whose changes are always told.
+pub(super) fn declare(
+    capabilities: &mut ServerCapabilities,
+    has_prompts: bool,
+    has_resources: bool,
+    has_subscriptions: bool,
+) {
+    if has_prompts {
+        let mut prompts = PromptsCapability::default();
+        prompts.list_changed = Some(true);
+        capabilities.prompts = Some(prompts);
+    }
+    if has_resources {
+        let mut resources = ResourcesCapability::default();
+        resources.list_changed = Some(true);
+        resources.subscribe = has_subscriptions.then_some(true);
+        capabilities.resources = Some(resources);
     }
 }
 
