@@ -108,7 +108,7 @@ async function fillAndRun(page) {
 async function recordAndSave(page) {
   await page.getByLabel("Record the call").check();
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("dialog").getByRole("button", { name: "Allow", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Allow once" }).click();
   await page.locator(".run[data-state=done]").first().waitFor();
   await page.locator(".run").first().getByRole("button", { name: "Save as a tool test" }).click();
   await page.getByRole("dialog").getByText("1 recorded answer").waitFor();

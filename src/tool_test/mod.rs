@@ -73,7 +73,7 @@ pub(crate) struct Suite {
     secrets: Secrets,
 }
 
-/// What the tests of a file are about.
+/// Subject of the tests of a file.
 #[derive(Clone, Debug)]
 enum Subject {
     Module(PathBuf),

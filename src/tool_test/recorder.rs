@@ -43,12 +43,12 @@ pub(crate) struct TestCase {
     pub(crate) path: PathBuf,
     /// The name of the test.
     pub(crate) name: String,
-    /// What the test file says besides its tests.
+    /// Keys of the test file besides its tests.
     head: Map<String, Value>,
     /// The test without its name.
     test: Map<String, Value>,
     cassette: Vec<replay::Recorded>,
-    /// What a person should know before saving it.
+    /// Remarks for the person who saves it.
     pub(crate) notes: Vec<String>,
     subject: Subject,
 }

@@ -29,7 +29,7 @@ use haft_tool::{Error, ErrorKind};
 /// Provider of the tools of a replay.
 const PROVIDER: &str = "test";
 
-/// What a server did during a call, before its result.
+/// Action of a server during a call, before its result.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Step {

@@ -250,7 +250,7 @@ fn rest_records_a_call_with_the_answers_of_its_user() {
     assert_eq!(served.get("/api/calls/two/test").status, 404);
     let unknown = served.post("/api/tools/nobody/call", r#"{"record": true}"#);
     assert_eq!(unknown.status, 404, "{unknown:?}");
-    let other = Bearer::new(&served, &sandbox, "--tools ask");
+    let other = Bearer::new(&served, &sandbox, "--tools ask --tier exec");
     let asked = server.requests().len();
     let refused = other.post(
         "/api/tools/ask/call",

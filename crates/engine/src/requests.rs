@@ -415,7 +415,7 @@ impl Requests {
         }
     }
 
-    /// Returns true if the request is open, and nobody has said that its tool runs.
+    /// Returns true if the request is open, and it is not known that its tool runs.
     pub(super) fn is_start_unknown(&self, id: u32) -> bool {
         let table = self.table();
         table.slots.get(&id).is_some_and(|slot| !slot.is_started)

@@ -21,10 +21,10 @@ const MAX_EVENTS: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct CallRecording(Mutex<Recorded>);
 
-/// What was recorded of a call so far.
+/// Recorded parts of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
-    /// What happened, in order.
+    /// Events in the order in which they happened.
     pub events: Vec<RecordedEvent>,
     /// The tool of an MCP server that was called.
     pub served: Option<ServedTool>,

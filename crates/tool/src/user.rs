@@ -194,7 +194,7 @@ impl User {
         let ui = self.0.listener.ui.clone();
         let forwarding = async move { ui.forward(request).await };
         let answer = self.0.listener.put(forwarding, &withdrawn).await.flatten();
-        // A request that nobody answers becomes questions, which are recorded.
+        // A request without an answer becomes questions, which are recorded.
         if let (Some(recording), Some(answer)) = (&self.0.recording, &answer) {
             recording.forwarded(method, params, answer.clone());
         }

@@ -84,11 +84,11 @@ pub(super) struct TestView {
     /// The recorded answers as the cassette has them.
     #[schema(value_type = Vec<Object>)]
     cassette: Value,
-    /// What a person should know before saving it.
+    /// Remarks for the person who saves it.
     notes: Vec<String>,
 }
 
-/// How a test is saved.
+/// Options for saving a test.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SaveRequest {

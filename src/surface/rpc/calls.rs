@@ -42,7 +42,7 @@ pub(super) struct CallParams {
     tracestate: Option<String>,
 }
 
-/// How a call is recorded.
+/// Options of a recorded call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RecordParams {

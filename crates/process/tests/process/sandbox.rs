@@ -119,8 +119,8 @@ fn the_layers_are_named() {
     );
 }
 
-/// Namespaces are used where the system allows them, also by a process that nobody may look into,
-/// as haft is.
+/// Namespaces are used where the system allows them, also by a process that other processes may not
+/// look into, as haft is.
 #[test]
 fn namespaces_are_used_where_the_system_allows_them() {
     if !rustix::process::geteuid().is_root() {
