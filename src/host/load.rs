@@ -46,7 +46,7 @@ impl Host {
         why: Why,
     ) -> Found {
         let (config, base) = (self.config_for_rights(), self.base());
-        let upstream = self.inner.upstream.version();
+        let upstream = self.known_of_others();
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let looked = look(known, &by_name, &config, &base, why, upstream);
@@ -121,7 +121,7 @@ impl Host {
         let since = SystemTime::now();
         let config = self.config_for_rights();
         // Read before the load: a change in between is found by the next comparison.
-        let upstream = self.inner.upstream.version();
+        let upstream = self.known_of_others();
         let mut loaded = family::load(&self.means(engine, &config), &wanted).await;
         let mut others = loaded.split_off(modules).into_iter();
         for (candidate, loaded) in wanted.iter().zip(loaded) {

@@ -89,6 +89,7 @@ pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
         Family::Amp => 4,
         Family::Gemini => 5,
         Family::Mcp => 6,
+        Family::Remote => 7,
     };
     Some((is_given, number))
 }
@@ -183,7 +184,9 @@ impl KnownFiles {
         upstream: u64,
     ) -> bool {
         let known = self.loaded.iter().map(|loaded| loaded.rights.as_ref());
-        let has_servers = |candidate: &&Candidate| candidate.source.family == Family::Mcp;
+        let has_servers = |candidate: &&Candidate| {
+            matches!(candidate.source.family, Family::Mcp | Family::Remote)
+        };
         if self.upstream != upstream && candidates.iter().any(has_servers) {
             return false;
         }
@@ -221,7 +224,7 @@ impl KnownFiles {
                 Family::Plugin => is_broken(loaded) && why != Why::Requested,
                 Family::Shell => is_broken(loaded),
                 // What a server offers is kept by its connection.
-                Family::Js | Family::Native | Family::Mcp => false,
+                Family::Js | Family::Native | Family::Mcp | Family::Remote => false,
             };
             // Its runners have the rights with which it was loaded.
             if is_kept && !before.tools.is_empty() && before.rights == loaded.rights {

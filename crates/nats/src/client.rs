@@ -231,6 +231,11 @@ impl Client {
 }
 
 impl Subscription {
+    /// Returns true if a message waits to be read.
+    pub fn is_waiting(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
     /// Waits for the next message. Cancel safe.
     pub async fn next(&mut self) -> Option<Message> {
         self.messages.recv().await

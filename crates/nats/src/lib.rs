@@ -37,5 +37,5 @@ pub use frames::HostInfo;
 pub use protocol::Headers;
 pub use serve_call::{CallLink, IncomingCall};
 pub use service::{OfferedTool, Provider, Service, ServiceOptions};
-pub use subjects::check_tenant;
+pub use subjects::{check_tenant, machine_name};
 pub use tls::{MachineRoots, TlsFiles};

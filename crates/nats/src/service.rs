@@ -80,6 +80,7 @@ pub struct Service {
     host: HostInfo,
     drain: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
     running: watch::Receiver<usize>,
+    offered: watch::Receiver<usize>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -90,6 +91,8 @@ struct Core {
     provider: Arc<dyn Provider>,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
+    /// Number of tools that are offered.
+    offered: watch::Sender<usize>,
     slots: Semaphore,
 }
 
@@ -122,9 +125,10 @@ impl Service {
             provider,
             counts: Mutex::default(),
             running: watch::Sender::new(0),
+            offered: watch::Sender::new(0),
         });
         let (drain, draining) = oneshot::channel();
-        let running = core.running.subscribe();
+        let (running, offered) = (core.running.subscribe(), core.offered.subscribe());
         let mut offering = Offering::new(core);
         offering.refresh().await;
         offering.core.client.flush().await;
@@ -133,6 +137,7 @@ impl Service {
             host,
             drain: Mutex::new(Some(drain)),
             running,
+            offered,
             task,
         }
     }
@@ -140,6 +145,11 @@ impl Service {
     /// Returns the host as others see it.
     pub fn host(&self) -> &HostInfo {
         &self.host
+    }
+
+    /// Returns the number of tools that are offered.
+    pub fn tools(&self) -> usize {
+        *self.offered.borrow()
     }
 
     /// Takes no new calls. Those that the server has sent already are begun when this returns.
@@ -225,6 +235,7 @@ impl Offering {
             };
             self.by_subject.insert(subject, (tool.clone(), guard));
         }
+        self.core.offered.send_replace(tools.len());
         if self.tools != tools {
             self.tools = tools;
             self.tell_news();

@@ -89,6 +89,19 @@ pub fn check_tenant(name: &str) -> Result<(), Error> {
     Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
 }
 
+/// Returns the name of this machine, by which hosts and callers are known to people.
+pub fn machine_name() -> String {
+    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+    let names = files
+        .into_iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok());
+    let mut names = names.map(|name| name.trim().to_owned());
+    // macOS has neither file.
+    names
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| "haft".to_owned())
+}
+
 /// Returns a new id: a ULID, whose order is that of time.
 pub(crate) fn new_id() -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -619,7 +619,7 @@ fn page(found: &Found<'_>) -> String {
     for fault in &definitions.faults {
         page.push_str(&format!("  {fault}\n"));
     }
-    page.push_str(&changes_page(found.server));
+    page.push_str(&changes_page(&found.server.changes()));
     page
 }
 
@@ -668,7 +668,7 @@ impl Refresh {
                     writeln!(session.out, "{}: {tools}", found.server.name)?;
                     session
                         .out
-                        .write_all(changes_page(found.server).as_bytes())?;
+                        .write_all(changes_page(&found.server.changes()).as_bytes())?;
                 }
                 Err(why) => {
                     say(&format!("{}: {why}\n", found.server.name));
@@ -681,16 +681,16 @@ impl Refresh {
 }
 
 /// Returns what differs from the trusted definitions, for people.
-fn changes_page(server: &ServerState) -> String {
+pub(super) fn changes_page(changes: &BTreeMap<String, Standing>) -> String {
     let mut page = String::new();
-    for (name, standing) in server.changes() {
-        let name = visible::name(&name);
+    for (name, standing) in changes {
+        let name = visible::name(name);
         match standing {
             Standing::New => page.push_str(&format!("  {name}: new\n")),
             Standing::Gone => page.push_str(&format!("  {name}: gone\n")),
             Standing::Changed(differences) => {
                 page.push_str(&format!("  {name}: changed\n"));
-                for difference in &differences {
+                for difference in differences {
                     page.push_str(&difference_lines(difference));
                 }
             }
@@ -841,7 +841,7 @@ pub(super) async fn show_changes(globals: &Globals, out: &mut Out) -> Result<(),
     }
     let show = async |session: &mut CommandContext<'_>| {
         for server in session.host.mcp_servers().await? {
-            let changes = changes_page(&server);
+            let changes = changes_page(&server.changes());
             if !changes.is_empty() {
                 let name = &server.name;
                 writeln!(
@@ -877,7 +877,7 @@ pub(super) async fn trust_server(
         writeln!(session.out, "trusted: the tools of `{name}`")?;
         return Ok(SUCCESS);
     }
-    let changes = changes_page(&server);
+    let changes = changes_page(&server.changes());
     if changes.is_empty() && server.is_pinned() {
         writeln!(session.out, "trusted already, and nothing changed")?;
         return Ok(SUCCESS);

@@ -105,7 +105,7 @@ fn facts(tool: &Tool, entry: &Entry, session: &CommandContext<'_>) -> Vec<(&'sta
         ("found by", text::name(&from)),
         ("approval", tool.approval.as_str().to_owned()),
     ];
-    if source.family == Family::Mcp
+    if matches!(source.family, Family::Mcp | Family::Remote)
         && let Some(server) = &source.plugin
     {
         facts.push(("server", text::name(server)));
