@@ -3,6 +3,7 @@
 //! Unlike `haft list` it also explains why a file is not a tool.
 
 mod clients;
+mod remotes;
 mod sandbox;
 
 use std::borrow::Cow;
@@ -60,6 +61,9 @@ struct Report<'a> {
     state_dir: Cow<'a, str>,
     cache_dir: Cow<'a, str>,
     sandbox: sandbox::View,
+    /// Other hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remotes: Vec<remotes::View>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<&'a [clients::Finding]>,
 }
@@ -162,6 +166,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         state_dir: wire::path(&config.state_dir),
         cache_dir: wire::path(&config.cache_dir),
         sandbox: sandbox::view(catalog, config),
+        remotes: remotes::views(catalog, config),
         clients: None,
     }
 }
@@ -208,6 +213,7 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
     page.push('\n');
     page.push_str(&sandbox::page(&sandbox::view(catalog, config), ink));
     page.push('\n');
+    page.push_str(&remotes::page(&remotes::views(catalog, config), ink));
     page.push_str(&summary(catalog, ink));
     page
 }
