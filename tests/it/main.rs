@@ -41,6 +41,7 @@ mod isolates;
 mod debugging;
 // The real NATS server.
 #[path = "../../crates/nats/tests/nats/nats_server.rs"]
+#[allow(dead_code, reason = "the tests of the package restart it, too")]
 mod nats_server;
 // Calls between hosts over NATS.
 mod nats;

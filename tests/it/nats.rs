@@ -10,7 +10,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::mcp_client::{Client, TEST_TIMEOUT, text};
-use crate::nats_server::Server;
+use crate::nats_server::{PUBLIC, SEED, Server, certificates};
 use crate::sandbox::{Ran, Sandbox};
 
 const TOOLS: &str = r#"
@@ -74,11 +74,17 @@ impl Host {
         name: &str,
         change: impl FnOnce(&mut Command),
     ) -> Host {
+        Host::of(sandbox, |command| {
+            command
+                .args(["--tool", "tools.ts", "serve", "nats", "--name", name])
+                .env("HAFT_SERVE_NATS_URL", server.url().as_str());
+            change(command);
+        })
+    }
+
+    fn of(sandbox: Sandbox, change: impl FnOnce(&mut Command)) -> Host {
         let mut command = sandbox.haft();
-        let url = server.url().to_string();
         command
-            .args(["--tool", "tools.ts", "serve", "nats", "--name", name])
-            .env("HAFT_SERVE_NATS_URL", url)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -486,6 +492,52 @@ fn tenants_and_toolsets_limit_what_is_offered() {
         invalid.output,
         "error: `a.*` is not the name of a tenant\n\
          hint: it has 1 to 64 letters, digits, `-` and `_`\n"
+    );
+}
+
+#[test]
+fn keys_and_certificates_are_named_in_the_configuration() {
+    let server = Server::in_folder(
+        certificates(),
+        &format!(
+            "tls {{ cert_file: \"FOLDER/server.pem\", key_file: \"FOLDER/server.key\",
+                   ca_file: \"FOLDER/ca.pem\", verify: true }}
+             authorization {{ users: [ {{ nkey: {PUBLIC} }} ] }}"
+        ),
+    );
+    let file = |name: &str| json!(server.folder().join(name));
+    let seed = server.folder().join("user.nk");
+    fs::write(&seed, SEED).expect("it is written");
+    let keys = format!(
+        "url: {}, nkey: {}, ca: {}, certificate: {}, key: {}",
+        json!(server.url_with("tls", "").to_string()),
+        json!(seed),
+        file("ca.pem"),
+        file("client.pem"),
+        file("client.key"),
+    );
+    let sandbox = Host::sandbox();
+    let config = format!("serve: {{nats: {{{keys}, name: lab}}}}\n");
+    sandbox.write("home/.config/haft/config.yaml", &config);
+    let _host = Host::of(sandbox, |command| {
+        command.args(["--tool", "tools.ts", "serve", "nats"]);
+    });
+    let sandbox = configured(&format!("remote: {{lab: {{{keys}, silence: 1m}}}}\n"));
+    assert_eq!(
+        succeeds(&sandbox, "haft call greet --arg name=Ada"),
+        "hello Ada\n"
+    );
+    // Without the key nobody is let in.
+    let stranger = keys.replace("nkey: ", "creds: ");
+    let stranger = configured(&format!("remote: {{lab: {{{stranger}}}}}\n"));
+    let doctor = stranger.sh("haft doctor").output;
+    assert!(
+        doctor.contains("the remote `lab` cannot be reached"),
+        "{doctor}"
+    );
+    assert!(
+        doctor.contains("it has no block `NATS USER JWT`"),
+        "{doctor}"
     );
 }
 

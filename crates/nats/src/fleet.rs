@@ -28,7 +28,7 @@ const NEXT_HELLO: Duration = Duration::from_millis(250);
 const ALL_HELLOS: Duration = Duration::from_secs(3);
 
 /// Time for the definitions of one host.
-const DEFINITIONS: Duration = Duration::from_secs(10);
+const DEFINITIONS: Duration = Duration::from_secs(3);
 
 /// Limit of the number of hosts that are listed, and of the hosts with different offers.
 const MAX_HOSTS: usize = 1024;
@@ -168,7 +168,9 @@ impl Fleet {
         let mut listing = Listing::default();
         for (hosts, found) in groups.into_iter().zip(asked) {
             match found {
-                Ok(tools) => listing.offers.push(HostOffer { hosts, tools }),
+                Ok(Some(tools)) => listing.offers.push(HostOffer { hosts, tools }),
+                // They have gone meanwhile.
+                Ok(None) => {}
                 Err(fault) => listing.faults.push(fault),
             }
         }
@@ -230,22 +232,31 @@ impl Fleet {
         Ok(Some(hellos))
     }
 
-    /// Asks one of several hosts with the same offer for its definitions.
-    async fn definitions(&self, client: &Client, hosts: &[HostInfo]) -> Result<Vec<Value>, String> {
-        let mut fault = String::new();
+    /// Asks one of several hosts with the same offer for its definitions. `None` if they are gone.
+    async fn definitions(
+        &self,
+        client: &Client,
+        hosts: &[HostInfo],
+    ) -> Result<Option<Vec<Value>>, String> {
+        let mut fault = None;
         for host in hosts.iter().take(3) {
             match self.definitions_of(client, host).await {
+                Ok(None) => {}
                 Ok(tools) => return Ok(tools),
                 Err(why) => {
                     let name = haft_tool::visible::name(&host.name);
-                    fault = format!("the host `{name}` did not send its tools: {why}");
+                    fault = Some(format!("the host `{name}` did not send its tools: {why}"));
                 }
             }
         }
-        Err(fault)
+        fault.map_or(Ok(None), Err)
     }
 
-    async fn definitions_of(&self, client: &Client, host: &HostInfo) -> Result<Vec<Value>, String> {
+    async fn definitions_of(
+        &self,
+        client: &Client,
+        host: &HostInfo,
+    ) -> Result<Option<Vec<Value>>, String> {
         let tenant = &self.options.tenant;
         let subject = subjects::host(tenant, &host.id);
         let mut link = open_link(
@@ -263,13 +274,13 @@ impl Fleet {
                     let frame = HostFrame::read(&frame, "");
                     link.confirm();
                     return match frame {
-                        Ok(HostFrame::Finished(_, Finished::Definitions(tools))) => Ok(tools),
+                        Ok(HostFrame::Finished(_, Finished::Definitions(tools))) => Ok(Some(tools)),
                         Ok(_) => Err("it sent something else".to_owned()),
                         Err(why) => Err(why),
                     };
                 }
                 Ok(LinkEvent::Confirmed) => {}
-                Ok(LinkEvent::NoResponders) => return Err("it is gone".to_owned()),
+                Ok(LinkEvent::NoResponders) => return Ok(None),
                 Ok(LinkEvent::Silent) => return Err("it does not answer".to_owned()),
                 Ok(LinkEvent::Disconnected(why)) => return Err(why),
                 Ok(LinkEvent::Broken(why)) => return Err(why.to_owned()),

@@ -68,6 +68,8 @@ pub(crate) struct Link {
     options: LinkOptions,
     /// Messages that the other side has not confirmed, the first with the number `confirmed`.
     unconfirmed: VecDeque<Part>,
+    /// Their bytes.
+    waiting: usize,
     confirmed: u64,
     /// Number of the unconfirmed messages that were sent.
     sent: usize,
@@ -135,6 +137,7 @@ impl Link {
             messages,
             options,
             unconfirmed: VecDeque::new(),
+            waiting: 0,
             confirmed: 0,
             sent: 0,
             sent_at: now,
@@ -156,6 +159,7 @@ impl Link {
         loop {
             let bytes = frame.split_to(frame.len().min(limit));
             let has_more = !frame.is_empty();
+            self.waiting += bytes.len();
             self.unconfirmed.push_back(Part { bytes, has_more });
             if !has_more {
                 break;
@@ -177,7 +181,7 @@ impl Link {
 
     /// Returns the number of bytes that wait to be confirmed.
     pub(crate) fn waiting(&self) -> usize {
-        self.unconfirmed.iter().map(|part| part.bytes.len()).sum()
+        self.waiting
     }
 
     /// Confirms what has arrived, at the end of a call.
@@ -271,7 +275,9 @@ impl Link {
             let confirmed = confirmed.and_then(|count| usize::try_from(count).ok());
             // An older one says nothing new, and what was not sent cannot be confirmed.
             if let Some(count) = confirmed.filter(|count| *count <= self.unconfirmed.len()) {
-                self.unconfirmed.drain(..count);
+                for part in self.unconfirmed.drain(..count) {
+                    self.waiting -= part.bytes.len();
+                }
                 self.confirmed = expected;
                 self.sent = self.sent.saturating_sub(count);
                 if count > 0 {

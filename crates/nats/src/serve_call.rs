@@ -44,8 +44,8 @@ const ACCEPT_AFTER: Duration = Duration::from_millis(250);
 /// Time for the caller to confirm a result.
 const CONFIRMATION: Duration = Duration::from_secs(30);
 
-/// Limit of a frame from a caller in bytes.
-const MAX_FRAME: usize = 64 << 20;
+/// Limit of a frame from a caller in bytes: its arguments, or an answer.
+const MAX_FRAME: usize = 32 << 20;
 
 /// Bytes beyond which updates and logs for a slow caller are dropped.
 const MAX_WAITING: usize = 8 << 20;

@@ -232,9 +232,10 @@ impl RemoteHosts {
     pub(crate) async fn list(&self) -> Result<(), Failure> {
         let _one_at_a_time = self.listing.lock().await;
         let listed = match timeout(LIST_TIMEOUT, self.fleet.list()).await {
-            Ok(Ok(listing)) if listing.offers.is_empty() && listing.faults.is_empty() => Err(
-                format!("no host serves the tenant `{}`", self.options.fleet.tenant),
-            ),
+            Ok(Ok(listing)) if listing.offers.is_empty() => Err(match listing.faults.first() {
+                Some(fault) => fault.clone(),
+                None => format!("no host serves the tenant `{}`", self.options.fleet.tenant),
+            }),
             Ok(listed) => listed.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no answer in {} s", LIST_TIMEOUT.as_secs())),
         };
@@ -259,6 +260,8 @@ impl RemoteHosts {
     fn definitions_of(&self, listing: Listing) -> Definitions {
         let pins = self.pins.read().ok().flatten().unwrap_or_default();
         let mut merged = Definitions::of([]);
+        // The tools of a host that could not be asked are those of the last time.
+        let is_complete = listing.faults.is_empty();
         merged.faults = listing.faults;
         let mut differing = Vec::new();
         for offer in listing.offers {
@@ -285,6 +288,13 @@ impl RemoteHosts {
                     }
                 }
             }
+        }
+        if !is_complete && let Some(before) = self.definitions() {
+            let tools = before.tools.into_iter();
+            let missing: Vec<_> = tools
+                .filter(|tool| merged.tool(&tool.name).is_none())
+                .collect();
+            merged.tools.extend(missing);
         }
         differing.sort();
         differing.dedup();

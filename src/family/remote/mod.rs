@@ -35,6 +35,8 @@ pub(crate) fn machine_roots() -> MachineRoots {
 /// The connections of one host with others. They stay across reloads of the catalog.
 pub(crate) struct Remotes {
     by_key: Mutex<HashMap<String, Weak<RemoteHosts>>>,
+    /// Those of the newest catalog. They are followed also while they offer nothing.
+    in_use: Mutex<Vec<Arc<RemoteHosts>>>,
     /// Folders of what is known of hosts and of what is trusted of them.
     folders: [PathBuf; 2],
     changes: watch::Sender<u64>,
@@ -44,6 +46,7 @@ impl Remotes {
     pub(crate) fn new(config: &Config) -> Remotes {
         Remotes {
             by_key: Mutex::default(),
+            in_use: Mutex::default(),
             folders: [
                 config.cache_dir.join("remote"),
                 config.state_dir.join("trust/remote"),
@@ -81,6 +84,7 @@ impl Remotes {
             by_key.values().filter_map(Weak::upgrade).collect()
         };
         join_all(all.iter().map(|hosts| hosts.close())).await;
+        self.in_use.lock().clear();
     }
 
     /// Returns the hosts of that name in the configuration. Nothing is connected.
@@ -129,6 +133,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         }
     }
     join_all(used.iter().map(|hosts| hosts.look())).await;
+    *means.remotes.in_use.lock() = used.clone();
     let offered: Vec<Offered> = used.iter().map(|hosts| offer(hosts, candidate)).collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for (name, ..) in offered.iter().flat_map(|offered| &offered.tools) {

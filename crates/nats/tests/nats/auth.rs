@@ -6,15 +6,12 @@ use std::process::Command;
 
 use haft_nats::{Auth, Client, ConnectOptions, Fleet, FleetOptions, TlsFiles};
 use haft_tool::ErrorKind;
-use tempfile::TempDir;
 use tokio::time::timeout;
 
 use crate::hosts::{Host, call};
+use crate::nats_server::{PUBLIC, SEED, certificates};
 use crate::server::{SOON, Server, options};
 
-/// Of the documentation of nkeys; it opens nothing.
-const SEED: &str = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
-const PUBLIC: &str = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
 /// Of another user.
 const OTHER_SEED: &str = "SUAMK2FG4MI6UE3ACF3FK3OIQBCEIEZV7NSWFFEW63UXMRLFM2XLAXK4GY";
 
@@ -91,33 +88,6 @@ async fn credentials_of_an_account_are_read_from_their_file() {
     let why = refusal(with("stranger.creds")).await;
     assert!(why.ends_with(": Authorization Violation"), "{why}");
     refusal(server.options()).await;
-}
-
-/// Makes an authority, and certificates for the server and a client.
-fn certificates() -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let script = "
-        ec='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
-        for ca in ca other; do
-          openssl req -x509 $ec -days 2 -subj /CN=Test -keyout $ca.key -out $ca.pem || exit 1
-        done
-        printf 'subjectAltName=IP:127.0.0.1\\nbasicConstraints=CA:FALSE\\n' > leaf.ext
-        for name in server client; do
-          openssl req $ec -subj /CN=$name -keyout $name.key -out $name.csr &&
-          openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
-            -extfile leaf.ext -out $name.pem || exit 1
-        done";
-    let made = Command::new("sh")
-        .args(["-c", script])
-        .current_dir(folder.path())
-        .output();
-    let made = made.expect("a shell");
-    assert!(
-        made.status.success(),
-        "`openssl`: {}",
-        String::from_utf8_lossy(&made.stderr)
-    );
-    folder
 }
 
 #[tokio::test]

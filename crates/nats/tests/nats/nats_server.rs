@@ -10,6 +10,9 @@ use std::thread;
 use tempfile::TempDir;
 use url::Url;
 
+/// Of the documentation of nkeys; it opens nothing.
+pub const SEED: &str = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+pub const PUBLIC: &str = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
 /// A running server. Dropping it ends it.
 pub struct Server {
     child: Child,
@@ -51,7 +54,6 @@ impl Server {
         (self.child, _) = launch(self.folder.path(), &self.config, self.port);
     }
 
-    #[allow(dead_code, reason = "the tests of the program name no files")]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -117,4 +119,31 @@ fn program() -> PathBuf {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let cache = cache.or(home).expect("a user runs this");
     cache.join("haft-judges/nats/bin/nats-server")
+}
+
+/// Makes an authority, and certificates for the server and a client.
+pub fn certificates() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "
+        ec='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+        for ca in ca other; do
+          openssl req -x509 $ec -days 2 -subj /CN=Test -keyout $ca.key -out $ca.pem || exit 1
+        done
+        printf 'subjectAltName=IP:127.0.0.1\\nbasicConstraints=CA:FALSE\\n' > leaf.ext
+        for name in server client; do
+          openssl req $ec -subj /CN=$name -keyout $name.key -out $name.csr &&
+          openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
+            -extfile leaf.ext -out $name.pem || exit 1
+        done";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder.path())
+        .output();
+    let made = made.expect("a shell");
+    assert!(
+        made.status.success(),
+        "`openssl`: {}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    folder
 }

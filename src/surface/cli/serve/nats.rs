@@ -89,6 +89,11 @@ impl Args {
         program: Option<Descriptor>,
     ) -> Result<u8, Failure> {
         let how = earlier.followed_by(&self.how);
+        if how.network.says_where() {
+            let text = "`haft serve nats` listens on no address";
+            let hint = "leave out --listen; --url is the address of the NATS server";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint).into());
+        }
         let mut flags = how.over(globals.flags())?;
         flags.serve.nats = ServeNatsFlags {
             url: self.url.clone(),
