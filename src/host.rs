@@ -25,6 +25,7 @@ mod untrusted;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -40,6 +41,9 @@ use crate::family::js::{self, RESOLVE, World};
 #[cfg(feature = "cli")]
 pub(crate) use crate::family::mcp::ServerState;
 use crate::family::mcp::Upstream;
+use crate::family::remote::Remotes;
+#[cfg(feature = "cli")]
+pub(crate) use crate::family::remote::machine_roots;
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
@@ -83,6 +87,8 @@ struct Inner {
     sandboxes: Arc<Sandboxes>,
     /// Connections to MCP servers.
     upstream: Upstream,
+    /// Connections with other hosts.
+    remotes: Remotes,
     /// Generation into which new modules are loaded.
     base: parking_lot::Mutex<Engine>,
     spill: Spill,
@@ -270,6 +276,7 @@ impl Host {
             place: Arc::new(audit::Place::of(&config)),
             sandboxes,
             upstream,
+            remotes: Remotes::new(&config),
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
@@ -353,7 +360,11 @@ impl Host {
         // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
-        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
+        tokio::join!(
+            self.inner.engine.shutdown(),
+            self.inner.upstream.close(),
+            self.inner.remotes.close()
+        );
         self.inner.sandboxes.close();
     }
 
@@ -370,7 +381,11 @@ impl Host {
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
-        tokio::join!(self.inner.engine.shutdown(), self.inner.upstream.close());
+        tokio::join!(
+            self.inner.engine.shutdown(),
+            self.inner.upstream.close(),
+            self.inner.remotes.close()
+        );
         self.inner.sandboxes.close();
     }
 
@@ -385,6 +400,14 @@ impl Host {
         self.inner.call_log.end_with_host();
     }
 
+    /// Returns the version of what is known of MCP servers and other hosts.
+    fn known_of_others(&self) -> u64 {
+        let versions = (self.inner.upstream.version(), self.inner.remotes.version());
+        let mut hasher = DefaultHasher::new();
+        versions.hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// `config` is that of [`Host::config_for_rights`].
     fn means<'a>(&'a self, engine: &'a Engine, config: &'a Config) -> LoadContext<'a> {
         LoadContext {
@@ -392,6 +415,7 @@ impl Host {
             engine,
             sandboxes: &self.inner.sandboxes,
             upstream: &self.inner.upstream,
+            remotes: &self.inner.remotes,
         }
     }
 

@@ -125,7 +125,7 @@ pub enum Event {
 /// Origin of a call or of another recorded action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
-    /// The surface: `cli`, `repl`, `mcp`, `mcp-http`, `rest`, `rpc`, `sdk`.
+    /// The surface: `cli`, `repl`, `mcp`, `mcp-http`, `rest`, `rpc`, `sdk`, `nats`.
     pub surface: String,
     /// The name of the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -397,6 +397,8 @@ pub(crate) fn outcome_of(ended: &Result<ToolOutcome, Error>) -> (Outcome, Option
             ErrorKind::Load => (Outcome::Refused, Some("load")),
             ErrorKind::Stopped(why) => (stopped(why), Some(why.as_str())),
             ErrorKind::IsolateLost => (Outcome::Failed, Some("isolate lost")),
+            ErrorKind::Unavailable => (Outcome::Refused, Some("unavailable")),
+            ErrorKind::Lost => (Outcome::Failed, Some("host lost")),
             // `Internal`, and any kind without a row here.
             _ => (Outcome::Failed, Some("internal")),
         },

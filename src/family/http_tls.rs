@@ -16,7 +16,7 @@ pub(super) fn config() -> Result<ClientConfig, String> {
 }
 
 /// Returns the machine's own certificates; where it has none, as in small containers, Mozilla's.
-fn roots() -> RootCertStore {
+pub(super) fn roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {

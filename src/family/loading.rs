@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mcp::{Upstream, UpstreamServer};
+use super::remote::Remotes;
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -57,4 +58,6 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
     /// Connections to MCP servers.
     pub(crate) upstream: &'a Upstream,
+    /// Connections with other hosts.
+    pub(crate) remotes: &'a Remotes,
 }

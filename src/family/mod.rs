@@ -16,10 +16,17 @@ pub(crate) mod mcp;
 #[path = "no_mcp.rs"]
 pub(crate) mod mcp;
 mod native;
+#[cfg(feature = "cli")]
+mod pinned;
 mod plugin;
 mod program_files;
 mod read_within;
 mod refusals;
+#[cfg(feature = "cli")]
+pub(crate) mod remote;
+#[cfg(not(feature = "cli"))]
+#[path = "no_remote.rs"]
+pub(crate) mod remote;
 pub(crate) mod rights;
 pub(crate) mod shell;
 
@@ -51,6 +58,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
     };
     let shell = Share::of(candidates, Family::Shell);
     let upstream = Share::of(candidates, Family::Mcp);
+    let others = Share::of(candidates, Family::Remote);
     // Read before the load: a change in between is found by the next comparison.
     let rights: Vec<Option<FileRights>> = {
         let reader = RightsReader::new(means.config);
@@ -71,6 +79,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         from_native,
         from_plugin,
         from_upstream,
+        from_others,
     ) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
@@ -81,6 +90,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         native::load_all(means, &native.candidates),
         plugin::load_all(means, &plugin.candidates, built_in),
         mcp::load_all(means, &upstream.candidates),
+        remote::load_all(means, &others.candidates),
     );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     for (share, loaded) in [
@@ -93,6 +103,7 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         (native, from_native),
         (plugin, from_plugin),
         (upstream, from_upstream),
+        (others, from_others),
     ] {
         share.put_back(loaded, &mut all);
     }

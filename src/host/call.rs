@@ -107,6 +107,13 @@ impl Host {
         }
     }
 
+    /// Returns the shorter one of the timeout that calls of that tool have and another one.
+    pub(crate) fn timeout_within(&self, tool: &str, other: Option<Duration>) -> Option<Duration> {
+        let tool = self.known_entry(tool);
+        let usual = tool.and_then(|tool| self.usual_timeout(&tool));
+        usual.into_iter().chain(other).min()
+    }
+
     /// Returns the future of a logged call, which is not polled yet.
     fn run_logged(
         &self,

@@ -44,7 +44,7 @@ impl Host {
         why: Why,
     ) -> Found {
         let (config, base) = (self.config_for_rights(), self.base());
-        let upstream = self.inner.upstream.version();
+        let upstream = self.known_of_others();
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let looked = look(known, &by_name, &config, &base, why, upstream);
@@ -216,7 +216,8 @@ pub(super) async fn look_at_files(config: Arc<Config>) -> Result<(Scan, Judged),
 }
 
 /// Searches all places, compares the found files with the loaded ones, and decides which to load.
-/// `upstream` is the version of what is known of MCP servers, before the comparison. Reads and parses files; runs nothing.
+/// `upstream` is the version of what is known of MCP servers and other hosts, before the comparison.
+/// Reads and parses files; runs nothing.
 fn look(
     mut known: LoadState,
     given: &[Candidate],

@@ -95,6 +95,7 @@ pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
         Family::Amp => 4,
         Family::Gemini => 5,
         Family::Mcp => 6,
+        Family::Remote => 7,
     };
     Some((is_given, number))
 }
@@ -217,7 +218,7 @@ impl KnownFiles {
                 Family::Plugin => is_broken(loaded) && why != Why::Requested,
                 Family::Shell => is_broken(loaded),
                 // What a server offers is kept by its connection.
-                Family::Js | Family::Native | Family::Mcp => false,
+                Family::Js | Family::Native | Family::Mcp | Family::Remote => false,
             };
             // Its runners have the rights with which it was loaded.
             if is_kept && !before.tools.is_empty() && before.rights == loaded.rights {
@@ -273,10 +274,11 @@ pub(super) fn stamps(candidates: &[&Candidate]) -> Vec<(PathBuf, Option<Stamp>)>
 }
 
 impl Stamps {
-    /// Returns the versions of a group's files. `upstream` is that of what is known of MCP servers.
+    /// Returns the versions of a group's files. `upstream` is that of what is known of MCP servers and
+    /// of other hosts.
     pub(super) fn of(candidates: &[&Candidate], upstream: u64) -> Stamps {
         let mut families = candidates.iter().map(|candidate| candidate.source.family);
-        let has_servers = families.any(|family| family == Family::Mcp);
+        let has_servers = families.any(|family| matches!(family, Family::Mcp | Family::Remote));
         Stamps {
             files: stamps(candidates),
             upstream: has_servers.then_some(upstream),

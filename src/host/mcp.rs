@@ -1,11 +1,27 @@
-//! MCP servers whose tools the host offers, for people who manage them.
+//! MCP servers and other hosts whose tools the host offers, for people who manage them.
+
+use std::sync::Arc;
 
 use super::Host;
 use super::load::look_at_files;
 use crate::family::mcp::{self, ServerState};
-use haft_tool::{Error, Family};
+use crate::family::remote::RemoteHosts;
+use haft_tool::{Error, ErrorKind, Family};
 
 impl Host {
+    /// Returns the other hosts of that name in the configuration. Nothing is connected.
+    pub(crate) fn remote_hosts(&self, name: &str) -> Result<Arc<RemoteHosts>, Error> {
+        let found = self.inner.remotes.named(&self.config_for_rights(), name);
+        found.map_err(|why| {
+            let names: Vec<String> = self.config().remote.keys().cloned().collect();
+            let error = Error::new(ErrorKind::Usage, format!("the remote `{name}`: {why}"));
+            match &names[..] {
+                [] => error.with_hint("`remote: nats://HOST:4222` in config.yaml makes one"),
+                names => error.with_hint(format!("the configuration has: {}", names.join(", "))),
+            }
+        })
+    }
+
     /// Returns the MCP servers of all configuration files, in the order in which they claim names.
     /// Starts nothing.
     pub(crate) async fn mcp_servers(&self) -> Result<Vec<ServerState>, Error> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Host;
 use crate::family::js::{self, World};
 use crate::family::mcp::Upstream;
+use crate::family::remote::Remotes;
 use crate::family::rights::Sandboxes;
 use crate::family::{self, LoadContext, Loaded};
 use crate::trust::Doubted;
@@ -26,6 +27,7 @@ impl Host {
         let sandboxes = Arc::new(Sandboxes::new(&config));
         let log = js::tool_log(&config);
         let upstream = Upstream::new(&config, log.clone());
+        let remotes = Remotes::new(&config);
         let engine = js::engine(&config, World::default(), &sandboxes, log);
         let candidates: Vec<_> = doubted.iter().map(|one| one.candidate.clone()).collect();
         let context = LoadContext {
@@ -33,6 +35,7 @@ impl Host {
             engine: &engine,
             sandboxes: &sandboxes,
             upstream: &upstream,
+            remotes: &remotes,
         };
         let loaded = tokio::time::timeout(TIMEOUT, family::load(&context, &candidates)).await;
         engine.shutdown().await;

@@ -137,6 +137,7 @@ impl Host {
             .folders
             .insert(Permits::folder_in(&config.state_dir));
         interest.folders.extend(self.inner.upstream.folders());
+        interest.folders.extend(self.inner.remotes.folders());
         let is_near = |path: &&PathBuf| {
             [&config.home, &config.cwd]
                 .iter()
@@ -262,6 +263,7 @@ impl Watch {
         let mut importing = None;
         let mut second_looks = SECOND_LOOKS.iter();
         let mut upstream = self.host().map(|host| host.inner.upstream.changes());
+        let mut remotes = self.host().map(|host| host.inner.remotes.changes());
         loop {
             let second_look = if self.is_something_late().await {
                 second_looks.next().copied()
@@ -277,6 +279,10 @@ impl Watch {
                     continue;
                 }
                 () = changed(&mut upstream) => {
+                    self.look(&mut watcher, BTreeSet::new()).await;
+                    continue;
+                }
+                () = changed(&mut remotes) => {
                     self.look(&mut watcher, BTreeSet::new()).await;
                     continue;
                 }
@@ -366,7 +372,7 @@ impl Watch {
     }
 }
 
-/// Waits until something new is known of an MCP server.
+/// Waits until something new is known of an MCP server or another host.
 async fn changed(upstream: &mut Option<watch::Receiver<u64>>) {
     let changed = match upstream {
         Some(upstream) => upstream.changed().await.is_ok(),

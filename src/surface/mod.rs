@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod inspect;
 pub(crate) mod json_rpc;
 pub(crate) mod mcp;
+pub(crate) mod nats;
 pub(crate) mod page;
 pub(crate) mod question_view;
 pub(crate) mod rest;

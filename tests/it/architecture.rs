@@ -12,6 +12,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("engine", &["process", "tool"]),
     // The client of MCP servers. It knows no catalog and no trust in projects.
     ("mcp", &["config", "process", "tool"]),
+    // Calls of tools between hosts. It knows no catalog and no trust.
+    ("nats", &["tool"]),
     ("process", &[]),
     ("render", &["tool"]),
     ("shell-quote", &[]),
@@ -31,6 +33,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "discover",
             "engine",
             "mcp",
+            "nats",
             "process",
             "shell_quote",
         ],
@@ -104,6 +107,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "install",
             // States of MCP servers, for people.
             "mcp",
+            "nats",
             // The end of the program ends its children.
             "process",
             "registry",

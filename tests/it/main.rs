@@ -39,6 +39,12 @@ mod workers;
 mod isolates;
 // Debuggers and profiles.
 mod debugging;
+// The real NATS server.
+#[path = "../../crates/nats/tests/nats/nats_server.rs"]
+#[allow(dead_code, reason = "the tests of the package restart it, too")]
+mod nats_server;
+// Calls between hosts over NATS.
+mod nats;
 // Traces, metrics and logs for OpenTelemetry and Prometheus.
 mod telemetry;
 // A project that is not trusted, and every command.

@@ -201,12 +201,16 @@ pub(super) trait Blocks {
 
     /// Returns the settings of the block of that name, which is added if it is missing.
     fn entry(&mut self, name: &str) -> Vec<Field<'_>>;
+
+    /// Returns the block and its setting that a text in the place of the map stands for.
+    fn short_form(&self) -> Option<(&'static str, &'static str)>;
 }
 
 struct BlockMap<'a, S> {
     slot: &'a mut BTreeMap<String, S>,
     placeholder: &'static str,
     check: fn(&str) -> Result<(), String>,
+    short_form: Option<(&'static str, &'static str)>,
 }
 
 impl<S: Settings> Blocks for BlockMap<'_, S> {
@@ -221,6 +225,10 @@ impl<S: Settings> Blocks for BlockMap<'_, S> {
     fn entry(&mut self, name: &str) -> Vec<Field<'_>> {
         let entry = self.slot.entry(name.to_owned());
         entry.or_insert_with(S::unset).fields()
+    }
+
+    fn short_form(&self) -> Option<(&'static str, &'static str)> {
+        self.short_form
     }
 }
 
@@ -518,13 +526,30 @@ pub(super) fn blocks<S: Settings>(
     placeholder: &'static str,
     check: fn(&str) -> Result<(), String>,
 ) -> impl FnOnce(&mut BTreeMap<String, S>) -> Slot<'_> {
-    move |slot| {
-        Slot::of(Write::Blocks(Box::new(BlockMap {
-            slot,
-            placeholder,
-            check,
-        })))
-    }
+    move |slot| block_map(slot, placeholder, check, None)
+}
+
+/// Blocks, or a text that stands for one setting of one block.
+pub(super) fn blocks_or_text<S: Settings>(
+    placeholder: &'static str,
+    check: fn(&str) -> Result<(), String>,
+    short_form: (&'static str, &'static str),
+) -> impl FnOnce(&mut BTreeMap<String, S>) -> Slot<'_> {
+    move |slot| block_map(slot, placeholder, check, Some(short_form))
+}
+
+fn block_map<'a, S: Settings>(
+    slot: &'a mut BTreeMap<String, S>,
+    placeholder: &'static str,
+    check: fn(&str) -> Result<(), String>,
+    short_form: Option<(&'static str, &'static str)>,
+) -> Slot<'a> {
+    Slot::of(Write::Blocks(Box::new(BlockMap {
+        slot,
+        placeholder,
+        check,
+        short_form,
+    })))
 }
 
 pub(super) fn block<S: Settings>(slot: &mut S) -> Slot<'_> {

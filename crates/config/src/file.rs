@@ -205,6 +205,47 @@ impl<'de> Visitor<'de> for Block<'_, '_> {
     }
 }
 
+/// Reader of blocks, in whose place a text can be.
+struct BlockOrText<'r, 'f> {
+    block: Block<'r, 'f>,
+    /// The block and its setting that the text is for.
+    place: (&'static str, &'static str),
+    at: Location,
+}
+
+impl<'de> Visitor<'de> for BlockOrText<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a map of settings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.block.visit_map(map)
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        let Block {
+            keys,
+            prefix,
+            reader,
+        } = self.block;
+        let (name, key) = self.place;
+        if let Keys::Blocks(blocks) = keys {
+            let mut fields = blocks.entry(name);
+            if let Some(field) = fields.iter_mut().find(|field| field.key == key) {
+                reader.check(field.slot.set_text(text, reader.origin), self.at);
+                reader.record(&dotted(&dotted(prefix, name), key), text, self.at);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Returns the field of that key, else a message and a hint.
 fn find<'r, 'f>(
     fields: &'r mut [Field<'f>],
@@ -279,11 +320,21 @@ impl<'de> DeserializeSeed<'de> for FieldValue<'_, '_> {
                     reader.check(set(granted, origin), self.at);
                 }
             }
-            Write::Blocks(blocks) => yaml.deserialize_map(Block {
-                keys: Keys::Blocks(&mut **blocks),
-                prefix: key,
-                reader,
-            })?,
+            Write::Blocks(blocks) => {
+                let short_form = blocks.short_form();
+                let block = Block {
+                    keys: Keys::Blocks(&mut **blocks),
+                    prefix: key,
+                    reader,
+                };
+                match short_form {
+                    None => yaml.deserialize_map(block)?,
+                    Some(place) => {
+                        let at = self.at;
+                        yaml.deserialize_any(BlockOrText { block, place, at })?;
+                    }
+                }
+            }
             Write::Block(fields) => yaml.deserialize_map(Block {
                 keys: Keys::Fields(fields),
                 prefix: key,

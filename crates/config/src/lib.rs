@@ -19,6 +19,7 @@ mod kodelet;
 mod limits;
 mod log;
 mod mcp;
+mod nats;
 mod omp;
 pub mod paths;
 pub mod permits;
@@ -56,6 +57,7 @@ pub use mcp::parse_task_mode;
 pub use mcp::{CodeListing, Mcp, McpFlags, McpToolSettings, Structured};
 pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};
 pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
+pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags};
 pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
 pub use roots::Roots;
@@ -114,7 +116,7 @@ declare::settings! {
         /// Providers that are not used: `native`, `omp-plugins`, `claude`, `claude-plugins`,
         /// `codex`, `plugin`, `config`, `kodelet`, `ikigai`, `cycod`, `aynd`, `pi`, `pi-packages`,
         /// `opencode`, `opencode-plugins`, `copilot`, `amp`, `gemini`, `mcp`, `mcp-project`,
-        /// `mcp-import`.
+        /// `mcp-import`, `remote`.
         pub disabled_providers: Vec<String> = "" => joined, env "HAFT_DISABLED_PROVIDERS";
         /// The folder of YAML shell tools for all users of the machine.
         // Its files are trusted as the user's own. Spec cycod 2 has the default.
@@ -152,6 +154,11 @@ declare::settings! {
         pub serve: Serve = "" => block, user "the flags of `haft serve`";
         /// Settings for MCP clients. See mcp.md.
         pub mcp: Mcp = "" => block;
+        /// Other hosts whose tools haft offers, by NATS: an address, or blocks by names. See nats.md.
+        // A project must not decide which hosts run tools.
+        pub remote: BTreeMap<String, Remote> = "" =>
+            declare::blocks_or_text("NAME", check_server_name, (nats::SHORT_NAME, "url")),
+            user "--config";
         /// Limits of scripts in code mode. See code-mode.md.
         // A project must not raise what its scripts may take.
         pub code: CodeSettings = "" => block, user "--config";
@@ -285,8 +292,8 @@ impl Settings for PermissionProfile {
     }
 }
 
-/// The settings that take effect while a host runs: those that decide about the rights of tools,
-/// and the MCP servers.
+/// The settings that take effect while a host runs: those that decide about the rights of tools, the
+/// MCP servers and the other hosts.
 #[derive(Clone, Debug)]
 struct Rights {
     permissions: PermissionProfile,
@@ -295,6 +302,7 @@ struct Rights {
     sandbox: SandboxSettings,
     narrowing: Narrowing,
     servers: McpServers,
+    remote: BTreeMap<String, Remote>,
 }
 
 /// The MCP servers of the configuration files, and the other files that have some.
@@ -313,6 +321,7 @@ impl Rights {
                 project: config.mcp.project_servers.clone(),
                 import: config.mcp.import.clone(),
             },
+            remote: config.remote.clone(),
             permissions: config.permissions.clone(),
             isolation: config.isolation,
             profiles: config.profiles.clone(),
@@ -523,6 +532,7 @@ impl Config {
         mcp.import = servers.import;
         Config {
             mcp,
+            remote: newer(&own.remote, &resolved.remote, &now.remote),
             permissions: newer(&own.permissions, &resolved.permissions, &now.permissions),
             isolation: newer(&own.isolation, &resolved.isolation, &now.isolation),
             profiles: newer(&own.profiles, &resolved.profiles, &now.profiles),
@@ -660,7 +670,7 @@ fn is_of_rights(key: &str) -> bool {
     }
     matches!(
         block,
-        "permissions" | "isolation" | "profiles" | "sandbox" | "HAFT_ISOLATION"
+        "permissions" | "isolation" | "profiles" | "sandbox" | "remote" | "HAFT_ISOLATION"
     )
 }
 

@@ -410,7 +410,8 @@ impl Config {
             Family::Shell => ("shell", &families.shell),
             Family::Plugin => ("plugin", &families.plugin),
             Family::Mcp => ("mcp", &families.mcp),
-            Family::Native => ("", &None),
+            // Other hosts decide about the rights of their tools.
+            Family::Native | Family::Remote => ("", &None),
         };
         if let Some(name) = by_family {
             return (format!("sandbox.families.{key}"), name);

@@ -78,7 +78,12 @@ fn secret_keys(write: &mut Write<'_>) -> Vec<String> {
     let placeholder = blocks.placeholder();
     let fields = blocks.entry(placeholder).into_iter();
     let secrets = fields.filter(|field| matches!(field.slot.form, Form::Secret));
-    secrets.map(|field| format!(".{}.", field.key)).collect()
+    let parts = secrets.map(|field| match field.slot.write {
+        // One value, whose key ends there.
+        Write::Text(_) => format!(".{}", field.key),
+        _ => format!(".{}.", field.key),
+    });
+    parts.collect()
 }
 
 /// Returns the dotted key, or the variable if the setting has no key.
@@ -182,6 +187,9 @@ fn described(field: Field<'_>) -> Value {
             let placeholder = blocks.placeholder();
             let mut schema = map(block(blocks.entry(placeholder)));
             schema["x-name"] = json!(placeholder);
+            if blocks.short_form().is_some() {
+                schema["type"] = json!(["object", "string"]);
+            }
             schema
         }
         Write::Block(fields) | Write::Foreign(fields) => block(fields),

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use haft_process::owners::FileAccess;
 
-use super::declare::{Form, default_settings, joined, seconds, settings, values, whole};
+use super::declare::{Form, block, default_settings, joined, seconds, settings, values, whole};
+use super::nats::{ServeNats, ServeNatsFlags};
 use super::paths;
 
 /// Default address. Only this machine can reach its loopback interface. The port spells "haft" on a
@@ -68,6 +69,8 @@ settings! {
         /// Time that a server drains when it is asked to end: it is not ready any more, takes no new
         /// calls, and running ones finish. `0s` cancels them after a second. See scale.md.
         pub drain: Duration = "0s", env "HAFT_SERVE_DRAIN";
+        /// Connection of `haft serve nats`. See nats.md.
+        pub nats: ServeNats = "" => block;
         // Only flags set these, so that they are visible where the server is started.
         computed {
             /// True if a client needs no token.
@@ -100,6 +103,8 @@ pub struct ServeFlags {
     pub with_builtin_tools: bool,
     /// The tools' files are not watched.
     pub no_watch: bool,
+    /// Connection of `haft serve nats`.
+    pub nats: ServeNatsFlags,
 }
 
 impl Serve {
@@ -116,6 +121,7 @@ impl Serve {
         {
             name.make_ascii_lowercase();
         }
+        self.nats.apply(flags.nats);
         self.no_token = flags.no_token;
         self.allow_anyone = flags.allow_anyone;
         self.watch = !flags.no_watch;

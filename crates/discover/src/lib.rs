@@ -41,6 +41,7 @@ mod opencode;
 mod opencode_config;
 mod pi;
 mod pi_packages;
+mod remote;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -249,6 +250,7 @@ pub const PROVIDERS: &[Provider] = &[
     mcp::PROVIDER,
     mcp::PROJECT_PROVIDER,
     mcp::IMPORT_PROVIDER,
+    remote::PROVIDER,
 ];
 
 /// The providers of packages by other authors.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::text::one_line;
 use haft_process::private_files::{self, Durability};
+use haft_tool::Tier;
 use haft_tool::visible::is_harmful;
 
 /// Version of the files.
@@ -32,6 +33,9 @@ const MAX_NAME_BYTES: usize = 128;
 
 /// Time for which a server that could not be connected is not tried again by a listing.
 const FAILURE_HOLDS: Duration = Duration::from_secs(5 * 60);
+
+/// Hint of haft for the tier of a tool, among the annotations.
+pub const TIER_HINT: &str = "haft/tier";
 
 /// A tool as its server defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +97,27 @@ impl ToolDefinition {
         let hint = self.annotations.as_ref();
         let hint = hint.and_then(|hints| hints.get("readOnlyHint")?.as_bool());
         hint == Some(true)
+    }
+
+    /// Returns the tier that the definition names. Another host of haft says it by a hint of its own.
+    pub fn claimed_tier(&self) -> Tier {
+        let named = self.annotations.as_ref().and_then(|hints| {
+            let tier = hints.get(TIER_HINT)?.as_str()?;
+            let all = [Tier::Read, Tier::Write, Tier::Exec];
+            all.into_iter().find(|known| known.as_str() == tier)
+        });
+        let by_hint = if self.is_read_only() {
+            Tier::Read
+        } else {
+            Tier::Exec
+        };
+        named.unwrap_or(by_hint)
+    }
+
+    /// Returns true if the definition says that a call may be made twice.
+    pub fn is_idempotent(&self) -> bool {
+        let hint = |name: &str| self.annotations.as_ref()?.get(name)?.as_bool();
+        self.is_read_only() || hint("idempotentHint") == Some(true)
     }
 
     /// Returns the title for people: its own, or that of the annotations.
@@ -172,6 +197,13 @@ impl Definitions {
     /// Returns the definition of a tool.
     pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Reads definitions that another host sends; those that cannot be used become faults.
+    pub fn of(entries: impl IntoIterator<Item = Value>) -> Definitions {
+        let mut definitions = Definitions::default();
+        entries.into_iter().for_each(|entry| definitions.add(entry));
+        definitions.complete()
     }
 
     /// Forgets what is only needed while entries are added.
@@ -329,6 +361,15 @@ pub struct Record {
 }
 
 impl Record {
+    /// Creates the record of what is known now.
+    pub fn new(definitions: Option<Arc<Definitions>>, failure: Option<Failure>) -> Record {
+        Record {
+            version: VERSION,
+            definitions,
+            failure,
+        }
+    }
+
     /// Reads the record of a server. One that is missing or cannot be read is empty.
     pub fn read(folder: &Path, identity: &str) -> Record {
         let bytes = private_files::read(&file(folder, identity), MAX_FILE_BYTES);
@@ -337,6 +378,12 @@ impl Record {
             .and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let record = record.filter(|record: &Record| record.version == VERSION);
         record.unwrap_or_default()
+    }
+
+    /// Returns the time since the record of a server was stored.
+    pub fn age(folder: &Path, identity: &str) -> Option<Duration> {
+        let modified = file(folder, identity).metadata().ok()?.modified().ok()?;
+        modified.elapsed().ok()
     }
 
     /// Stores the record of a server.

@@ -37,7 +37,9 @@ mod text;
 pub use address::{Reference, ServerAddress};
 pub use call::{CallInput, CallLink};
 pub use connection::{Connection, Endpoint};
-pub use definitions::{Definitions, Failure, Record, ServerInfo, ToolDefinition, Unusable};
+pub use definitions::{
+    Definitions, Failure, Record, ServerInfo, TIER_HINT, ToolDefinition, Unusable,
+};
 pub use http::TlsConfig;
 pub use oauth::{Authorization, TokenFile};
 pub use pins::{Difference, Pins, Standing};

@@ -47,7 +47,7 @@ impl Rules for ServerRules<'_> {
         let strongest = matching.max_by_key(|(pattern, _)| pattern_strength(pattern));
         match strongest {
             Some((_, tier)) => *tier,
-            None if self.0.trusted == Some(true) && tool.is_read_only() => Tier::Read,
+            None if self.0.trusted == Some(true) => tool.claimed_tier(),
             None => Tier::Exec,
         }
     }

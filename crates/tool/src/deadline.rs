@@ -49,6 +49,15 @@ impl CallDeadline {
         }
     }
 
+    /// Returns the time until the deadline; `None` if there is no end in sight.
+    pub fn time_left(&self) -> Option<Duration> {
+        let state = self.state.lock();
+        let until = state.until;
+        state
+            .left
+            .or_else(|| Some(until?.saturating_duration_since(Instant::now())))
+    }
+
     /// Pauses the deadline because a question was asked.
     pub(super) fn pause(&self) {
         let mut state = self.state.lock();

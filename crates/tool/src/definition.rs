@@ -172,6 +172,8 @@ pub enum Family {
     Plugin,
     /// Tools of MCP servers.
     Mcp,
+    /// Tools of other hosts.
+    Remote,
     /// Tools built into haft or given by the program that embeds it.
     Native,
 }
@@ -212,6 +214,7 @@ impl Family {
             Family::Shell => "shell",
             Family::Plugin => "plugin",
             Family::Mcp => "mcp",
+            Family::Remote => "remote",
             Family::Native => "native",
         }
     }

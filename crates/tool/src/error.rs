@@ -36,6 +36,10 @@ pub enum ErrorKind {
     Stopped(Stopped),
     /// A tool broke its isolate while this call ran in the same isolate.
     IsolateLost,
+    /// The host that runs the tool cannot be reached. The call was not begun.
+    Unavailable,
+    /// The host that ran the call is gone. What the call has done is not known.
+    Lost,
     /// A defect of haft, or a fault of the machine.
     Internal,
 }
@@ -52,8 +56,28 @@ impl ErrorKind {
             ErrorKind::Load => "load",
             ErrorKind::Stopped(_) => "stopped",
             ErrorKind::IsolateLost => "isolate-lost",
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Lost => "lost",
             ErrorKind::Internal => "internal",
         }
+    }
+
+    /// Returns the kind of that name. The reason of a stopped call is not in it, so there is none for
+    /// `stopped`.
+    pub fn from_name(name: &str) -> Option<ErrorKind> {
+        let all = [
+            ErrorKind::Usage,
+            ErrorKind::BadArguments,
+            ErrorKind::NoSuchTool,
+            ErrorKind::Untrusted,
+            ErrorKind::Denied,
+            ErrorKind::Load,
+            ErrorKind::IsolateLost,
+            ErrorKind::Unavailable,
+            ErrorKind::Lost,
+            ErrorKind::Internal,
+        ];
+        all.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

@@ -258,6 +258,11 @@ impl CallCtx {
         self.cancellation.requested().await;
     }
 
+    /// Returns the time until the call's deadline, if it has one.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.updates.time_left()
+    }
+
     /// Returns the reason for the cancellation.
     pub fn stop_reason(&self) -> Stopped {
         self.cancellation.reason().unwrap_or(Stopped::Cancelled)
@@ -344,6 +349,11 @@ impl Updates {
             deadline,
             recording: None,
         }
+    }
+
+    /// Returns the time until the call's deadline, if it has one.
+    fn time_left(&self) -> Option<Duration> {
+        self.deadline.as_ref()?.time_left()
     }
 
     /// Forwards the progress to the events or to the deadline.

@@ -14,6 +14,8 @@ export type HaftErrorKind =
   | "load"
   | "stopped"
   | "isolate-lost"
+  | "unavailable"
+  | "lost"
   | "internal"
   | "no-binary"
   | "ended"

@@ -16,12 +16,13 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::http_tls;
+use super::pinned::{self, Offered, PinnedSource};
 use super::{LoadContext, Loaded};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::ToolLog;
-use haft_mcp::{Pool, Rules, ServerRules, Standing, TlsConfig, ToolDefinition, Unusable};
-use haft_tool::{ClientHints, Problem, Runner, Source, Tool};
+use haft_mcp::{Pool, TlsConfig, Unusable};
+use haft_tool::{Problem, Runner};
 use runner::McpRunner;
 use servers::{Configured, Prepared};
 
@@ -138,7 +139,9 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
             } else {
                 name.clone()
             };
-            let (tool, problems) = tool(&name, definition, server, candidates[*place]);
+            let source = &candidates[*place].source;
+            let settings = &server.settings;
+            let (tool, problems) = pinned::tool(&name, definition, &server.name, settings, source);
             let runner = McpRunner::new(server, definition, tool.approval, standing.clone());
             loaded.problems.extend(problems);
             let runner: Arc<dyn Runner> = Arc::new(runner);
@@ -148,116 +151,28 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     all
 }
 
-/// Current offer of a server.
-struct Offered {
-    /// The tools by their new names, as they are trusted.
-    tools: Vec<(String, ToolDefinition, Standing)>,
-    problems: Vec<Problem>,
-}
-
 /// Compares what the server offers with what is trusted of it.
 fn offer(prepared: &Prepared, candidate: &Candidate) -> Offered {
-    let mut offered = Offered {
-        tools: Vec::new(),
-        problems: Vec::new(),
-    };
     let name = &prepared.name;
-    let problem = |text: String| Problem::warning(text).at(&candidate.path);
-    if let Some(failure) = prepared.server.failure() {
+    let source = PinnedSource {
+        kind: "MCP server",
+        prefix: "mcp",
+        name,
+        path: &candidate.path,
+        pins: &prepared.pins,
+        settings: &prepared.settings,
+    };
+    let failure = prepared.server.failure().map(|failure| {
         let unusable = Unusable(name, failure);
-        let problem = problem(unusable.to_string()).hint(unusable.hint());
-        offered.problems.push(problem);
-    }
-    let Some(definitions) = prepared.server.definitions() else {
-        return offered;
+        let problem = Problem::warning(unusable.to_string()).at(&candidate.path);
+        problem.hint(unusable.hint())
+    });
+    let mut offered = match prepared.server.definitions() {
+        Some(definitions) => source.compare(&definitions),
+        None => Offered::default(),
     };
-    for fault in &definitions.faults {
-        let text = format!("MCP server `{name}`: {fault}");
-        offered.problems.push(problem(text));
-    }
-    let rules = ServerRules(&prepared.settings);
-    let pins = match prepared.pins.of(&definitions, rules.offers_new_tools()) {
-        Ok(pins) => pins,
-        Err(why) => {
-            let text = format!("what is trusted of the MCP server `{name}` cannot be used: {why}");
-            let hint = format!("`haft trust mcp:{name}` shows its tools, and asks again");
-            offered.problems.push(problem(text).hint(hint));
-            return offered;
-        }
-    };
-    let (mut held, mut changed) = (Vec::new(), Vec::new());
-    for definition in &definitions.tools {
-        if !rules.takes(&definition.name) {
-            continue;
-        }
-        let standing = pins.standing(definition);
-        match (&standing, pins.tool(&definition.name)) {
-            (Standing::Trusted | Standing::Changed(_), Some(trusted)) => {
-                if standing != Standing::Trusted {
-                    changed.push(trusted.name.clone());
-                }
-                let name = rules.offered_name(&trusted.name);
-                offered.tools.push((name, trusted.clone(), standing));
-            }
-            _ => held.push(definition.name.clone()),
-        }
-    }
-    let hint = format!("`haft trust mcp:{name}` shows what is different, and asks");
-    if !changed.is_empty() {
-        let text = format!(
-            "the MCP server `{name}` has changed tools that you trusted; they cannot be called: {}",
-            listed(&changed)
-        );
-        offered.problems.push(problem(text).hint(&hint));
-    }
-    if !held.is_empty() {
-        let text = format!(
-            "the MCP server `{name}` has new tools, which are not offered: {}",
-            listed(&held)
-        );
-        let info = Problem::info(text).at(&candidate.path);
-        offered.problems.push(info.hint(&hint));
-    }
+    offered.problems.splice(0..0, failure);
     offered
-}
-
-fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(10);
-    let shown = shown.map(|name| format!("`{}`", haft_tool::visible::name(name)));
-    let mut shown: Vec<String> = shown.collect();
-    if names.len() > 10 {
-        shown.push(format!("{} more", names.len() - 10));
-    }
-    shown.join(", ")
-}
-
-/// Returns the tool of a definition, and what is wrong with its schema.
-fn tool(
-    name: &str,
-    definition: &ToolDefinition,
-    prepared: &Prepared,
-    candidate: &Candidate,
-) -> (Tool, Vec<Problem>) {
-    let source = Source {
-        plugin: Some(prepared.name.clone()),
-        ..candidate.source.clone()
-    };
-    let description = definition.description.clone().unwrap_or_default();
-    let meta = |key: &str| definition.meta.as_ref()?.get(key);
-    let mut tool = Tool {
-        label: definition.label().unwrap_or(name).to_owned(),
-        output_schema: definition.output_schema.clone(),
-        approval: ServerRules(&prepared.settings).tier(definition),
-        hints: ClientHints {
-            always_load: meta("anthropic/alwaysLoad").and_then(|hint| hint.as_bool()),
-            search_hint: meta("anthropic/searchHint")
-                .and_then(|hint| hint.as_str().map(str::to_owned)),
-            ..ClientHints::default()
-        },
-        ..Tool::new(name, description, definition.input_schema.clone(), source)
-    };
-    let problems = tool.check_schema();
-    (tool, problems)
 }
 
 /// Returns the folder of the trusted definitions.

@@ -1,19 +1,17 @@
 //! The servers of one configuration file, and what is needed to reach each.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::pins_folder;
 use crate::family::LoadContext;
+use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
-use haft_mcp::{
-    Definitions, Endpoint, Pins, Server, ServerAddress, ServerOptions, TokenFile, Unusable, foreign,
-};
+use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenFile, Unusable, foreign};
 use haft_process::Spawn;
 use haft_tool::{LogLevel, PermissionKind, Problem};
 
@@ -168,58 +166,6 @@ impl Prepared {
     }
 }
 
-/// File with the trusted definitions of a server.
-#[derive(Clone)]
-pub(crate) struct PinStore {
-    folder: PathBuf,
-    key: String,
-    server: String,
-}
-
-impl PinStore {
-    /// Returns the trusted definitions. What a server offers at first is trusted, because the user
-    /// has configured or trusted the server itself; so are new tools, if the user wants it.
-    pub(super) fn of(&self, definitions: &Definitions, offers_new: bool) -> io::Result<Pins> {
-        let mut pins = match Pins::read(&self.folder, &self.key)? {
-            Some(pins) => pins,
-            None => return self.trust(definitions),
-        };
-        if offers_new && pins.add_new(definitions) {
-            self.write(&pins);
-        }
-        Ok(pins)
-    }
-
-    /// Returns the trusted definitions, if there are any.
-    pub(crate) fn read(&self) -> io::Result<Option<Pins>> {
-        Pins::read(&self.folder, &self.key)
-    }
-
-    /// Trusts the definitions as they are now.
-    fn trust(&self, definitions: &Definitions) -> io::Result<Pins> {
-        let pins = Pins::of(&self.server, definitions);
-        self.write(&pins);
-        Ok(pins)
-    }
-
-    /// Trusts the definitions as they are now, in place of earlier ones.
-    pub(crate) fn replace(&self, definitions: &Definitions) -> io::Result<()> {
-        Pins::of(&self.server, definitions).write(&self.folder, &self.key)
-    }
-
-    /// Forgets what is trusted.
-    pub(crate) fn forget(&self) -> io::Result<()> {
-        Pins::forget(&self.folder, &self.key)
-    }
-
-    fn write(&self, pins: &Pins) {
-        if let Err(error) = pins.write(&self.folder, &self.key) {
-            // The next list trusts what it finds then.
-            tracing::warn!(server = self.server, %error, "trusted definitions cannot be stored");
-        }
-    }
-}
-
 /// Prepares a server. Nothing is started.
 pub(super) fn prepare(
     means: &LoadContext<'_>,
@@ -354,9 +300,5 @@ pub(super) fn pin_store(
         String::new()
     };
     let key = blake3::hash(format!("{place}\0{name}\0{template}").as_bytes()).to_hex();
-    PinStore {
-        folder: pins_folder(&config.state_dir),
-        key: key[..32].to_owned(),
-        server: name.to_owned(),
-    }
+    PinStore::new(pins_folder(&config.state_dir), &key[..32], name)
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::servers::{self, PinStore};
+use super::servers;
 use crate::family::LoadContext;
+use crate::family::pinned::PinStore;
 use haft_config::McpServer;
 use haft_discover::Candidate;
 use haft_mcp::{

@@ -3,6 +3,7 @@
 //! Unlike `haft list` it also explains why a file is not a tool.
 
 mod clients;
+mod remotes;
 mod sandbox;
 mod servers;
 
@@ -63,6 +64,9 @@ struct Report<'a> {
     cache_dir: Cow<'a, str>,
     sandbox: sandbox::View,
     mcp_servers: Vec<ServerView>,
+    /// Other hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remotes: Vec<remotes::View>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<&'a [clients::Finding]>,
 }
@@ -169,6 +173,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         cache_dir: wire::path(&config.cache_dir),
         sandbox: sandbox::view(catalog, config),
         mcp_servers: Vec::new(),
+        remotes: remotes::views(catalog, config),
         clients: None,
     }
 }
@@ -216,6 +221,7 @@ fn page(catalog: &Catalog, servers: &[ServerView], config: &Config, ink: Ink) ->
     page.push('\n');
     page.push_str(&sandbox::page(&sandbox::view(catalog, config), ink));
     page.push('\n');
+    page.push_str(&remotes::page(&remotes::views(catalog, config), ink));
     page.push_str(&summary(catalog, ink));
     page
 }

@@ -26,6 +26,7 @@ mod new;
 mod open;
 mod permit;
 mod refresh;
+mod remote;
 mod repl;
 mod rpc;
 mod run;

@@ -146,7 +146,7 @@ fn facts(
         ("found by", text::name(&from)),
         ("approval", tool.approval.as_str().to_owned()),
     ];
-    if source.family == Family::Mcp
+    if matches!(source.family, Family::Mcp | Family::Remote)
         && let Some(server) = &source.plugin
     {
         facts.push(("server", text::name(server)));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::context::on_host;
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
-use super::{learn, mcp, trust_page};
+use super::{learn, mcp, remote, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::surface::stdout::Out;
 use crate::trust::{self, Project, Review, Reviewed, Store};
@@ -32,12 +32,14 @@ Examples:
   haft trust --revoke ~/work/site
   haft trust --profile full   with these permissions instead of the configured ones
   haft trust mcp:github       what an MCP server changed since you trusted it
+  haft trust remote:lab       what other hosts changed
   haft trust --learn          also what tools load by computed paths
 
 Trust is bound to content: a change in any file that a tool pulls in asks again. Nothing runs
 while haft shows and asks. For a single run in CI, `--trust-project` needs no question.")]
 pub(super) struct Args {
-    /// The project's directory, or `mcp:NAME` for an MCP server [default: the working directory]
+    /// The project's directory, `mcp:NAME` for an MCP server or `remote:NAME` for other hosts
+    /// [default: the working directory]
     path: Option<PathBuf>,
 
     /// Show the projects that are trusted
@@ -100,6 +102,13 @@ impl Args {
             let name = name.to_owned();
             return on_host(globals, out, async |s| {
                 mcp::trust_server(&name, self.yes, s).await
+            })
+            .await;
+        }
+        if let Some(name) = server.and_then(|path| path.strip_prefix("remote:")) {
+            let name = name.to_owned();
+            return on_host(globals, out, async |s| {
+                remote::trust_hosts(&name, self.yes, s).await
             })
             .await;
         }

@@ -144,7 +144,11 @@ impl From<&Error> for ProblemResponse {
             ErrorKind::Load => (StatusCode::BAD_GATEWAY, None),
             ErrorKind::Stopped(why) => (status_of_stop(why), Some(why)),
             // The same call may succeed when it is repeated.
-            ErrorKind::IsolateLost => (StatusCode::SERVICE_UNAVAILABLE, None),
+            ErrorKind::IsolateLost | ErrorKind::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, None)
+            }
+            // It may have had its effects.
+            ErrorKind::Lost => (StatusCode::BAD_GATEWAY, None),
             // `Internal`, and any kind without a row here.
             _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
         };

@@ -247,7 +247,9 @@ fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
         | ErrorKind::Denied
         | ErrorKind::Load
         | ErrorKind::Stopped(_)
-        | ErrorKind::IsolateLost => Ok(CallToolResult::error(vec![ContentBlock::text(text)])),
+        | ErrorKind::IsolateLost
+        | ErrorKind::Unavailable
+        | ErrorKind::Lost => Ok(CallToolResult::error(vec![ContentBlock::text(text)])),
         ErrorKind::NoSuchTool | ErrorKind::Usage => Err(ErrorData::invalid_params(text, None)),
         // `Internal`, and any kind without a row here.
         _ => Err(ErrorData::internal_error(text, None)),

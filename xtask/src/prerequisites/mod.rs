@@ -8,6 +8,7 @@ mod chromium;
 mod judges;
 mod libclang;
 mod mcp_servers;
+mod nats_server;
 mod node;
 mod node_modules;
 pub mod packages;
@@ -49,7 +50,8 @@ pub fn for_the_tests() -> Result<()> {
         packages::ensure("to test the proxy of sandboxes", &["curl".into()], &machine)?;
     }
     judges::ensure(&workspace::root())?;
-    mcp_servers::ensure(&workspace::root())
+    mcp_servers::ensure(&workspace::root())?;
+    nats_server::ensure(&workspace::root())
 }
 
 /// Ensures the compiler and `make`, with which some crates build their C sources.

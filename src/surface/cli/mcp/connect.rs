@@ -1,5 +1,6 @@
 //! Connects servers for the commands, and shows what they offer and what is different.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::host::ServerState;
@@ -78,21 +79,21 @@ pub(super) fn page(found: &Found<'_>) -> String {
     for fault in &definitions.faults {
         page.push_str(&format!("  {fault}\n"));
     }
-    page.push_str(&changes_page(found.server));
+    page.push_str(&changes_page(&found.server.changes()));
     page
 }
 
 /// Returns what differs from the trusted definitions, for people.
-pub(super) fn changes_page(server: &ServerState) -> String {
+pub(in crate::surface::cli) fn changes_page(changes: &BTreeMap<String, Standing>) -> String {
     let mut page = String::new();
-    for (name, standing) in server.changes() {
-        let name = visible::name(&name);
+    for (name, standing) in changes {
+        let name = visible::name(name);
         match standing {
             Standing::New => page.push_str(&format!("  {name}: new\n")),
             Standing::Gone => page.push_str(&format!("  {name}: gone\n")),
             Standing::Changed(differences) => {
                 page.push_str(&format!("  {name}: changed\n"));
-                for difference in &differences {
+                for difference in differences {
                     page.push_str(&difference_lines(difference));
                 }
             }

@@ -18,6 +18,7 @@ use super::serve::McpArgs;
 use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
 use add::{Add, Remove};
+pub(super) use connect::changes_page;
 use haft_config::Config;
 use import::Import;
 use list::List;

@@ -77,7 +77,7 @@ impl Refresh {
                     writeln!(session.out, "{}: {tools}", found.server.name)?;
                     session
                         .out
-                        .write_all(changes_page(found.server).as_bytes())?;
+                        .write_all(changes_page(&found.server.changes()).as_bytes())?;
                 }
                 Err(why) => {
                     say(&format!("{}: {why}\n", found.server.name));

@@ -29,7 +29,7 @@ pub(in crate::surface::cli) async fn show_changes(
     }
     let show = async |session: &mut CommandContext<'_>| {
         for server in session.host.mcp_servers().await? {
-            let changes = changes_page(&server);
+            let changes = changes_page(&server.changes());
             if !changes.is_empty() {
                 let name = &server.name;
                 writeln!(
@@ -65,7 +65,7 @@ pub(in crate::surface::cli) async fn trust_server(
         writeln!(session.out, "trusted: the tools of `{name}`")?;
         return Ok(SUCCESS);
     }
-    let changes = changes_page(&server);
+    let changes = changes_page(&server.changes());
     if changes.is_empty() && server.is_pinned() {
         writeln!(session.out, "trusted already, and nothing changed")?;
         return Ok(SUCCESS);

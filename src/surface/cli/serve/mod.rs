@@ -1,6 +1,7 @@
 //! `haft serve`: serves the tools to HTTP clients and agents. One file per kind of server.
 
 mod mcp;
+mod nats;
 mod network;
 mod rest;
 mod web;
@@ -19,13 +20,14 @@ use haft_config::Flags;
 pub(super) use mcp::Args as McpArgs;
 use network::Network;
 
-/// Serve the tools to other programs: MCP, REST, or both on one port
+/// Serve the tools to other programs: MCP, REST, or both on one port; to other hosts by NATS
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   haft serve                                   everything on http://127.0.0.1:4238
   haft serve mcp                               for agents, on standard input and output
   haft serve rest --listen 127.0.0.1:8080
+  haft serve nats --url nats://127.0.0.1:4222  for hosts with `remote: nats://127.0.0.1:4222`
   haft serve --listen unix                     on a socket that only you can connect to
   haft serve --listen 0.0.0.0:4238 --token-file ~/.config/haft/token
 
@@ -44,6 +46,7 @@ pub(super) struct Args {
 #[derive(Subcommand)]
 enum What {
     Mcp(With<mcp::Args>),
+    Nats(With<nats::Args>),
     Rest(With<rest::Args>),
 }
 
@@ -86,6 +89,7 @@ impl Args {
         let own = self.globals.clone();
         match &self.what {
             Some(What::Mcp(c)) => own.followed_by(&c.globals),
+            Some(What::Nats(c)) => own.followed_by(&c.globals),
             Some(What::Rest(c)) => own.followed_by(&c.globals),
             None => own,
         }
@@ -105,6 +109,7 @@ impl Args {
                 web::run(globals, flags, inspect, "http", program, everything).await
             }
             Some(What::Mcp(c)) => c.args.run(globals, &self.how, out, program).await,
+            Some(What::Nats(c)) => c.args.run(globals, &self.how, program).await,
             Some(What::Rest(c)) => c.args.run(globals, &self.how, program).await,
         }
     }

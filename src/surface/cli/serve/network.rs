@@ -94,6 +94,8 @@ impl Network {
             allowed_origins: self.allow_origin.clone(),
             with_builtin_tools: true,
             no_watch: self.no_watch,
+            // Of `haft serve nats` alone.
+            ..ServeFlags::default()
         })
     }
 }

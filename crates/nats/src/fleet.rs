@@ -1,0 +1,318 @@
+//! The hosts of one tenant: who is there, and what they offer.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::join_all;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::{Client, Subscription};
+use crate::connection::{ConnectError, ConnectOptions};
+use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::link::{CAPACITY, Link, LinkEvent, LinkOptions};
+use crate::protocol::Headers;
+use crate::serve_call::{CALL, KEY};
+use crate::subjects;
+
+/// Time for a connection that is lost to come back before a call or a list fails.
+const RECONNECT: Duration = Duration::from_secs(3);
+
+/// Time for the first host to say that it is there, and for each further one.
+const FIRST_HELLO: Duration = Duration::from_secs(2);
+const NEXT_HELLO: Duration = Duration::from_millis(250);
+
+/// Time for all hosts to say that they are there.
+const ALL_HELLOS: Duration = Duration::from_secs(3);
+
+/// Time for the definitions of one host.
+const DEFINITIONS: Duration = Duration::from_secs(3);
+
+/// Limit of the number of hosts that are listed, and of the hosts with different offers.
+const MAX_HOSTS: usize = 1024;
+const MAX_OFFERS: usize = 64;
+
+/// Limit of the definitions of a host in bytes.
+const MAX_DEFINITIONS: usize = 64 << 20;
+
+/// How other hosts are reached.
+#[derive(Clone)]
+pub struct FleetOptions {
+    /// The server.
+    pub connect: ConnectOptions,
+    /// The tenant.
+    pub tenant: String,
+    /// Name of this host, which others see.
+    pub caller: String,
+    /// Time without a sign of life after which a host is lost.
+    pub silence: Duration,
+    /// Time for a cancelled call to end before it is left behind.
+    pub grace: Duration,
+}
+
+/// The hosts of one tenant. The connection begins with the first use.
+pub struct Fleet {
+    options: FleetOptions,
+    client: tokio::sync::Mutex<Option<Client>>,
+}
+
+/// Hosts with the same tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostOffer {
+    /// The hosts.
+    pub hosts: Vec<HostInfo>,
+    /// Their definitions.
+    pub tools: Vec<Value>,
+}
+
+/// What all hosts offer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// The offers, in the order of the hosts' names.
+    pub offers: Vec<HostOffer>,
+    /// Hosts whose definitions could not be read, with the reasons.
+    pub faults: Vec<String>,
+}
+
+/// Reason for which there are no hosts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// There is no connection with the server.
+    #[error("no connection with the NATS server: {0}")]
+    Disconnected(#[from] ConnectError),
+    /// The server does not let this client ask.
+    #[error("the NATS server does not let this client use the tenant `{0}`")]
+    Refused(String),
+}
+
+#[derive(Deserialize)]
+struct Hello {
+    host: HostInfo,
+    offer: String,
+}
+
+impl Fleet {
+    /// Creates a fleet without a connection.
+    pub fn new(options: FleetOptions) -> Fleet {
+        Fleet {
+            options,
+            client: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns how it is reached.
+    pub fn options(&self) -> &FleetOptions {
+        &self.options
+    }
+
+    /// Returns the connection; begins one if there is none.
+    ///
+    /// # Errors
+    /// If the server does not accept the client, or a lost connection does not come back.
+    pub async fn client(&self) -> Result<Client, ConnectError> {
+        let mut client = self.client.lock().await;
+        if let Some(client) = &*client {
+            let client = client.clone();
+            client.connected(RECONNECT).await?;
+            return Ok(client);
+        }
+        let new = Client::connect(self.options.connect.clone()).await?;
+        *client = Some(new.clone());
+        Ok(new)
+    }
+
+    /// Returns true if there is a connection, so that a call can be made at once.
+    pub fn is_connected(&self) -> bool {
+        self.client.try_lock().is_ok_and(|client| client.is_some())
+    }
+
+    /// Ends the connection.
+    pub async fn close(&self) {
+        *self.client.lock().await = None;
+    }
+
+    /// Subscribes to what hosts say when they come, go, or offer something else.
+    ///
+    /// # Errors
+    /// If there is no connection.
+    pub async fn news(&self) -> Result<Subscription, ConnectError> {
+        let client = self.client().await?;
+        Ok(client.subscribe(subjects::news(&self.options.tenant), CAPACITY))
+    }
+
+    /// Asks all hosts what they offer.
+    ///
+    /// # Errors
+    /// If the server cannot be asked. No host at all is an empty list.
+    pub async fn list(&self) -> Result<Listing, Unavailable> {
+        let client = self.client().await?;
+        let hellos = self.hellos(&client).await?;
+        // Hosts with the same offer are asked once.
+        let mut by_offer: BTreeMap<String, Vec<HostInfo>> = BTreeMap::new();
+        for hello in hellos {
+            by_offer.entry(hello.offer).or_default().push(hello.host);
+        }
+        let mut groups: Vec<Vec<HostInfo>> = by_offer.into_values().take(MAX_OFFERS).collect();
+        for group in &mut groups {
+            group.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+        }
+        groups.sort_by(|a, b| {
+            a.first()
+                .map(|host| &host.name)
+                .cmp(&b.first().map(|host| &host.name))
+        });
+        let asked = groups.iter().map(|hosts| self.definitions(&client, hosts));
+        let asked = join_all(asked).await;
+        let mut listing = Listing::default();
+        for (hosts, found) in groups.into_iter().zip(asked) {
+            match found {
+                Ok(Some(tools)) => listing.offers.push(HostOffer { hosts, tools }),
+                // They have gone meanwhile.
+                Ok(None) => {}
+                Err(fault) => listing.faults.push(fault),
+            }
+        }
+        Ok(listing)
+    }
+
+    async fn hellos(&self, client: &Client) -> Result<Vec<Hello>, Unavailable> {
+        loop {
+            if let Some(hellos) = self.hellos_of_connection(client).await? {
+                return Ok(hellos);
+            }
+            client.connected(RECONNECT).await?;
+        }
+    }
+
+    /// Returns who is there; `None` if the connection ended meanwhile.
+    async fn hellos_of_connection(
+        &self,
+        client: &Client,
+    ) -> Result<Option<Vec<Hello>>, Unavailable> {
+        let mut connection = client.state();
+        let tenant = &self.options.tenant;
+        let inbox = subjects::events(tenant, &subjects::new_id());
+        let mut messages = client.subscribe(inbox.clone(), MAX_HOSTS);
+        let mut refusals = client.refusals();
+        let subject = subjects::list(tenant);
+        client.publish(
+            subject.clone(),
+            Some(&inbox),
+            Headers::default(),
+            Bytes::new(),
+        );
+        let begun = Instant::now();
+        let mut until = begun + FIRST_HELLO;
+        let mut hellos: Vec<Hello> = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                Ok(refusal) = refusals.recv() => {
+                    if refusal.subject == subject || refusal.subject == inbox {
+                        return Err(Unavailable::Refused(tenant.clone()));
+                    }
+                }
+                _ = connection.changed() => return Ok(None),
+                message = timeout_at(until, messages.next()) => match message {
+                    Ok(Some(message)) if message.headers.is_no_responders() => break,
+                    Ok(Some(message)) => {
+                        until = (Instant::now() + NEXT_HELLO).min(begun + ALL_HELLOS);
+                        let hello = serde_json::from_slice::<Hello>(&message.payload).ok();
+                        hellos.extend(hello.filter(|hello| subjects::is_token(&hello.host.id)));
+                        if hellos.len() >= MAX_HOSTS {
+                            break;
+                        }
+                    }
+                    Ok(None) | Err(_) => break,
+                },
+            }
+        }
+        Ok(Some(hellos))
+    }
+
+    /// Asks one of several hosts with the same offer for its definitions. `None` if they are gone.
+    async fn definitions(
+        &self,
+        client: &Client,
+        hosts: &[HostInfo],
+    ) -> Result<Option<Vec<Value>>, String> {
+        let mut fault = None;
+        for host in hosts.iter().take(3) {
+            match self.definitions_of(client, host).await {
+                Ok(None) => {}
+                Ok(tools) => return Ok(tools),
+                Err(why) => {
+                    let name = haft_tool::visible::name(&host.name);
+                    fault = Some(format!("the host `{name}` did not send its tools: {why}"));
+                }
+            }
+        }
+        fault.map_or(Ok(None), Err)
+    }
+
+    async fn definitions_of(
+        &self,
+        client: &Client,
+        host: &HostInfo,
+    ) -> Result<Option<Vec<Value>>, String> {
+        let tenant = &self.options.tenant;
+        let subject = subjects::host(tenant, &host.id);
+        let mut link = open_link(
+            client,
+            &subject,
+            tenant,
+            Headers::default(),
+            Bytes::new(),
+            self.limits(),
+        );
+        let until = Instant::now() + DEFINITIONS;
+        loop {
+            match timeout_at(until, link.next()).await {
+                Ok(LinkEvent::Frame(frame)) => {
+                    let frame = HostFrame::read(&frame, "");
+                    link.confirm();
+                    return match frame {
+                        Ok(HostFrame::Finished(_, Finished::Definitions(tools))) => Ok(Some(tools)),
+                        Ok(_) => Err("it sent something else".to_owned()),
+                        Err(why) => Err(why),
+                    };
+                }
+                Ok(LinkEvent::Confirmed) => {}
+                Ok(LinkEvent::NoResponders) => return Ok(None),
+                Ok(LinkEvent::Silent) => return Err("it does not answer".to_owned()),
+                Ok(LinkEvent::Disconnected(why)) => return Err(why),
+                Ok(LinkEvent::Broken(why)) => return Err(why.to_owned()),
+                Err(_) => return Err("it is too slow".to_owned()),
+            }
+        }
+    }
+
+    fn limits(&self) -> LinkOptions {
+        LinkOptions {
+            silence: self.options.silence,
+            max_frame: MAX_DEFINITIONS,
+        }
+    }
+}
+
+/// Sends a request with a link and returns the caller's end.
+pub(crate) fn open_link(
+    client: &Client,
+    subject: &str,
+    tenant: &str,
+    headers: Headers,
+    payload: Bytes,
+    options: LinkOptions,
+) -> Link {
+    let (id, key) = (subjects::new_id(), subjects::new_id());
+    let events = subjects::events(tenant, &id);
+    let messages = client.subscribe(events.clone(), CAPACITY);
+    let to = (subjects::control(tenant, &id), key.clone());
+    let link = Link::new(client, to, messages, options, true);
+    let headers = headers.with(CALL, id).with(KEY, key);
+    // The server says there if nobody listens.
+    client.publish(subject, Some(&events), headers, payload);
+    link
+}

@@ -1,0 +1,41 @@
+//! Calls of tools between hosts, over NATS.
+//!
+//! It knows neither the catalog nor trust. `surface::nats` of the library offers a host's tools with
+//! it, and `family::remote` makes tools of what other hosts offer. Everything that comes from the
+//! network is hostile input: sizes, counts and times are bounded, and what cannot be read costs only
+//! itself.
+//!
+//! - [`Client`]: a connection with a server, which comes back by itself. The client is our own,
+//!   because `async-nats` changes features of crates that all of Deno's depend on.
+//! - `subjects`: the layout, which tenant and which tool are called by which subject.
+//! - `link`: the messages of one call in their order, of any size, over two subjects.
+//! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
+//! - [`Fleet`]: lists and calls the tools of other hosts.
+
+mod nkeys;
+mod protocol;
+mod tls;
+
+mod client;
+mod connection;
+
+mod frames;
+mod link;
+mod subjects;
+
+mod caller;
+mod discovery;
+mod fleet;
+mod serve_call;
+mod service;
+
+pub use caller::RemoteCall;
+pub use client::{Client, Message, Subscription};
+pub use connection::{Auth, ConnectError, ConnectOptions};
+pub use fleet::{Fleet, FleetOptions, HostOffer, Listing, Unavailable};
+pub use frames::HostInfo;
+pub use protocol::Headers;
+pub use serve_call::{CallLink, IncomingCall};
+pub use service::{OfferedTool, Provider, Service, ServiceOptions};
+pub use subjects::{check_tenant, machine_name};
+pub use tls::{MachineRoots, TlsFiles};

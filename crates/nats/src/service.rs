@@ -1,0 +1,418 @@
+//! Offers the tools of a host to others.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use haft_tool::{Error, Outcome};
+
+use crate::client::{Client, Message, Refusal, SubscriptionGuard};
+use crate::discovery::{Counts, Discovery};
+use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::link::Link;
+use crate::protocol::Headers;
+use crate::serve_call::{self, IncomingCall, Request};
+use crate::subjects::{self, QUEUE};
+
+/// Number of requests that wait to be read. More than a server sends between two looks.
+const CAPACITY: usize = 16 << 10;
+
+/// Header of an answer that is an error, as NATS services have it.
+const ERROR: &str = "Nats-Service-Error";
+const ERROR_CODE: &str = "Nats-Service-Error-Code";
+
+/// A tool as it is offered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// Hash of the definition.
+    pub digest: String,
+    /// The definition, as callers see it.
+    pub definition: Value,
+    /// What discovery says about it.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The host behind a service.
+#[async_trait]
+pub trait Provider: Send + Sync + 'static {
+    /// Returns the tools that are offered now.
+    async fn tools(&self) -> Vec<OfferedTool>;
+
+    /// Waits until other tools may be offered.
+    async fn changed(&self);
+
+    /// Runs a call. It decides about rights, approval and limits; nothing of that is in the message.
+    ///
+    /// # Errors
+    /// If the tool could not be run.
+    async fn call(&self, call: IncomingCall) -> Result<Outcome, Error>;
+
+    /// Tells the user about something that went wrong.
+    fn report(&self, problem: &str);
+}
+
+/// Options of a service.
+#[derive(Clone, Debug)]
+pub struct ServiceOptions {
+    /// The tenant whose callers it serves.
+    pub tenant: String,
+    /// Name of the host for people.
+    pub name: String,
+    /// Version of haft.
+    pub version: String,
+    /// Number of calls at the same time. Others are refused, so that another host takes them.
+    pub max_calls: usize,
+    /// Time without a sign of life after which a caller is gone and its call is cancelled.
+    pub caller_silence: Duration,
+}
+
+/// A running service. Dropping it ends it with its calls.
+pub struct Service {
+    host: HostInfo,
+    drain: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
+    running: watch::Receiver<usize>,
+    offered: watch::Receiver<usize>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+struct Core {
+    client: Client,
+    options: ServiceOptions,
+    host: HostInfo,
+    provider: Arc<dyn Provider>,
+    counts: Mutex<BTreeMap<String, Counts>>,
+    running: watch::Sender<usize>,
+    /// Number of tools that are offered.
+    offered: watch::Sender<usize>,
+    slots: Semaphore,
+}
+
+/// Guard of a running call.
+struct Running<'a>(&'a watch::Sender<usize>);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
+    }
+}
+
+impl Service {
+    /// Offers the tools of a provider, and follows their changes.
+    pub async fn start(
+        client: &Client,
+        options: ServiceOptions,
+        provider: Arc<dyn Provider>,
+    ) -> Service {
+        let host = HostInfo {
+            id: subjects::new_id(),
+            name: options.name.clone(),
+            version: options.version.clone(),
+        };
+        let core = Arc::new(Core {
+            client: client.clone(),
+            slots: Semaphore::new(options.max_calls),
+            options,
+            host: host.clone(),
+            provider,
+            counts: Mutex::default(),
+            running: watch::Sender::new(0),
+            offered: watch::Sender::new(0),
+        });
+        let (drain, draining) = oneshot::channel();
+        let (running, offered) = (core.running.subscribe(), core.offered.subscribe());
+        let mut offering = Offering::new(core);
+        offering.refresh().await;
+        offering.core.client.flush().await;
+        let task = tokio::spawn(offering.run(draining));
+        Service {
+            host,
+            drain: Mutex::new(Some(drain)),
+            running,
+            offered,
+            task,
+        }
+    }
+
+    /// Returns the host as others see it.
+    pub fn host(&self) -> &HostInfo {
+        &self.host
+    }
+
+    /// Returns the number of tools that are offered.
+    pub fn tools(&self) -> usize {
+        *self.offered.borrow()
+    }
+
+    /// Takes no new calls. Those that the server has sent already are begun when this returns.
+    pub async fn take_no_more(&self) {
+        let drain = self.drain.lock().take();
+        if let Some(drain) = drain {
+            let (done, is_done) = oneshot::channel();
+            if drain.send(done).is_ok() {
+                // Its task may have ended.
+                let _ = is_done.await;
+            }
+        }
+    }
+
+    /// Waits until all calls have ended and their callers have the results.
+    pub async fn calls_ended(&self) {
+        let mut running = self.running.clone();
+        // An error means that the service has ended.
+        let _ = running.wait_for(|running| *running == 0).await;
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The subscriptions of a service, and the task that answers them.
+struct Offering {
+    core: Arc<Core>,
+    discovery: Discovery,
+    tools: Vec<OfferedTool>,
+    /// The tools by the subjects of their calls.
+    by_subject: HashMap<String, (OfferedTool, SubscriptionGuard)>,
+    others: Vec<SubscriptionGuard>,
+    sender: mpsc::Sender<Message>,
+    messages: mpsc::Receiver<Message>,
+    refusals: broadcast::Receiver<Refusal>,
+}
+
+impl Offering {
+    fn new(core: Arc<Core>) -> Offering {
+        let (sender, messages) = mpsc::channel(CAPACITY);
+        let refusals = core.client.refusals();
+        let tenant = core.options.tenant.clone();
+        let discovery = Discovery::new(core.host.clone(), tenant.clone());
+        let mut others = discovery.subscribe(&core.client, &sender);
+        for subject in [
+            subjects::list(&tenant),
+            subjects::host(&tenant, &core.host.id),
+        ] {
+            others.push(core.client.subscribe_into(subject, None, sender.clone()));
+        }
+        Offering {
+            core,
+            discovery,
+            tools: Vec::new(),
+            by_subject: HashMap::new(),
+            others,
+            sender,
+            messages,
+            refusals,
+        }
+    }
+
+    /// Subscribes to what is offered now.
+    async fn refresh(&mut self) {
+        let tools = self.core.provider.tools().await;
+        let tenant = &self.core.options.tenant;
+        let subject = |tool: &OfferedTool| subjects::call(tenant, &tool.name, &tool.digest);
+        let mut before = std::mem::take(&mut self.by_subject);
+        for tool in &tools {
+            let subject = subject(tool);
+            let guard = match before.remove(&subject) {
+                Some((_, guard)) => guard,
+                None => {
+                    let sender = self.sender.clone();
+                    self.core
+                        .client
+                        .subscribe_into(subject.clone(), Some(QUEUE), sender)
+                }
+            };
+            self.by_subject.insert(subject, (tool.clone(), guard));
+        }
+        self.core.offered.send_replace(tools.len());
+        if self.tools != tools {
+            self.tools = tools;
+            self.tell_news();
+        }
+    }
+
+    async fn run(mut self, mut draining: oneshot::Receiver<oneshot::Sender<()>>) {
+        let provider = self.core.provider.clone();
+        loop {
+            tokio::select! {
+                biased;
+                drained = &mut draining => {
+                    if let Ok(done) = drained {
+                        self.drain().await;
+                        let _ = done.send(());
+                    }
+                    return;
+                }
+                Some(message) = self.messages.recv() => self.receive(message),
+                () = provider.changed() => self.refresh().await,
+                Ok(refusal) = self.refusals.recv() => {
+                    if !refusal.is_publish {
+                        let subject = refusal.subject;
+                        let text = format!("the NATS server does not allow to serve `{subject}`");
+                        provider.report(&text);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the subscriptions and begins the calls that came before.
+    async fn drain(&mut self) {
+        self.others.clear();
+        let guards: Vec<_> = self
+            .by_subject
+            .iter_mut()
+            .map(|(_, (_, guard))| guard)
+            .collect();
+        guards.into_iter().for_each(SubscriptionGuard::unsubscribe);
+        self.core.client.flush().await;
+        while let Ok(message) = self.messages.try_recv() {
+            self.receive(message);
+        }
+        self.tools.clear();
+        self.tell_news();
+        // The connection may end with the service.
+        self.core.client.flush().await;
+    }
+
+    fn receive(&self, message: Message) {
+        let core = &self.core;
+        let tenant = &core.options.tenant;
+        if let Some((tool, _)) = self.by_subject.get(&message.subject) {
+            let (core, tool) = (core.clone(), tool.name.clone());
+            core.running.send_modify(|running| *running += 1);
+            tokio::spawn(async move {
+                let _running = Running(&core.running);
+                core.serve(message, &tool).await;
+            });
+        } else if message.subject.starts_with("$SRV.") {
+            let counts = core.counts.lock();
+            self.discovery
+                .answer(&core.client, &message, &self.tools, &counts);
+        } else if message.subject == subjects::list(tenant) {
+            if let Some(reply) = message.reply {
+                self.say_hello(reply);
+            }
+        } else if message.subject == subjects::host(tenant, &core.host.id)
+            && let Ok(request) = Request::of(message)
+        {
+            let definitions = self.tools.iter().map(|tool| tool.definition.clone());
+            let definitions = Finished::Definitions(definitions.collect());
+            let (core, host) = (core.clone(), core.host.clone());
+            tokio::spawn(async move {
+                let link = core.open(&request);
+                serve_call::finish(link, HostFrame::Finished(host, definitions)).await;
+            });
+        }
+    }
+
+    /// Says which host this is, and a hash of what it offers.
+    fn say_hello(&self, to: String) {
+        let digests: Vec<&str> = self.tools.iter().map(|tool| tool.digest.as_str()).collect();
+        let digest =
+            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, digests.join("\n").as_bytes());
+        let digest: String = { digest.as_ref().iter() }
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let hello = json!({"host": self.core.host, "offer": digest, "tools": digests.len()});
+        let bytes = Bytes::from(hello.to_string());
+        self.core
+            .client
+            .publish(to, None, Headers::default(), bytes);
+    }
+
+    fn tell_news(&self) {
+        self.say_hello(subjects::news(&self.core.options.tenant));
+    }
+}
+
+impl Core {
+    fn open(&self, request: &Request) -> Link {
+        request.open(
+            &self.client,
+            &self.options.tenant,
+            self.options.caller_silence,
+        )
+    }
+
+    async fn serve(&self, message: Message, tool: &str) {
+        match (Request::of(message), self.slots.try_acquire()) {
+            (Ok(request), Err(_)) => {
+                let why = format!("it runs {} calls already", self.options.max_calls);
+                serve_call::refuse(self.open(&request), &self.host, why).await;
+            }
+            (Ok(request), Ok(_slot)) => {
+                let run = |call| self.call(call);
+                serve_call::run(&request, self.open(&request), &self.host, tool, run).await;
+            }
+            (Err(message), Ok(_slot)) => {
+                let answer = self.serve_plain(&message, tool).await;
+                self.answer_plain(&message, answer);
+            }
+            (Err(message), Err(_)) => {
+                let why = "the host runs too many calls".to_owned();
+                self.answer_plain(&message, Err(("503", why)));
+            }
+        }
+    }
+
+    async fn call(&self, call: IncomingCall) -> Result<Outcome, Error> {
+        let (begun, tool) = (Instant::now(), call.tool.clone());
+        let ended = self.provider.call(call).await;
+        let is_success = ended.as_ref().is_ok_and(|outcome| !outcome.is_error);
+        let mut counts = self.counts.lock();
+        counts
+            .entry(tool)
+            .or_default()
+            .add(is_success, begun.elapsed());
+        ended
+    }
+
+    /// Runs a call of a client that knows nothing of haft: a request with JSON, an answer with JSON.
+    async fn serve_plain(
+        &self,
+        message: &Message,
+        tool: &str,
+    ) -> Result<String, (&'static str, String)> {
+        let ended = match serve_call::plain_call(message, tool) {
+            Ok(call) => self.call(call).await,
+            Err(error) => Err(error),
+        };
+        let outcome = ended.map_err(|error| ("400", error.message().to_owned()))?;
+        Ok(outcome.as_result().get().to_owned())
+    }
+
+    fn answer_plain(&self, message: &Message, answer: Result<String, (&'static str, String)>) {
+        let Some(reply) = &message.reply else {
+            return;
+        };
+        // A longer one would end the connection.
+        let limit = self.client.max_payload().saturating_sub(4 << 10);
+        let answer = answer.and_then(|text| {
+            let length = text.len();
+            let why = || ("413", format!("the result has {length} bytes"));
+            (length <= limit).then_some(text).ok_or_else(why)
+        });
+        let (headers, text) = match answer {
+            Ok(text) => (Headers::default(), text),
+            Err((code, text)) => {
+                let text: String = text.chars().take(1000).collect();
+                let headers = Headers::default().with(ERROR_CODE, code).with(ERROR, text);
+                (headers, String::new())
+            }
+        };
+        self.client
+            .publish(reply.clone(), None, headers, text.into());
+    }
+}

@@ -1,0 +1,147 @@
+//! The layout: which subject carries what.
+//!
+//! | subject | who listens | what |
+//! | --- | --- | --- |
+//! | `haft.v1.call.TENANT.TOOL.DIGEST` | one host of those with that definition | calls |
+//! | `haft.v1.evt.TENANT.CALL` | the caller | from the host: updates, logs, questions, the result |
+//! | `haft.v1.ctl.TENANT.CALL` | the host that runs the call | from the caller: cancellation, answers |
+//! | `haft.v1.list.TENANT` | all hosts | who is there |
+//! | `haft.v1.news.TENANT` | all callers | that a host has come, goes, or offers something else |
+//! | `haft.v1.host.TENANT.HOST` | one host | its definitions |
+//! | `$SRV.PING`, `.INFO`, `.STATS` | all hosts | discovery of NATS services |
+//!
+//! The digest of the definition is in the subject of a call, so that a call reaches only hosts whose
+//! tool is the one that the caller trusts, also while hosts are updated one by one.
+
+use std::fmt::Write as _;
+
+use haft_tool::{Error, ErrorKind};
+
+/// Group of which one host gets each call.
+pub(crate) const QUEUE: &str = "haft";
+
+/// Limit of the length of a tenant's name.
+const MAX_TENANT: usize = 64;
+
+/// Limit of the length of an id or a digest.
+const MAX_TOKEN: usize = 128;
+
+/// Returns the subject of the calls of a tool with this definition.
+pub(crate) fn call(tenant: &str, tool: &str, digest: &str) -> String {
+    format!("haft.v1.call.{tenant}.{}.{digest}", token(tool))
+}
+
+/// Returns the subject of what a host sends about a call.
+pub(crate) fn events(tenant: &str, call: &str) -> String {
+    format!("haft.v1.evt.{tenant}.{call}")
+}
+
+/// Returns the subject of what a caller sends about its call.
+pub(crate) fn control(tenant: &str, call: &str) -> String {
+    format!("haft.v1.ctl.{tenant}.{call}")
+}
+
+/// Returns the subject on which all hosts say that they are there.
+pub(crate) fn list(tenant: &str) -> String {
+    format!("haft.v1.list.{tenant}")
+}
+
+/// Returns the subject on which hosts say when they come, go, or offer something else.
+pub(crate) fn news(tenant: &str) -> String {
+    format!("haft.v1.news.{tenant}")
+}
+
+/// Returns the subject on which a host sends its definitions.
+pub(crate) fn host(tenant: &str, host: &str) -> String {
+    format!("haft.v1.host.{tenant}.{host}")
+}
+
+/// Returns a name as one token of a subject.
+fn token(name: &str) -> String {
+    let mut token = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-' {
+            token.push(char::from(byte));
+        } else {
+            // Writing to a text never fails.
+            let _ = write!(token, "%{byte:02X}");
+        }
+    }
+    token
+}
+
+/// Returns true if a text from another program can be a token of our subjects.
+pub(crate) fn is_token(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_TOKEN).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// Checks the name of a tenant.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if it cannot be a part of subjects.
+pub fn check_tenant(name: &str) -> Result<(), Error> {
+    if is_token(name) && name.len() <= MAX_TENANT {
+        return Ok(());
+    }
+    let text = format!("`{name}` is not the name of a tenant");
+    let hint = format!("it has 1 to {MAX_TENANT} letters, digits, `-` and `_`");
+    Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+}
+
+/// Returns the name of this machine, by which hosts and callers are known to people.
+pub fn machine_name() -> String {
+    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+    let names = files
+        .into_iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok());
+    let mut names = names.map(|name| name.trim().to_owned());
+    // macOS has neither file.
+    names
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| "haft".to_owned())
+}
+
+/// Returns a new id: a ULID, whose order is that of time.
+pub(crate) fn new_id() -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_millis());
+    let mut random = [0; 10];
+    // Without random numbers nothing of a system works.
+    getrandom::fill(&mut random).expect("the system has random numbers");
+    let random = random
+        .iter()
+        .fold(0u128, |all, byte| all << 8 | u128::from(*byte));
+    let bits = now << 80 | random;
+    let letters = (0..26)
+        .rev()
+        .map(|place| (bits >> (5 * place) & 31) as usize);
+    letters.map(|letter| char::from(ALPHABET[letter])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tools_are_one_token() {
+        let subject = call("acme", "a.b *>%ä_c-D", "0f");
+        assert_eq!(subject, "haft.v1.call.acme.a%2Eb%20%2A%3E%25%C3%A4_c-D.0f");
+    }
+
+    #[test]
+    fn tenants_cannot_have_wildcards() {
+        for name in ["", "a.b", "*", ">", "a b", "ä", &"x".repeat(65)] {
+            assert!(check_tenant(name).is_err(), "{name}");
+        }
+        check_tenant("team-1_A").expect("it is a name");
+    }
+
+    #[test]
+    fn ids_are_tokens_and_differ() {
+        let (one, other) = (new_id(), new_id());
+        assert!(is_token(&one) && one.len() == 26);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,342 @@
+//! Hosts, callers and servers that go away.
+
+use std::future::poll_fn;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use haft_nats::Client;
+use haft_tool::{ErrorKind, Event, Stopped};
+use tokio::time::timeout;
+
+use crate::hosts::{Caller, Host, call, started};
+use crate::server::{SOON, Server, options};
+
+/// Variables of the process of [`host_process`].
+const URL: &str = "HAFT_TEST_NATS_URL";
+const NAME: &str = "HAFT_TEST_NATS_NAME";
+
+/// A host in a process of its own.
+struct HostProcess {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl HostProcess {
+    /// Starts it and waits until it serves.
+    fn start(server: &Server, name: &str) -> HostProcess {
+        let test = std::env::current_exe().expect("a program");
+        let mut child = Command::new(test)
+            .args([
+                "--exact",
+                "failures::host_process",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(URL, server.url().as_str())
+            .env(NAME, name)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let output = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        let mut host = HostProcess { child, output };
+        host.wait_for("serving");
+        host
+    }
+
+    /// Waits until it prints this line.
+    fn wait_for(&mut self, expected: &str) {
+        let mut line = String::new();
+        while !line.ends_with(&format!("{expected}\n")) {
+            line.clear();
+            let count = self.output.read_line(&mut line).expect("it prints");
+            assert_ne!(count, 0, "it ended before it printed {expected}");
+        }
+    }
+
+    /// Kills it, and returns the time.
+    fn kill(&mut self) -> Instant {
+        self.child.kill().expect("it runs");
+        let killed = Instant::now();
+        self.child.wait().expect("it is our child");
+        killed
+    }
+}
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        // It may have been killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The process of a host. Not a test by itself.
+#[tokio::test]
+#[ignore = "a part of other tests"]
+async fn host_process() {
+    let url = std::env::var(URL).expect("another test starts it");
+    let name = std::env::var(NAME).expect("another test starts it");
+    let client = Client::connect(options(url.parse().expect("an address"))).await;
+    let host = Host::new(&name);
+    let _service = host.serve(&client.expect("a server")).await;
+    println!("serving");
+    for count in 1.. {
+        started(&host, count).await;
+        println!("started");
+    }
+}
+
+#[tokio::test]
+async fn without_a_host_a_call_is_unavailable_at_once() {
+    let server = Server::start();
+    // It would wait for a minute for a sign of life.
+    let fleet = server.fleet();
+    let error = call(&fleet, "echo", "{}")
+        .await
+        .expect_err("nobody is there");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        error.message(),
+        "`echo` is not available: no host offers it now"
+    );
+    // A host with another definition of the tool is none for it.
+    let _service = Host::new("one").serve(&server.client().await).await;
+    let other = Caller::new();
+    let other = other
+        .call_with(&fleet, "echo", "{}", |call| call.digest = "d2")
+        .await;
+    assert_eq!(other.expect_err("another").kind(), ErrorKind::Unavailable);
+    call(&fleet, "echo", "{}").await.expect("the host is there");
+}
+
+#[tokio::test]
+async fn the_call_of_a_killed_host_is_lost() {
+    let server = Server::start();
+    let mut victim = HostProcess::start(&server, "victim");
+    let fleet = server.fleet_with(|options| options.silence = Duration::from_secs(3));
+    let calling = tokio::spawn(async move { call(&fleet, "hold", "{}").await });
+    let killed = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.kill()
+    });
+    let killed = killed.await.expect("it was killed");
+    let error = calling
+        .await
+        .expect("it ends")
+        .expect_err("the host is gone");
+    let noticed = killed.elapsed();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    let text = error.message();
+    assert!(
+        text.ends_with("was lost during the call of `hold`: no sign of life for 3 s"),
+        "{text}"
+    );
+    // The time is 3 s; the rest is for a loaded machine.
+    assert!(noticed < Duration::from_secs(10), "{noticed:?}");
+}
+
+#[tokio::test]
+async fn an_idempotent_call_of_a_killed_host_is_made_elsewhere() {
+    let server = Server::start();
+    let mut victim = HostProcess::start(&server, "victim");
+    let fleet = server.fleet_with(|options| options.silence = Duration::from_secs(3));
+    let calling = tokio::spawn(async move {
+        let caller = Caller::new();
+        let call = caller.call_with(&fleet, "hold", "{}", |call| call.is_idempotent = true);
+        call.await
+    });
+    let killing = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim
+    });
+    let mut victim = killing.await.expect("it has the call");
+    let spare = Host::new("spare");
+    spare.held.add_permits(1);
+    let _service = spare.serve(&server.client().await).await;
+    victim.kill();
+    let outcome = calling.await.expect("it ends").expect("the other host");
+    assert_eq!(outcome.text(), "spare");
+}
+
+#[tokio::test]
+async fn a_host_that_panics_loses_its_call_at_once() {
+    let server = Server::start();
+    let host = Host::new("one");
+    host.offer(&["echo", "unknown"]);
+    let _service = host.serve(&server.client().await).await;
+    // The silence is a minute.
+    let fleet = server.fleet();
+    let error = call(&fleet, "unknown", "{}").await.expect_err("it panics");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    call(&fleet, "echo", "{}")
+        .await
+        .expect("the service goes on");
+}
+
+/// For callers whose last message may come before the host listens.
+pub fn short_silence(options: &mut haft_nats::ServiceOptions) {
+    options.caller_silence = Duration::from_secs(1);
+}
+
+#[tokio::test]
+async fn the_call_of_a_caller_that_is_gone_is_cancelled() {
+    let server = Server::start();
+    let host = Host::new("one");
+    let _service = host.serve_with(&server.client().await, short_silence).await;
+    let fleet = std::sync::Arc::new(server.fleet());
+    let theirs = fleet.clone();
+    let calling = tokio::spawn(async move { call(&theirs, "hold", "{}").await });
+    started(&host, 1).await;
+    calling.abort();
+    let mut stopped = host.stopped.subscribe();
+    let why = timeout(SOON, stopped.wait_for(Option::is_some))
+        .await
+        .expect("it is cancelled");
+    assert_eq!(*why.expect("the host is there"), Some(Stopped::Cancelled));
+}
+
+#[tokio::test]
+async fn the_call_of_a_caller_that_says_nothing_is_cancelled() {
+    let server = Server::start();
+    let host = Host::new("one");
+    let client = server.client().await;
+    let _service = host.serve_with(&client, short_silence).await;
+    // A request of a caller that was killed before it could say anything else.
+    let headers = haft_nats::Headers::default()
+        .with("Haft-Call", "c1")
+        .with("Haft-Key", "k1");
+    client.publish("haft.v1.call.default.hold.d1", None, headers, "{}".into());
+    let mut stopped = host.stopped.subscribe();
+    let why = timeout(SOON, stopped.wait_for(Option::is_some))
+        .await
+        .expect("it is cancelled");
+    assert_eq!(*why.expect("the host is there"), Some(Stopped::Cancelled));
+}
+
+#[tokio::test]
+async fn calls_survive_the_restart_of_the_server() {
+    let mut server = Server::start();
+    let host = Host::new("one");
+    let _service = host.serve(&server.client().await).await;
+    let fleet = std::sync::Arc::new(server.fleet());
+    let (holding, calling) = (fleet.clone(), fleet.clone());
+    let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
+    started(&host, 1).await;
+    let mut caller = Caller::new();
+    let events = &mut caller.events;
+    let ctx = caller.ctx.clone();
+    let updating = tokio::spawn(async move {
+        let caller = Caller {
+            ctx,
+            ..Caller::new()
+        };
+        caller.call(&calling, "updates", r#"{"n": 20000}"#).await
+    });
+    for index in 0..20_000 {
+        let event = poll_fn(|cx| events.poll_recv(cx)).await;
+        let Some(Event::Update(update)) = event else {
+            panic!("{event:?}");
+        };
+        assert!(
+            update
+                .get()
+                .ends_with(&format!(r#""details":{{"index":{index}}}}}"#))
+        );
+        if index == 50 {
+            server.kill();
+            server.restart();
+        }
+    }
+    let outcome = updating.await.expect("it ends").expect("a result");
+    assert_eq!(outcome.text(), "done");
+    host.held.add_permits(1);
+    let outcome = held.await.expect("it ends").expect("a result");
+    assert_eq!(outcome.text(), "one");
+    assert_eq!(host.count(), 2);
+}
+
+#[tokio::test]
+async fn without_a_connection_a_call_is_unavailable() {
+    let mut server = Server::start();
+    let fleet = server.fleet();
+    call(&fleet, "echo", "{}")
+        .await
+        .expect_err("nobody is there");
+    server.kill();
+    let error = fleet.list().await.expect_err("there is no server");
+    assert!(
+        error
+            .to_string()
+            .starts_with("no connection with the NATS server: "),
+        "{error}"
+    );
+    let error = call(&fleet, "echo", "{}")
+        .await
+        .expect_err("there is no server");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let text = error.message();
+    assert!(
+        text.contains("no connection with the NATS server"),
+        "{text}"
+    );
+    server.restart();
+    let error = call(&fleet, "echo", "{}")
+        .await
+        .expect_err("nobody is there");
+    assert_eq!(
+        error.message(),
+        "`echo` is not available: no host offers it now"
+    );
+}
+
+#[tokio::test]
+async fn a_host_with_too_many_calls_leaves_them_to_others() {
+    let server = Server::start();
+    let (busy, free) = (Host::new("busy"), Host::new("free"));
+    let one = |options: &mut haft_nats::ServiceOptions| options.max_calls = 1;
+    let _busy = busy.serve_with(&server.client().await, one).await;
+    let fleet = std::sync::Arc::new(server.fleet());
+    let holding = fleet.clone();
+    let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
+    started(&busy, 1).await;
+    let error = call(&fleet, "echo", "{}").await.expect_err("it is busy");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        error.message(),
+        "`echo` is not available: host `busy` refused it: it runs 1 calls already"
+    );
+    let _free = free.serve(&server.client().await).await;
+    for _ in 0..10 {
+        call(&fleet, "echo", "{}").await.expect("the other host");
+    }
+    assert_eq!((busy.count(), free.count()), (1, 10));
+    busy.held.add_permits(1);
+    held.await.expect("it ends").expect("a result");
+}
+
+#[tokio::test]
+async fn a_draining_host_ends_its_calls_and_takes_no_others() {
+    let server = Server::start();
+    let (leaving, staying) = (Host::new("leaving"), Host::new("staying"));
+    let leaves = leaving.serve(&server.client().await).await;
+    let fleet = std::sync::Arc::new(server.fleet());
+    let holding = fleet.clone();
+    let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
+    started(&leaving, 1).await;
+    leaves.take_no_more().await;
+    let error = call(&fleet, "echo", "{}")
+        .await
+        .expect_err("nobody takes calls");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let _stays = staying.serve(&server.client().await).await;
+    call(&fleet, "echo", "{}").await.expect("the other host");
+    leaving.held.add_permits(1);
+    assert_eq!(
+        held.await.expect("it ends").expect("a result").text(),
+        "leaving"
+    );
+    timeout(SOON, leaves.calls_ended())
+        .await
+        .expect("no call runs");
+}

@@ -1,0 +1,14 @@
+//! Tests of calls over NATS with the real server, which `cargo xtask test` installs.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start programs and read the environment"
+)]
+
+mod auth;
+mod calls;
+mod discovery;
+mod failures;
+mod hostile;
+mod hosts;
+mod server;

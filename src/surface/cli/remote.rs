@@ -1,0 +1,54 @@
+//! Trust in what other hosts offer (`haft trust remote:NAME`).
+
+use std::io::Write;
+
+use super::context::CommandContext;
+use super::exit::{Failure, SUCCESS};
+use super::{mcp, trust};
+use haft_tool::{Error, ErrorKind};
+
+/// Shows what the hosts offer that is not trusted, asks, and trusts it.
+pub(super) async fn trust_hosts(
+    name: &str,
+    is_agreed: bool,
+    session: &mut CommandContext<'_>,
+) -> Result<u8, Failure> {
+    let hosts = session.host.remote_hosts(name)?;
+    if let Err(failure) = hosts.list().await {
+        let text = format!("the remote `{name}` cannot be reached: {}", failure.message);
+        return Err(Error::new(ErrorKind::Unavailable, text).into());
+    }
+    let changes = mcp::changes_page(&hosts.changes());
+    if changes.is_empty() {
+        // What they offer at first is trusted.
+        hosts.trust().map_err(|error| not_stored(&error))?;
+        writeln!(session.out, "trusted: the tools of `{name}`")?;
+        return Ok(SUCCESS);
+    }
+    writeln!(session.out, "{name}")?;
+    session.out.write_all(changes.as_bytes())?;
+    session.out.flush()?;
+    if !is_agreed {
+        if !trust::can_ask() {
+            let text = "nobody can be asked whether to trust these tools";
+            let hint = format!("after a look at the list above: `haft trust --yes remote:{name}`");
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
+        }
+        let question = "Models see these descriptions, and calls run on these hosts. Trust them? \
+                        [y/N] ";
+        if !trust::consents(question.to_owned()).await? {
+            let text = format!("the tools of `{name}` are not trusted");
+            return Err(Error::new(ErrorKind::Denied, text).into());
+        }
+    }
+    hosts.trust().map_err(|error| not_stored(&error))?;
+    writeln!(session.out, "trusted: the tools of `{name}`")?;
+    Ok(SUCCESS)
+}
+
+fn not_stored(error: &std::io::Error) -> Error {
+    let text = format!("cannot store the trust: {error}");
+    Error::new(ErrorKind::Internal, text)
+}

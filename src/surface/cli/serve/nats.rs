@@ -1,0 +1,230 @@
+//! `haft serve nats`: serves the tools to other hosts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::How;
+use crate::audit::{Caller, Event};
+use crate::host::{Host, machine_roots};
+use crate::surface::cli::debug;
+use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::flags::Globals;
+use crate::surface::nats::NatsSurface;
+use crate::surface::rpc::Descriptor;
+use crate::surface::selection::{Selection, Wanted};
+use crate::surface::signals::Signals;
+use crate::surface::stdin;
+use haft_config::{Config, NatsUrls, ServeNats, ServeNatsFlags};
+use haft_nats::{
+    Auth, Client, ConnectOptions, Service, ServiceOptions, TlsFiles, check_tenant, machine_name,
+};
+use haft_tool::{Error, ErrorKind};
+
+/// Time for running calls to end by themselves if the configuration sets none.
+const FINISHING: Duration = Duration::from_millis(900);
+/// Time for the host beyond its own grace period.
+const STOPPING: Duration = Duration::from_secs(2);
+/// Time for callers to confirm the results of calls that ended with the host.
+const READING: Duration = Duration::from_secs(1);
+/// Exit code after a second signal.
+const INTERRUPTED: u8 = 130;
+
+/// Serve the tools to other hosts, by a NATS server
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft serve nats --url nats://127.0.0.1:4222
+  haft serve nats --url tls://nats.example.org --creds host.creds --tenant acme
+  haft serve nats --toolset review --name gpu-1
+
+Hosts with `remote: nats://127.0.0.1:4222` in config.yaml have these tools then. Several hosts with the
+same tools share the calls. docs/scale.md has the rest.")]
+pub(super) struct Args {
+    /// Addresses of the NATS servers, separated by commas: nats://HOST:PORT or tls://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    url: Option<NatsUrls>,
+
+    /// A file with the credentials of an account
+    #[arg(long, value_name = "FILE")]
+    creds: Option<PathBuf>,
+
+    /// Certificates of the authorities that are trusted instead of the machine's
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// The tenant whose callers are served [default: default]
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+
+    /// The name of this host, which callers see [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Offer the tools of this set of the configuration (may be repeated)
+    #[arg(long = "toolset", value_name = "NAME")]
+    toolsets: Vec<String>,
+
+    /// Offer only tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+
+    /// Do not offer tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    #[command(flatten)]
+    how: How,
+}
+
+impl Args {
+    /// Serves until a signal comes. `earlier` has the flags that were typed before `nats`, `program`
+    /// is the descriptor of a program that is served too.
+    pub(super) async fn run(
+        &self,
+        globals: &Globals,
+        earlier: &How,
+        program: Option<Descriptor>,
+    ) -> Result<u8, Failure> {
+        let how = earlier.followed_by(&self.how);
+        if how.network.says_where() {
+            let text = "`haft serve nats` listens on no address";
+            let hint = "leave out --listen; --url is the address of the NATS server";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint).into());
+        }
+        let mut flags = how.over(globals.flags())?;
+        flags.serve.nats = ServeNatsFlags {
+            url: self.url.clone(),
+            creds: self.creds.clone(),
+            ca: self.ca.clone(),
+            tenant: self.tenant.clone(),
+            name: self.name.clone(),
+        };
+        flags.serve.with_builtin_tools = false;
+        let mut config = Config::resolve(flags)?;
+        debug::inspect(&mut config, how.inspect);
+        let selection = Selection::new(
+            &config.toolsets,
+            &Wanted {
+                toolsets: self.toolsets.clone(),
+                include: self.include.clone(),
+                exclude: self.exclude.clone(),
+            },
+        )?;
+        let settings = config.serve.nats.clone();
+        let urls = settings.url.clone().ok_or_else(no_server)?;
+        check_tenant(&settings.tenant)?;
+        // Tools must not read input that is meant for haft.
+        drop(stdin::claim()?);
+        let mut signals = Signals::take()?;
+        let name = settings.name.clone().unwrap_or_else(machine_name);
+        let client = Client::connect(connection(&settings, &urls, &name)?).await;
+        let client = client.map_err(|error| unreachable(&error.to_string()))?;
+        let host = Host::new(config).recorded(Caller::on("nats"));
+        host.keep_spare_worker();
+        let _debuggers = debug::serve(&host, how.inspect).await?;
+        let program = program.map(|descriptor| descriptor.serve(&host));
+        let program = program.transpose()?;
+        let log = host.audit_log().cloned();
+        let address = urls.to_string();
+        if let Some(log) = &log {
+            log.record(Event::ServerStarted {
+                surface: "nats".to_owned(),
+                address: address.clone(),
+                by: Caller::parent("cli"),
+            });
+        }
+        let _watching = host.config().serve.watch.then(|| host.watch());
+        let options = ServiceOptions {
+            tenant: settings.tenant.clone(),
+            name: name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
+            caller_silence: settings.caller_silence,
+        };
+        let surface = NatsSurface::new(host.clone(), selection, report);
+        let service = Service::start(&client, options, Arc::new(surface)).await;
+        let (tools, tenant) = (service.tools(), &settings.tenant);
+        say(&format!(
+            "serving {tools} tools on {address} as `{name}` to the tenant `{tenant}`\n"
+        ));
+        signals.next().await;
+        let drain = host.config().serve.drain.max(FINISHING);
+        say(&format!(
+            "draining for {} s; once more stops at once\n",
+            drain.as_secs_f64()
+        ));
+        let drained = async {
+            service.take_no_more().await;
+            service.calls_ended().await;
+        };
+        tokio::select! {
+            _ = timeout(drain, drained) => {}
+            () = signals.next() => {}
+        }
+        say("stopping; once more does not wait for calls that run\n");
+        let grace = host.config().limits.grace;
+        let ended = async {
+            let _ = timeout(grace + STOPPING, host.shutdown()).await;
+            // Callers still read the results of calls that ended with the host.
+            let _ = timeout(READING, service.calls_ended()).await;
+        };
+        let code = tokio::select! {
+            () = ended => SUCCESS,
+            () = signals.next() => INTERRUPTED,
+        };
+        let _ = timeout(STOPPING, host.kill()).await;
+        if let Some(program) = program {
+            program.finish().await;
+        }
+        if let Some(log) = log {
+            log.record(Event::ServerStopped {
+                surface: "nats".to_owned(),
+                address,
+            });
+        }
+        Ok(code)
+    }
+}
+
+fn connection(settings: &ServeNats, urls: &NatsUrls, name: &str) -> Result<ConnectOptions, Error> {
+    let auth = match (&settings.creds, &settings.nkey) {
+        (Some(file), None) => Auth::CredsFile(file.clone()),
+        (None, Some(file)) => Auth::NkeyFile(file.clone()),
+        (None, None) => Auth::Address,
+        (Some(_), Some(_)) => {
+            let text = "`serve.nats` has `creds` and `nkey`";
+            let hint = "leave one of them out";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+    };
+    Ok(ConnectOptions {
+        servers: urls.all().to_vec(),
+        name: format!("haft host {name}"),
+        auth,
+        tls: TlsFiles {
+            ca: settings.ca.clone(),
+            certificate: settings.certificate.clone(),
+            key: settings.key.clone(),
+        },
+        machine_roots: machine_roots(),
+    })
+}
+
+fn no_server() -> Error {
+    let text = "the address of the NATS server is missing";
+    let hint = "--url nats://HOST:4222, or `serve.nats.url` in the configuration";
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
+}
+
+fn unreachable(why: &str) -> Error {
+    let text = format!("no connection with the NATS server: {why}");
+    let hint = "start it, or correct the address, the credentials or the certificates";
+    Error::new(ErrorKind::Unavailable, text).with_hint(hint)
+}
+
+fn report(problem: &str) {
+    say(&format!("warning: {problem}\n"));
+}
