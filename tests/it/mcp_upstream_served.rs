@@ -1,6 +1,5 @@
-//! What MCP servers behind haft have besides tools, as clients of haft get it: capabilities, prompts,
-//! resources, subscriptions, tasks, errors for the client. Tools themselves are in
-//! `mcp_upstream_passing`.
+//! Prompts, resources, subscriptions, tasks and errors of MCP servers behind haft, as clients of haft
+//! get them. Tools themselves are in `mcp_upstream_passing`.
 
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -162,7 +162,7 @@ impl Session {
                     self.list_changed.notify_one();
                 }
                 ServerNotification::ResourceUpdatedNotification(updated) => {
-                    // An error means that nobody watches.
+                    // An error means that no resource is watched.
                     let _ = self.updates.send(Arc::from(&*updated.params.uri));
                     return None;
                 }

@@ -278,7 +278,7 @@ impl CallCtx {
 /// The MCP client that made a call, for tools of MCP servers behind haft.
 #[derive(Debug, Default)]
 pub struct McpClient {
-    /// What the client answers during the call: its capabilities, as MCP defines them.
+    /// Its capabilities, as MCP defines them: the requests that it answers during the call.
     pub capabilities: serde_json::Value,
     /// Cancelled when the server has made a task of the call.
     became_task: CancellationToken,

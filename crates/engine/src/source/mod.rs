@@ -1,4 +1,4 @@
-//! What one source file says, found by parsing its text and without running any of it: its imports,
+//! Contents of one source file, found by parsing its text and without running any of it: its imports,
 //! the places that load code in other ways, and the permissions that it asks for.
 
 mod dynamic;
