@@ -74,37 +74,3 @@ pub(super) fn write(path: &Path, text: &str, was_there: bool) -> io::Result<()> 
 fn pretty(value: &Value) -> Result<String, String> {
     serde_json::to_string_pretty(value).map_err(|error| error.to_string())
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn added(before: &str) -> String {
-        with_test(Some(before), &Map::new(), &json!({"name": "new"})).unwrap()
-    }
-
-    #[test]
-    fn a_new_test_follows_the_last_one_and_nothing_else_changes() {
-        let before = "{ \"module\": \"a.ts\",\n  \"tests\": [\n    { \"name\": \"old\",  \"arguments\": {} }\n  ]\n}\n";
-        let after = "{ \"module\": \"a.ts\",\n  \"tests\": [\n    { \"name\": \"old\",  \"arguments\": {} },\n    {\n      \
-                     \"name\": \"new\"\n    }\n  ]\n}\n";
-        assert_eq!(added(before), after);
-    }
-
-    #[test]
-    fn a_list_and_tests_in_one_line_get_it_too() {
-        assert_eq!(
-            added("[{\"name\":\"old\"}]"),
-            "[{\"name\":\"old\"},\n{\n  \"name\": \"new\"\n}]"
-        );
-        let empty = "{\n  \"tests\": [\n    {\n      \"name\": \"new\"\n    }\n  ]\n}\n";
-        assert_eq!(added("{\"tests\": []}"), empty);
-    }
-
-    #[test]
-    fn another_file_is_left_alone() {
-        assert!(with_test(Some("{}"), &Map::new(), &json!({})).is_err());
-    }
-}

@@ -142,12 +142,25 @@ fn a_saved_test_is_found_and_replaces_nothing() {
     assert_eq!(found[0], "mine");
     assert!(found[1].starts_with("ask {\"url\":"), "{found:?}");
     assert_eq!(found[2], format!("{} (2)", found[1]));
-    let asked = server.requests().len();
     let summary = succeeds(&sandbox, TEST);
     assert!(
         summary.ends_with("2 passed, 0 failed, 1 skipped\n"),
         "{summary}"
     );
+
+    // Files in other forms get it, too.
+    for (file, tests, expected) in [
+        ("empty", "[]", vec!["new"]),
+        ("line", r#"[{"name":"old","skip":"x"}]"#, vec!["old", "new"]),
+    ] {
+        let file = format!("{file}.tool-test.json");
+        let text = format!(r#"{{"module":"./ask.ts","tests":{tests}}}"#);
+        sandbox.write(&file, &text);
+        succeeds(&sandbox, &format!("{call} --record={file} --test-name new"));
+        assert_eq!(names(&sandbox, &file), expected);
+        assert_eq!(read(&sandbox, &file)["module"], "./ask.ts");
+    }
+    let asked = server.requests().len();
 
     // What cannot be saved is not called.
     let refused = [
