@@ -290,10 +290,9 @@ impl RemoteHosts {
             }
         }
         if !is_complete && let Some(before) = self.definitions() {
-            let tools = before.tools.iter().cloned();
-            let missing: Vec<_> = tools
-                .filter(|tool| merged.tool(&tool.name).is_none())
-                .collect();
+            let tools = before.tools.iter();
+            let missing = tools.filter(|tool| merged.tool(&tool.name).is_none());
+            let missing: Vec<_> = missing.cloned().collect();
             merged.tools.extend(missing);
         }
         differing.sort();
