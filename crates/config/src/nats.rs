@@ -180,7 +180,7 @@ mod tests {
             .expect("they are valid");
         assert_eq!(urls.to_string(), "nats://a:4222, tls://b, nats://c:1");
         assert_eq!(urls.all().len(), 3);
-        for invalid in ["", "http://a", "nats://", "nats://a b", "unix:/x"] {
+        for invalid in ["", "http://a", "nats://", "nats://a b", "unix://x"] {
             assert!(invalid.parse::<NatsUrls>().is_err(), "{invalid}");
         }
     }

@@ -10,7 +10,7 @@ use haft_nats::{
     Client, Fleet, IncomingCall, OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
 };
 use haft_tool::{
-    Answer, Block, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
+    Answer, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
     NoticeLevel, Notification, Outcome, Prompt, Question, Stopped, Updates, User, UserInterface,
     queue,
 };
@@ -107,22 +107,16 @@ impl Host {
         match call.tool.as_str() {
             "echo" => text(call.arguments.get().to_owned()),
             "rich" => Ok(Outcome {
-                content: vec![
-                    Block::Text {
-                        text: "über\n".to_owned(),
-                    },
-                    Block::Image {
-                        data: "AAAA".to_owned(),
-                        mime_type: "image/png".to_owned(),
-                    },
-                ],
+                content: serde_json::from_value(json!([
+                    {"type": "text", "text": "über\n"},
+                    {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                ]))
+                .expect("blocks"),
                 details: json!({"b": 1.0, "a": [null]}),
                 is_error: true,
                 useless: true,
-                duration: Duration::from_nanos(1),
-                stopped: None,
                 display: Some("for people".to_owned()),
-                kept_in: None,
+                ..Outcome::success("", Duration::from_nanos(1))
             }),
             "fail" => {
                 let error = Error::new(ErrorKind::Denied, "the policy refuses it");

@@ -11,4 +11,5 @@ mod discovery;
 mod failures;
 mod hostile;
 mod hosts;
+mod nats_server;
 mod server;
