@@ -127,7 +127,7 @@ fn link(resource: Resource) -> Link {
         title: resource.title,
         description: resource.description,
         mime_type: resource.mime_type,
-        size: resource.size.map(Into::into),
+        size: resource.size,
         icons: json_of(resource.icons),
         annotations: annotations(resource.annotations),
         meta: json_of(resource.meta),
