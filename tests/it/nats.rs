@@ -260,7 +260,7 @@ fn the_host_decides_about_approval_and_the_callers_person_answers() {
     let _host = Host::with(&server, "lab", |command| {
         command.args(["--approval-mode", "always-ask"]);
     });
-    // Without a person nobody can be asked, whatever the caller's own policy is.
+    // Without a person there is no one to ask, whatever the caller's own policy is.
     let sandbox = caller(&server, "");
     let refused = sandbox.sh("haft call picture --yolo 2>&1");
     assert!(
@@ -366,7 +366,7 @@ fn a_server_sees_hosts_come_change_and_go() {
         text(&client.call("greet", json!({"name": "Ada"}))),
         "hello Ada"
     );
-    // The last definitions stay, but calls say that nobody is there.
+    // The last definitions stay, but calls say that no host is there.
     drop(host);
     let result = client.call("greet", json!({"name": "Ada"}));
     assert_eq!(result["isError"], true);
@@ -527,7 +527,7 @@ fn keys_and_certificates_are_named_in_the_configuration() {
         succeeds(&sandbox, "haft call greet --arg name=Ada"),
         "hello Ada\n"
     );
-    // Without the key nobody is let in.
+    // Without the key there is no connection.
     let stranger = keys.replace("nkey: ", "creds: ");
     let stranger = configured(&format!("remote: {{lab: {{{stranger}}}}}\n"));
     let doctor = stranger.sh("haft doctor").output;

@@ -266,7 +266,7 @@ impl Fleet {
 }
 
 impl Questions {
-    /// Takes a frame of a running call. Returns an answer that needs nobody.
+    /// Takes a frame of a running call. Returns an answer that needs no user.
     fn hear(&mut self, frame: HostFrame, ctx: &CallCtx) -> Option<CallerFrame> {
         match frame {
             HostFrame::Update(update) => ctx.updates.send(Progress::Partial(update)),

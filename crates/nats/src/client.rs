@@ -159,7 +159,7 @@ impl Client {
         });
     }
 
-    /// Subscribes to a subject. Beyond `capacity` messages that nobody has read, others are dropped.
+    /// Subscribes to a subject. Beyond `capacity` unread messages, others are dropped.
     pub fn subscribe(&self, subject: impl Into<String>, capacity: usize) -> Subscription {
         let (sender, messages) = mpsc::channel(capacity);
         Subscription {
@@ -289,7 +289,7 @@ impl Shared {
         for (word, is_publish) in kinds {
             let subject = error.split_once(&format!("Permissions Violation for {word} to \""));
             if let Some((subject, _)) = subject.and_then(|(_, rest)| rest.split_once('"')) {
-                // Nobody may follow.
+                // There may be no follower.
                 let _ = self.refusals.send(Refusal {
                     subject: subject.to_owned(),
                     is_publish,
@@ -375,7 +375,7 @@ async fn read(
                 Ok(Some(ServerOp::Ping)) => shared.send(Command::Pong),
                 Ok(Some(ServerOp::Pong)) => {
                     if let Some(Some(flushed)) = shared.pongs.lock().pop_front() {
-                        // Nobody may wait any more.
+                        // The waiting task may have ended.
                         let _ = flushed.send(());
                     }
                 }

@@ -37,7 +37,7 @@ impl Counts {
     }
 }
 
-/// What discovery says about a host.
+/// Answer of discovery about a host.
 pub(crate) struct Discovery {
     host: HostInfo,
     tenant: String,

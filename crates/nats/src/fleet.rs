@@ -37,7 +37,7 @@ const MAX_OFFERS: usize = 64;
 /// Limit of the definitions of a host in bytes.
 const MAX_DEFINITIONS: usize = 64 << 20;
 
-/// How other hosts are reached.
+/// Options of the connection with other hosts.
 #[derive(Clone)]
 pub struct FleetOptions {
     /// The server.
@@ -67,7 +67,7 @@ pub struct HostOffer {
     pub tools: Vec<Value>,
 }
 
-/// What all hosts offer.
+/// Offer of all hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The offers, in the order of the hosts' names.
@@ -312,7 +312,7 @@ pub(crate) fn open_link(
     let to = (subjects::control(tenant, &id), key.clone());
     let link = Link::new(client, to, messages, options, true);
     let headers = headers.with(CALL, id).with(KEY, key);
-    // The server says there if nobody listens.
+    // The server says there if there is no subscriber.
     client.publish(subject, Some(&events), headers, payload);
     link
 }

@@ -1,4 +1,4 @@
-//! What hosts and callers send each other about a call: frames of a `link`, in JSON.
+//! Messages of hosts and callers about a call: frames of a `link`, in JSON.
 
 use std::time::Duration;
 

@@ -77,7 +77,7 @@ pub(crate) struct Link {
     /// Number of the message that is expected next.
     expected: u64,
     partial: BytesMut,
-    /// What has arrived since the last confirmation: messages and bytes.
+    /// Messages and bytes that have arrived since the last confirmation.
     unsaid: (usize, usize),
     spoke_at: Instant,
     heard_at: Instant,
@@ -102,13 +102,13 @@ struct Part {
     has_more: bool,
 }
 
-/// What happens at a link.
+/// Event of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkEvent {
     Frame(Bytes),
     /// The other side has everything.
     Confirmed,
-    /// Nobody has subscribed to the subject of the call.
+    /// The subject of the call has no subscriber.
     NoResponders,
     /// There was no sign of life for too long, or the other side has given up the call.
     Silent,

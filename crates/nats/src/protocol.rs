@@ -14,7 +14,7 @@ const MAX_MESSAGE: usize = 64 << 20;
 /// First line of headers.
 const VERSION: &str = "NATS/1.0";
 
-/// Status of a message that says that nobody has subscribed to a subject.
+/// Status of a message that says that a subject has no subscriber.
 const NO_RESPONDERS: u16 = 503;
 
 /// Operation that the server sends.
@@ -84,7 +84,7 @@ impl Headers {
         self
     }
 
-    /// Returns true if the server says that nobody has subscribed to the subject of a request.
+    /// Returns true if the server says that the subject of a request has no subscriber.
     pub fn is_no_responders(&self) -> bool {
         self.status == Some(NO_RESPONDERS)
     }

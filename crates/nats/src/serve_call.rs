@@ -214,7 +214,7 @@ pub(crate) async fn finish(mut link: Link, frame: HostFrame) {
     while !link.is_confirmed() {
         match timeout_at(until, link.next()).await {
             Ok(LinkEvent::Confirmed | LinkEvent::Frame(_)) => {}
-            // Nobody is there for it.
+            // It has no receiver.
             _ => return,
         }
     }
@@ -295,7 +295,7 @@ pub(crate) async fn run<F>(
                 _ => {
                     tracing::info!(call = request.id, "the caller is gone");
                     cancellation.cancel();
-                    // Questions to nobody have no answer.
+                    // Questions without a user have no answer.
                     state.questions.lock().clear();
                     break None;
                 }

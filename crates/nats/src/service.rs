@@ -37,7 +37,7 @@ pub struct OfferedTool {
     pub digest: String,
     /// The definition, as callers see it.
     pub definition: Value,
-    /// What discovery says about it.
+    /// Answer of discovery about it.
     pub metadata: BTreeMap<String, String>,
 }
 

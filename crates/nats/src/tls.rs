@@ -1,4 +1,4 @@
-//! Certificates of a connection: whom it trusts, and as whom it presents itself.
+//! Certificates of a connection: those that it trusts, and its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};

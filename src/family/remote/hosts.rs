@@ -36,7 +36,7 @@ const SETTLING: Duration = Duration::from_millis(100);
 /// Delay before the hosts are followed again after a failure.
 const FOLLOW_AGAIN: Duration = Duration::from_secs(5);
 
-/// How the hosts are reached.
+/// Options of the connection with the hosts.
 pub(super) struct RemoteOptions {
     /// Identity of the connection.
     pub(super) key: String,
@@ -345,7 +345,7 @@ impl RemoteHosts {
     }
 }
 
-/// Lists the hosts again when one of them says that something has changed, until nobody uses them.
+/// Lists the hosts again when one of them says that something has changed, until they are not used any more.
 async fn follow_news(used: &Weak<RemoteHosts>) {
     while let Some(hosts) = used.upgrade() {
         let news = hosts.fleet.news().await;

@@ -1,4 +1,4 @@
-//! Who may connect, and what they may do: passwords, tokens, nkeys, JWT, TLS, tenants.
+//! Authentication of connections, and their rights: passwords, tokens, nkeys, JWT, TLS, tenants.
 
 use std::fs;
 use std::path::Path;

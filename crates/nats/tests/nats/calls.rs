@@ -1,4 +1,4 @@
-//! What a call has: result, error, updates, logs, questions, cancellation.
+//! Parts of a call: result, error, updates, logs, questions, cancellation.
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -40,7 +40,7 @@ pub struct Host {
     pub problems: Mutex<Vec<String>>,
 }
 
-/// What a host sees of a call.
+/// A call as a host sees it.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub caller: String,

@@ -1348,9 +1348,10 @@ fn tcp(protocol: c_int) -> io::Result<OwnedFd> {
 fn lists(list: &str, word: &str) -> Tried {
     let text = fs::read_to_string(list)?;
     let mut words = text.split_whitespace();
-    match words.any(|one| one == word) {
-        true => Ok(()),
-        false => Err(Errno::ENOENT.into()),
+    if words.any(|one| one == word) {
+        Ok(())
+    } else {
+        Err(Errno::ENOENT.into())
     }
 }
 

@@ -137,9 +137,10 @@ fn namespaces_are_used_where_the_system_allows_them() {
         }
         probe.status().is_ok_and(|status| status.success())
     };
-    let expected = match allows(kinds) || allows(kinds | CloneFlags::CLONE_NEWUSER) {
-        true => vec!["ipc", "net"],
-        false => Vec::new(),
+    let expected = if allows(kinds) || allows(kinds | CloneFlags::CLONE_NEWUSER) {
+        vec!["ipc", "net"]
+    } else {
+        Vec::new()
     };
     let namespaces = |policy: &SandboxPolicy| {
         let made = Sandbox::new(policy).expect("the kernel has it");
