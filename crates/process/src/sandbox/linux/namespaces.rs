@@ -9,7 +9,7 @@
 //! making one of the network takes half a millisecond.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::ptr;
@@ -191,13 +191,15 @@ fn make(
 
 /// Makes a user namespace in which our user has all rights. Its maps are written from outside by us,
 /// because the files of a process that cannot be dumped, as haft is, belong to root. So the process
-/// must be another program: a shell that waits for its input.
+/// must be another program: a shell that says when it runs, and then waits for its input. Before that
+/// its files may still belong to root.
 fn user_namespace() -> io::Result<OwnedFd> {
     let (input, _held) = io::pipe()?;
+    let (mut is_ready, output) = io::pipe()?;
     let arguments = [
         c"sh".as_ptr(),
         c"-c".as_ptr(),
-        c"read x".as_ptr(),
+        c"echo && read x".as_ptr(),
         ptr::null(),
     ];
     let no_variables = [ptr::null()];
@@ -207,6 +209,7 @@ fn user_namespace() -> io::Result<OwnedFd> {
             let from_rustix = |error: rustix::io::Errno| Errno::from_raw(error.raw_os_error());
             unshare(CloneFlags::CLONE_NEWUSER)?;
             rustix::stdio::dup2_stdin(&input).map_err(from_rustix)?;
+            rustix::stdio::dup2_stdout(&output).map_err(from_rustix)?;
             #[allow(unsafe_code, reason = "the safe function of nix allocates")]
             // SAFETY: all texts end with NUL, both lists with a null pointer.
             unsafe {
@@ -228,7 +231,8 @@ fn user_namespace() -> io::Result<OwnedFd> {
         reap(pid);
         return Err(io::Error::from_raw_os_error(failure));
     }
-    let made = map(pid);
+    drop(output);
+    let made = is_ready.read_exact(&mut [0]).and_then(|()| map(pid));
     kill(pid);
     made
 }
