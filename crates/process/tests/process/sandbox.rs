@@ -512,3 +512,35 @@ fn a_process_can_restrict_itself() {
         "{text}{errors}"
     );
 }
+
+/// Variable that is set in the process of its own of the test below.
+const FIRST: &str = "HAFT_TEST_FIRST_SANDBOX";
+
+/// The first sandbox of a process has a network, and those after it have none or have one.
+#[tokio::test]
+async fn sandboxes_with_and_without_a_network_follow_each_other() {
+    if env::var_os(FIRST).is_none() {
+        let name = "sandbox::sandboxes_with_and_without_a_network_follow_each_other";
+        let ended = Command::new(env::current_exe().expect("Linux"))
+            .args(["--exact", name])
+            .env(FIRST, "1")
+            .output()
+            .expect("this program");
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(
+            ended.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+        return;
+    }
+    for net in [Net::All, Net::None, Net::All, Net::None] {
+        let policy = SandboxPolicy {
+            net: net.clone(),
+            ..policy(&[], &[]).with_system_files()
+        };
+        let sandbox = Sandbox::new(&policy).expect("the kernel has it");
+        let mut spawn = sh("exit 7", &[]);
+        spawn.sandbox = Some(sandbox);
+        assert_eq!(run(spawn).await.end, End::Exited(7), "{net:?}");
+    }
+}

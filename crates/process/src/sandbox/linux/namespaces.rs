@@ -25,11 +25,14 @@ use rustix::process::{Pid, getegid, geteuid};
 use super::start::{kill, reap, vfork};
 use super::{Net, SandboxPolicy};
 
-/// Namespaces of one sandbox.
+/// Namespaces of one sandbox. All are there before a program is started: what its process would make
+/// after the `vfork` were in its own table of descriptors, and its numbers in our memory.
 #[derive(Debug)]
 pub(super) struct Namespaces {
+    /// The user namespace in which the others were made.
+    user: Option<BorrowedFd<'static>>,
     ipc: OwnedFd,
-    has_net: bool,
+    net: Option<BorrowedFd<'static>>,
 }
 
 /// The namespace in which a user without privileges may make others.
@@ -92,18 +95,27 @@ impl Namespaces {
     /// Makes the namespaces of a sandbox; `None` if the system or the policy does not allow them.
     pub(super) fn new(policy: &SandboxPolicy) -> Option<Namespaces> {
         let kinds = kinds(policy);
-        let user = MAKER.as_ref().filter(|_| !kinds.is_empty())?.user();
+        if kinds.is_empty() {
+            return None;
+        }
+        let user = MAKER.as_ref()?.user();
         let ipc = make(user, CloneFlags::CLONE_NEWIPC, c"/proc/self/ns/ipc");
         let ipc = ipc.inspect_err(|error| tracing::debug!(%error, "no namespace"));
+        let net = if kinds.contains(&"net") {
+            NO_NETWORK.as_ref().map(AsFd::as_fd)
+        } else {
+            None
+        };
         Some(Namespaces {
+            user,
             ipc: ipc.ok()?,
-            has_net: kinds.contains(&"net") && NO_NETWORK.is_some(),
+            net,
         })
     }
 
     /// Returns the kinds that were made.
     pub(super) fn kinds(&self) -> Vec<&'static str> {
-        if self.has_net {
+        if self.net.is_some() {
             vec!["ipc", "net"]
         } else {
             vec!["ipc"]
@@ -112,14 +124,11 @@ impl Namespaces {
 
     /// Returns what a process enters, in this order.
     pub(super) fn entrances(&self) -> Entrances<'_> {
-        let user = MAKER.as_ref().and_then(Maker::user);
-        let net = NO_NETWORK.as_ref().filter(|_| self.has_net);
-        let all = [
-            user.map(|it| (CloneFlags::CLONE_NEWUSER, it)),
+        Entrances([
+            self.user.map(|user| (CloneFlags::CLONE_NEWUSER, user)),
             Some((CloneFlags::CLONE_NEWIPC, self.ipc.as_fd())),
-            net.map(|it| (CloneFlags::CLONE_NEWNET, it.as_fd())),
-        ];
-        Entrances(all)
+            self.net.map(|net| (CloneFlags::CLONE_NEWNET, net)),
+        ])
     }
 }
 
