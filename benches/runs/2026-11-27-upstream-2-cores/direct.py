@@ -1,0 +1,81 @@
+"""Calls of one MCP server on standard input and output: directly and through haft, in turn.
+
+usage: direct.py HAFT ROUNDS
+
+`pairs.py` beside it compares other programs, too, and needs their packages.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WARM, CALLS = 300, 4000
+bench = Path(__file__).resolve().parents[3] / "xtask/src/bench"
+
+
+def message(number, method, params):
+    return (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n").encode()
+
+
+def measure(command, env, folder, at_once):
+    """Returns the time of a call in microseconds."""
+    server = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    write, read = server.stdin.write, server.stdout.readline
+    client = {"name": "bench", "version": "1"}
+    write(message(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}))
+    server.stdin.flush()
+    read()
+    write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    write(message(2, "tools/list", {}))
+    server.stdin.flush()
+    answer = {}
+    while answer.get("id") != 2:
+        answer = json.loads(read())
+    tool = next(tool["name"] for tool in answer["result"]["tools"] if "echo" in tool["name"])
+
+    def send(number):
+        write(message(number, "tools/call", {"name": tool, "arguments": {"text": "hi"}}))
+        server.stdin.flush()
+
+    for number in range(WARM):
+        send(10 + number)
+        read()
+    started = time.perf_counter()
+    for number in range(at_once):
+        send(1000 + number)
+    for number in range(at_once, CALLS + at_once):
+        read()
+        if number < CALLS:
+            send(1000 + number)
+    taken = time.perf_counter() - started
+    server.stdin.close()
+    server.wait()
+    return taken / CALLS * 1e6
+
+
+def main():
+    haft, rounds = sys.argv[1], int(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "home/.config/haft")
+        config.mkdir(parents=True)
+        shutil.copy(bench / "mcp_upstream.yaml", config / "config.yaml")
+        node, script = shutil.which("node"), str(bench / "mcp_bare.mjs")
+        env = {"PATH": os.environ["PATH"], "HOME": str(Path(folder, "home")), "NODE": node, "UPSTREAM": script}
+        # The definitions are read once, as on every machine that uses them.
+        subprocess.run([haft, "mcp", "test", "bare"], env=env, check=True, stdout=subprocess.DEVNULL)
+        ways = {"direct": [node, script], "haft": [haft, "mcp"]}
+        times = {(way, at_once): [] for at_once in (1, 64) for way in ways}
+        for _ in range(rounds):
+            for way, at_once in times:
+                times[way, at_once].append(measure(ways[way], env, folder, at_once))
+    for (way, at_once), taken in times.items():
+        print(f"{way:8} {at_once:3} at once   {statistics.median(taken):6.1f} µs a call")
+
+
+main()
