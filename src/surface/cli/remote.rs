@@ -29,19 +29,9 @@ pub(super) async fn trust_hosts(
     session.out.write_all(changes.as_bytes())?;
     session.out.flush()?;
     if !is_agreed {
-        if !trust::can_ask() {
-            let text = "nobody can be asked whether to trust these tools";
-            let hint = format!("after a look at the list above: `haft trust --yes remote:{name}`");
-            return Err(Error::new(ErrorKind::Untrusted, text)
-                .with_hint(hint)
-                .into());
-        }
         let question = "Models see these descriptions, and calls run on these hosts. Trust them? \
                         [y/N] ";
-        if !trust::consents(question.to_owned()).await? {
-            let text = format!("the tools of `{name}` are not trusted");
-            return Err(Error::new(ErrorKind::Denied, text).into());
-        }
+        trust::agreed(name, &format!("remote:{name}"), question).await?;
     }
     hosts.trust().map_err(|error| not_stored(&error))?;
     writeln!(session.out, "trusted: the tools of `{name}`")?;

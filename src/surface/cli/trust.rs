@@ -288,6 +288,24 @@ pub(super) fn can_ask() -> bool {
     io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
 }
 
+/// Asks the user to trust the tools of `name`, which `haft trust` calls `subject`.
+///
+/// # Errors
+/// If there is no terminal for the question, or the user does not agree.
+pub(super) async fn agreed(name: &str, subject: &str, question: &str) -> Result<(), Failure> {
+    if !can_ask() {
+        let text = "nobody can be asked whether to trust these tools";
+        let hint = format!("after a look at the list above: `haft trust --yes {subject}`");
+        let error = Error::new(ErrorKind::Untrusted, text);
+        return Err(error.with_hint(hint).into());
+    }
+    if !consents(question.to_owned()).await? {
+        let text = format!("the tools of `{name}` are not trusted");
+        return Err(Error::new(ErrorKind::Denied, text).into());
+    }
+    Ok(())
+}
+
 /// Asks the user. The answer comes from the terminal itself, since standard input may be a tool's
 /// arguments.
 async fn ask(review: &Review) -> Result<bool, Failure> {

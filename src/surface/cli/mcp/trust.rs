@@ -74,19 +74,9 @@ pub(in crate::surface::cli) async fn trust_server(
     session.out.write_all(changes.as_bytes())?;
     session.out.flush()?;
     if !is_agreed {
-        if !trust::can_ask() {
-            let text = "nobody can be asked whether to trust these tools";
-            let hint = format!("after a look at the list above: `haft trust --yes mcp:{name}`");
-            return Err(Error::new(ErrorKind::Untrusted, text)
-                .with_hint(hint)
-                .into());
-        }
         let question = "Models see these descriptions, and calls run on this server. Trust it? \
                         [y/N] ";
-        if !trust::consents(question.to_owned()).await? {
-            let text = format!("the tools of `{name}` are not trusted");
-            return Err(Error::new(ErrorKind::Denied, text).into());
-        }
+        trust::agreed(name, &format!("mcp:{name}"), question).await?;
     }
     server.trust().map_err(|error| {
         Error::new(
