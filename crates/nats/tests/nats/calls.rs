@@ -8,7 +8,6 @@ use haft_tool::{Answer, ErrorKind, Event, Prompt, Stopped, TraceContext};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::failures::short_silence;
 use crate::hosts::{Caller, Host, call, started};
 use crate::server::{SOON, Server};
 
@@ -207,8 +206,9 @@ async fn a_cancelled_call_ends_at_its_host_with_the_reason() {
 async fn a_call_that_does_not_end_is_left_behind_and_killed() {
     let server = Server::start();
     let host = Host::new("one");
-    let _service = host.serve_with(&server.client().await, short_silence).await;
-    let fleet = server.fleet_with(|options| options.grace = Duration::from_millis(10));
+    let _service = host.serve(&server.client().await).await;
+    // Time enough for the host to listen, so that the second request, the kill, reaches it.
+    let fleet = server.fleet_with(|options| options.grace = Duration::from_millis(300));
     let caller = Caller::new();
     let cancelling = async {
         started(&host, 1).await;
@@ -222,7 +222,6 @@ async fn a_call_that_does_not_end_is_left_behind_and_killed() {
         "{}",
         outcome.text()
     );
-    // Killed, or else cancelled because the caller is gone.
     let mut stopped = host.stopped.subscribe();
     let stopped = timeout(SOON, stopped.wait_for(Option::is_some)).await;
     stopped.expect("it is stopped").expect("the host is there");

@@ -175,7 +175,7 @@ async fn a_host_that_panics_loses_its_call_at_once() {
 }
 
 /// For callers whose last message may come before the host listens.
-pub fn short_silence(options: &mut haft_nats::ServiceOptions) {
+fn short_silence(options: &mut haft_nats::ServiceOptions) {
     options.caller_silence = Duration::from_secs(1);
 }
 

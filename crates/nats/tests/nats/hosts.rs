@@ -208,8 +208,9 @@ impl Host {
                     }
                 }
             }
+            // Ends when it is killed, and not before.
             "deaf" => {
-                call.cancellation.requested().await;
+                call.cancellation.force_token().cancelled().await;
                 self.stopped.send_replace(call.cancellation.reason());
                 text(String::new())
             }
