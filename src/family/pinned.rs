@@ -1,12 +1,13 @@
 //! Pinned definitions of what others offer, MCP servers and other hosts: which tools are offered, and
 //! under which names. What differs from what the user trusts is neither shown to models nor called.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use haft_config::McpServer;
 use haft_mcp::{Definitions, Pins, Rules, ServerRules, Standing, ToolDefinition};
-use haft_tool::{ClientHints, Problem, Source, Tool};
+use haft_tool::{Call, ClientHints, Error, ErrorKind, Problem, Source, Tool};
 
 /// File with the trusted definitions of a server.
 #[derive(Clone)]
@@ -147,6 +148,34 @@ impl PinnedSource<'_> {
         }
         offered
     }
+}
+
+/// Returns a number that changes with the counter `known` and with the files in the folders.
+pub(super) fn version(known: u64, folders: &[PathBuf]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    known.hash(&mut hasher);
+    for folder in folders {
+        let modified = folder.metadata().and_then(|found| found.modified());
+        modified.ok().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Checks that the called tool is the trusted one, and that its arguments are an object. `changed`
+/// makes the error for the first of the two from the tool's name.
+pub(super) fn check_call(
+    standing: &Standing,
+    call: &Call,
+    changed: impl FnOnce(&str) -> Error,
+) -> Result<(), Error> {
+    if *standing != Standing::Trusted {
+        return Err(changed(&call.tool));
+    }
+    if !call.arguments.get().trim_start().starts_with('{') {
+        let text = "the arguments are not a JSON object";
+        return Err(Error::new(ErrorKind::BadArguments, text));
+    }
+    Ok(())
 }
 
 fn listed(names: &[String]) -> String {

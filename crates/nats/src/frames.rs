@@ -171,7 +171,7 @@ impl HostFrame {
             HostFrame::Refused(refused) => encoded("refused", &refused),
             HostFrame::Update(update) => encoded("update", &update),
             HostFrame::Log(line) => {
-                let level = level_name(line.level).to_owned();
+                let level = line.level.as_str().to_owned();
                 let (message, context) = (line.message, line.context);
                 let body = LogBody {
                     level,
@@ -363,18 +363,9 @@ fn short(text: &str) -> String {
     haft_tool::visible::line(&text).into_owned()
 }
 
-fn level_name(level: LogLevel) -> &'static str {
-    match level {
-        LogLevel::Debug => "debug",
-        LogLevel::Info => "info",
-        LogLevel::Warn => "warn",
-        LogLevel::Error => "error",
-    }
-}
-
 fn level_of(name: &str) -> LogLevel {
     let levels = [LogLevel::Debug, LogLevel::Warn, LogLevel::Error];
     let mut levels = levels.into_iter();
-    let found = levels.find(|level| level_name(*level) == name);
+    let found = levels.find(|level| level.as_str() == name);
     found.unwrap_or(LogLevel::Info)
 }

@@ -19,6 +19,18 @@ pub enum LogLevel {
     Error,
 }
 
+impl LogLevel {
+    /// Returns the name: `debug`, `info`, `warn` or `error`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warn => "warn",
+            LogLevel::Error => "error",
+        }
+    }
+}
+
 /// One line of `pi.logger` or `console`.
 #[derive(Clone, Debug)]
 pub struct LogLine {

@@ -111,7 +111,7 @@ impl LogFile {
 
 impl ToolLog for LogFile {
     fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str) {
-        let level = level_name(level);
+        let level = level.as_str();
         tracing::debug!(tool, level, "{message}");
         let mut state = self.file.lock();
         if matches!(*state, State::Unopened) {
@@ -162,15 +162,6 @@ fn line(domain: TrustDomain, level: &str, tool: &str, message: &str, context: &s
 
 fn excerpt(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_LINE_BYTES)]
-}
-
-fn level_name(level: LogLevel) -> &'static str {
-    match level {
-        LogLevel::Debug => "debug",
-        LogLevel::Info => "info",
-        LogLevel::Warn => "warn",
-        LogLevel::Error => "error",
-    }
 }
 
 /// Returns seconds since 1970 with milliseconds: sortable, and independent of calendars.

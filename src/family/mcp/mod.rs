@@ -9,7 +9,6 @@ mod servers;
 mod survey;
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,13 +54,7 @@ impl Upstream {
     /// Returns a number that changes with what is known of servers, and with what is trusted of them,
     /// also if another process has changed it.
     pub(crate) fn version(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.pool.version().hash(&mut hasher);
-        for folder in &self.folders {
-            let modified = folder.metadata().and_then(|found| found.modified());
-            modified.ok().hash(&mut hasher);
-        }
-        hasher.finish()
+        pinned::version(self.pool.version(), &self.folders)
     }
 
     /// Returns the folders whose changes are changes of tools.

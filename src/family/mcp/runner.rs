@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::servers::Prepared;
+use crate::family::pinned;
 use haft_mcp::{CallInput, Server, Standing, ToolDefinition, Unusable};
 use haft_tool::schema::Schema;
 use haft_tool::{
@@ -87,14 +88,7 @@ impl McpRunner {
     }
 
     fn checked(&self, call: &Call) -> Result<(), Error> {
-        if self.standing != Standing::Trusted {
-            return Err(self.changed(&call.tool));
-        }
-        if !call.arguments.get().trim_start().starts_with('{') {
-            let text = "the arguments are not a JSON object";
-            return Err(Error::new(ErrorKind::BadArguments, text));
-        }
-        Ok(())
+        pinned::check_call(&self.standing, call, |name| self.changed(name))
     }
 }
 

@@ -8,7 +8,6 @@ mod hosts;
 mod runner;
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
@@ -58,13 +57,7 @@ impl Remotes {
     /// Returns a number that changes with what is known of other hosts, and with what is trusted of
     /// them, also if another process has changed it.
     pub(crate) fn version(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.changes.borrow().hash(&mut hasher);
-        for folder in &self.folders {
-            let modified = folder.metadata().and_then(|found| found.modified());
-            modified.ok().hash(&mut hasher);
-        }
-        hasher.finish()
+        pinned::version(*self.changes.borrow(), &self.folders)
     }
 
     /// Returns the folders whose changes are changes of tools.

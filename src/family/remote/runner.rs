@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::RemoteHosts;
+use crate::family::pinned;
 use haft_mcp::{Standing, ToolDefinition};
 use haft_nats::RemoteCall;
 use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Tier};
@@ -49,14 +50,7 @@ impl RemoteRunner {
     }
 
     fn checked(&self, call: &Call) -> Result<(), Error> {
-        if self.standing != Standing::Trusted {
-            return Err(self.changed(&call.tool));
-        }
-        if !call.arguments.get().trim_start().starts_with('{') {
-            let text = "the arguments are not a JSON object";
-            return Err(Error::new(ErrorKind::BadArguments, text));
-        }
-        Ok(())
+        pinned::check_call(&self.standing, call, |name| self.changed(name))
     }
 }
 

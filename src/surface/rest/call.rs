@@ -465,12 +465,7 @@ fn log_step(call: &CallRecord, line: &LogLine, folder: Option<&Path>) -> Bytes {
     });
     let step = LogStep {
         call_id: &call.id,
-        level: match line.level {
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Warn => "warn",
-            LogLevel::Error => "error",
-        },
+        level: line.level.as_str(),
         message: &line.message,
         context: line.context.as_deref(),
         frame: place.and_then(|place| place.frame()),

@@ -10,13 +10,13 @@ use deno_ast::diagnostics::Diagnostic;
 use deno_ast::swc::ast::{Callee, Expr, Function, ModuleItem, Stmt};
 use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{
-    MediaType, ParseDiagnostic, ParseParams, ParsedSource, ProgramRef, SourcePos,
-    SourceRangedForSpanned, TypeStripOptions,
+    MediaType, ParseDiagnostic, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned,
+    TypeStripOptions,
 };
 use url::Url;
 
 use super::{Place, ScriptFailure};
-use crate::source::stack_for;
+use crate::source::{parse_as, stack_for};
 
 /// First line of the function. Lines of the script begin below it.
 const HEAD: &str = "(async function script() { \"use strict\";\n";
@@ -146,15 +146,7 @@ fn parse(url: &Url, text: &str) -> Result<ParsedSource, ScriptFailure> {
         };
         syntax(&message, Some(place.without_head()))
     };
-    let parsed = deno_ast::parse_program(ParseParams {
-        specifier: url.clone(),
-        text,
-        media_type: MediaType::TypeScript,
-        capture_tokens: false,
-        scope_analysis: false,
-        maybe_syntax: None,
-    });
-    let parsed = parsed.map_err(|error| refused(&error))?;
+    let parsed = parse_as(url, MediaType::TypeScript, text).map_err(|error| refused(&error))?;
     match parsed.diagnostics().first() {
         Some(fatal) => Err(refused(fatal)),
         None => Ok(parsed),
