@@ -109,7 +109,9 @@ impl Module {
     ) -> Option<Ended> {
         match self.answer_or_cancel(isolate, &mut asked, ctx).await {
             Some(Ok(Answer::Withdrawn)) => Some(Ended::NotStarted(ctx.stop_reason())),
-            Some(answer) => ended(answer, None),
+            // The cancellation may have ended what the tool waited for, so that its answer is already
+            // there when this task runs.
+            Some(answer) => ended(answer, ctx.cancellation().reason()),
             None => Some(self.stop(isolate, asked, ctx).await),
         }
     }
