@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -531,11 +531,96 @@ fn log_in(upstream: &Upstream, flags: &[&str]) -> (String, Option<i32>) {
     (printed, status.code())
 }
 
-/// Makes haft with a server that demands a login.
+/// Makes haft with a server that demands a login. The machine has no keyring.
 fn behind_oauth(flags: &[&str]) -> (Upstream, HttpServer) {
     let server = HttpServer::start(&[&["oauth.mjs"], flags].concat());
-    let upstream = Upstream::new().url("oauth", &server.url, &[FREE]);
+    let mut upstream = Upstream::new().url("oauth", &server.url, &[FREE]);
+    let nowhere = upstream.sandbox.path().join("no-bus");
+    let address = format!("unix:path={}", nowhere.display());
+    upstream.sandbox.set(BUS, address);
     (upstream, server)
+}
+
+/// The variable with the address of the session bus, by which the keyring is found.
+const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
+
+/// A session bus with gnome-keyring, whose files are in the home directory of a sandbox.
+struct Keyring {
+    bus: Child,
+}
+
+impl Keyring {
+    fn start(upstream: &mut Upstream) -> Keyring {
+        let mut bus = upstream
+            .sandbox
+            .command("dbus-daemon")
+            .args(["--session", "--nofork", "--print-address"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("dbus-daemon is installed");
+        let mut address = String::new();
+        let stdout = bus.stdout.as_mut().expect("it is piped");
+        BufReader::new(stdout)
+            .read_line(&mut address)
+            .expect("it prints its address");
+        upstream.sandbox.set(BUS, address.trim().to_owned());
+        // It returns when the keyring is unlocked, and ends with the bus.
+        upstream.succeeds("printf password | gnome-keyring-daemon --unlock --components=secrets");
+        Keyring { bus }
+    }
+}
+
+impl Drop for Keyring {
+    fn drop(&mut self) {
+        let _ = self.bus.kill();
+        let _ = self.bus.wait();
+    }
+}
+
+#[test]
+fn tokens_are_in_the_keyring_where_there_is_one() {
+    let (mut upstream, server) = behind_oauth(&["--expires", "3600"]);
+    let keyring = Keyring::start(&mut upstream);
+    let (printed, code) = log_in(&upstream, &[]);
+    assert_eq!(code, Some(0), "{printed}");
+    let place = "logged in to `oauth`; its tokens are in the system's keyring";
+    assert!(printed.contains(place), "{printed}");
+    let files = upstream.sandbox.sh("grep -rlE 'access-|refresh-' home");
+    assert_eq!(files.output, "");
+    assert_eq!(upstream.succeeds("haft call echo --arg text=hi"), "hi\n");
+    let expire = server.url.replace("/mcp", "/expire");
+    let status = Command::new("curl").args(["-s", &expire]).status();
+    assert!(status.expect("curl is on every machine").success());
+    for _ in 0..2 {
+        assert_eq!(upstream.succeeds("haft call echo --arg text=hi"), "hi\n");
+    }
+    let events = server.printed().concat();
+    assert_eq!(events.matches("refreshed").count(), 1, "{events}");
+    assert_eq!(
+        upstream.succeeds("haft mcp logout oauth"),
+        "logged out of `oauth`\n"
+    );
+    assert_eq!(upstream.sandbox.sh("haft mcp test oauth").code, 1);
+    drop(keyring);
+    // A place that the user demands is not replaced by another one.
+    upstream.sandbox.set("HAFT_MCP_LOGIN_STORE", "keyring".to_owned());
+    let (printed, code) = log_in(&upstream, &[]);
+    assert_ne!(code, Some(0), "{printed}");
+    let why = "no login to `oauth`: the tokens cannot be stored: the system's keyring: ";
+    assert!(printed.contains(why), "{printed}");
+}
+
+#[test]
+fn a_keyring_that_is_gone_is_named() {
+    let (mut upstream, _server) = behind_oauth(&[]);
+    let keyring = Keyring::start(&mut upstream);
+    let (printed, code) = log_in(&upstream, &[]);
+    assert_eq!(code, Some(0), "{printed}");
+    drop(keyring);
+    let failed = upstream.sandbox.sh("haft mcp test oauth");
+    assert_eq!(failed.code, 1, "{}", failed.output);
+    let why = "the system's keyring: ";
+    assert!(failed.output.contains(why), "{}", failed.output);
 }
 
 #[test]

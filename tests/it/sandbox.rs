@@ -136,6 +136,11 @@ impl Sandbox {
         Host::new(config)
     }
 
+    /// Sets a variable of the environment of all commands that follow.
+    pub fn set(&mut self, name: &'static str, value: String) {
+        self.env.insert(name, value);
+    }
+
     /// Returns the directory, which is also the working directory.
     pub fn path(&self) -> PathBuf {
         self.dir.path().to_owned()

@@ -54,7 +54,7 @@ pub use kodelet::CustomTools;
 pub use limits::{Limits, Narrowing};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::parse_task_mode;
-pub use mcp::{CodeListing, Mcp, McpFlags, McpToolSettings, Structured};
+pub use mcp::{CodeListing, LoginStore, Mcp, McpFlags, McpToolSettings, Structured};
 pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};
 pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
 pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags};

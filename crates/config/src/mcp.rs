@@ -41,6 +41,18 @@ pub enum CodeListing {
     Only,
 }
 
+/// Where the tokens of logins to servers are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoginStore {
+    /// The keyring of the system if there is one, else a private file.
+    #[default]
+    Auto,
+    /// The keyring only. Without one there is no login.
+    Keyring,
+    /// A private file.
+    File,
+}
+
 settings! {
     /// Settings for MCP clients besides the tools themselves.
     #[derive(Clone, Debug)]
@@ -80,6 +92,11 @@ settings! {
         /// `codex`, `opencode`.
         // A project must not decide that the user's other servers are offered.
         pub import: Vec<McpImport> = "project" => replaced_values, user "--config";
+        /// Where the tokens of logins are kept: `keyring` (that of the system), `file` (one that only
+        /// you can read), or `auto`: the keyring, and the file where there is none.
+        // A project must not decide that they are kept in a file.
+        pub login_store: LoginStore = "auto",
+            env "HAFT_MCP_LOGIN_STORE", user "HAFT_MCP_LOGIN_STORE";
         computed {
             /// Settings by pattern, from the weakest pattern to the strongest.
             matchers: Vec<(GlobMatcher, McpToolSettings)>,
@@ -318,6 +335,22 @@ impl std::str::FromStr for Structured {
     }
 }
 
+impl LoginStore {
+    const NAMES: [(&'static str, LoginStore); 3] = [
+        ("auto", LoginStore::Auto),
+        ("keyring", LoginStore::Keyring),
+        ("file", LoginStore::File),
+    ];
+}
+
+impl std::str::FromStr for LoginStore {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(&Self::NAMES, text)
+    }
+}
+
 /// Returns the value of this name in a table.
 fn named<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
     let text = text.trim();
@@ -425,6 +458,7 @@ pub fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
 values! {
     Structured: Form::Word(&["declared", "always", "never"]), str::parse;
     CodeListing: Form::Word(&["never", "auto", "only"]), str::parse;
+    LoginStore: Form::Word(&["auto", "keyring", "file"]), str::parse;
     TaskMode: Form::Text, parse_task_mode;
     McpTransport: Form::Word(&["stdio", "http", "sse", "streamable-http"]), str::parse;
     NewTools: Form::Word(&["hold", "offer"]), str::parse;

@@ -23,11 +23,12 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::http::{self, TlsConfig};
-use crate::oauth::{Login, TokenFile};
+use crate::oauth::Login;
 use crate::session::{Handler, ResourceUpdates, Session, Watched};
 use crate::sse;
 use crate::stdio::Stdio;
 use crate::text::one_line;
+use crate::tokens::TokenStore;
 use crate::{Definitions, Failure, ServerInfo};
 use haft_process::{Keep, Leftovers, Spawn, Stdin};
 
@@ -62,7 +63,7 @@ pub enum Endpoint {
         /// The settings of TLS.
         tls: TlsConfig,
         /// The file of the user's login.
-        tokens: TokenFile,
+        tokens: TokenStore,
     },
 }
 

@@ -91,6 +91,7 @@ impl Authorized {
             return request(None).await.map_err(in_words);
         };
         let token = login.token().await;
+        let token = token.map_err(|why| Failed::UnexpectedServerResponse(why.into()))?;
         let result = match (request(token.clone()).await, token) {
             (Err(StreamableHttpError::AuthRequired(why)), Some(refused)) => {
                 match login.refreshed(&refused).await {

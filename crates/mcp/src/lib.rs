@@ -33,6 +33,7 @@ mod oauth;
 mod sse;
 mod stdio;
 mod text;
+mod tokens;
 
 pub use address::{Reference, ServerAddress};
 pub use call::{CallInput, CallLink};
@@ -41,9 +42,10 @@ pub use definitions::{
     Definitions, Failure, Record, ServerInfo, TIER_HINT, ToolDefinition, Unusable,
 };
 pub use http::TlsConfig;
-pub use oauth::{Authorization, TokenFile};
+pub use oauth::Authorization;
 pub use pins::{Difference, Pins, Standing};
 pub use pool::Pool;
 pub use rules::{Rules, ServerRules};
 pub use server::{Server, ServerOptions};
+pub use tokens::{Place as TokenPlace, TokenStore};
 pub use watch::ResourceWatch;

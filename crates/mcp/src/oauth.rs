@@ -2,12 +2,10 @@
 //! dynamic registration (RFC 7591), PKCE and rotated refresh tokens.
 //!
 //! rmcp has it too, but its feature changes features of crates that Deno uses, so that all of them
-//! would be built again. Tokens are in a private file of the user. They are sent to the server that
-//! they were made for, and to no other.
+//! would be built again. Tokens are sent to the server that they were made for, and to no other.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -26,12 +24,9 @@ use url::Url;
 
 use crate::http::{self, TlsConfig};
 use crate::text::one_line;
-use haft_process::private_files::{self, Durability};
+use crate::tokens::{Place, TokenStore, Tokens};
 
-/// Version of the files.
-const VERSION: u32 = 1;
-
-/// Limit of a file and of an answer in bytes.
+/// Limit of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Timeout of one request.
@@ -42,67 +37,6 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 /// A token is refreshed this long before its end.
 const REFRESH_BEFORE: Duration = Duration::from_secs(60);
-
-/// File with the tokens of one server.
-#[derive(Clone, Debug)]
-pub struct TokenFile {
-    path: PathBuf,
-}
-
-impl TokenFile {
-    /// Returns the file of the server of that name at that address.
-    pub fn of(state_dir: &Path, name: &str, url: &Url) -> TokenFile {
-        let key = blake3::hash(format!("{name}\0{url}").as_bytes()).to_hex();
-        TokenFile {
-            path: state_dir
-                .join("mcp/tokens")
-                .join(format!("{}.json", &key[..32])),
-        }
-    }
-
-    /// Returns true if the user has logged in.
-    pub fn exists(&self) -> bool {
-        self.path.is_file()
-    }
-
-    /// Removes the tokens; returns false if there are none.
-    ///
-    /// # Errors
-    /// If the file cannot be removed.
-    pub fn forget(&self) -> io::Result<bool> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            removed => removed.map(|()| true),
-        }
-    }
-
-    fn read(&self) -> Option<Tokens> {
-        let bytes = private_files::read(&self.path, MAX_BYTES as u64).ok()?;
-        let tokens: Tokens = serde_json::from_slice(&bytes).ok()?;
-        (tokens.version == VERSION).then_some(tokens)
-    }
-
-    fn write(&self, tokens: &Tokens) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            private_files::make_private_folder(folder)?;
-        }
-        let bytes = serde_json::to_vec(tokens)?;
-        private_files::replace(&self.path, &bytes, Durability::Synced)
-    }
-}
-
-/// Tokens of one server, with what is needed to refresh them.
-#[derive(Clone, Serialize, Deserialize)]
-struct Tokens {
-    version: u32,
-    resource: String,
-    token_endpoint: Url,
-    client_id: String,
-    access_token: String,
-    refresh_token: Option<String>,
-    /// Seconds since 1970.
-    expires_at: Option<u64>,
-}
 
 /// Answer of a token endpoint.
 #[derive(Deserialize)]
@@ -137,38 +71,41 @@ fn now() -> u64 {
 /// Access to the tokens of one server while it is connected.
 #[derive(Clone)]
 pub(crate) struct Login {
-    file: TokenFile,
+    tokens: TokenStore,
     client: Client,
     /// Held during a refresh: a refresh token can be used once.
     refreshing: Arc<Mutex<()>>,
 }
 
 impl Login {
-    pub(crate) fn new(file: TokenFile, client: Client) -> Login {
+    pub(crate) fn new(tokens: TokenStore, client: Client) -> Login {
         Login {
-            file,
+            tokens,
             client,
             refreshing: Arc::default(),
         }
     }
 
     /// Returns the access token, if there is one. An old one is refreshed first.
-    pub(crate) async fn token(&self) -> Option<String> {
-        let tokens = self.file.read()?;
+    ///
+    /// # Errors
+    /// If the keyring that has it cannot be read; a sentence.
+    pub(crate) async fn token(&self) -> Result<Option<String>, String> {
+        let Some(tokens) = self.tokens.read().await? else {
+            return Ok(None);
+        };
         if tokens.is_old() && tokens.refresh_token.is_some() {
+            let refreshed = self.refreshed(&tokens.access_token).await;
             // An old token may still be accepted.
-            return self
-                .refreshed(&tokens.access_token)
-                .await
-                .or(Some(tokens.access_token));
+            return Ok(refreshed.or(Some(tokens.access_token)));
         }
-        Some(tokens.access_token)
+        Ok(Some(tokens.access_token))
     }
 
     /// Returns another access token than the one that the server refused, if there is one.
     pub(crate) async fn refreshed(&self, refused: &str) -> Option<String> {
         let _one_at_a_time = self.refreshing.lock().await;
-        let mut tokens = self.file.read()?;
+        let mut tokens = self.tokens.read().await.ok()??;
         if tokens.access_token != refused {
             // Another call or another process has refreshed it.
             return Some(tokens.access_token);
@@ -183,8 +120,8 @@ impl Login {
         match exchange(&self.client, &tokens.token_endpoint, &form).await {
             Ok(granted) => {
                 tokens.take(granted);
-                if let Err(error) = self.file.write(&tokens) {
-                    tracing::warn!(%error, "a refreshed token cannot be stored");
+                if let Err(error) = self.tokens.write(&tokens).await {
+                    tracing::warn!(error, "a refreshed token cannot be stored");
                 }
                 Some(tokens.access_token)
             }
@@ -230,18 +167,18 @@ pub struct Authorization<'a> {
     pub tls: TlsConfig,
     /// Id of a client that was registered by hand, if the server registers none.
     pub client_id: Option<String>,
-    /// File for the tokens.
-    pub file: TokenFile,
+    /// Store of the tokens.
+    pub tokens: TokenStore,
     /// Shows the user the page for the login.
     pub open: &'a (dyn Fn(&Url) + Send + Sync),
 }
 
 impl Authorization<'_> {
-    /// Logs the user in, and stores the tokens.
+    /// Logs the user in, stores the tokens, and returns where.
     ///
     /// # Errors
     /// A description of the fault, as a fragment for people. It contains no token.
-    pub async fn run(self) -> Result<(), String> {
+    pub async fn run(self) -> Result<Place, String> {
         let client = http::client(&self.tls, &[])?;
         Flow {
             client,
@@ -259,7 +196,7 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    async fn run(self) -> Result<(), String> {
+    async fn run(self) -> Result<Place, String> {
         let (resource, scope) = self.resource().await?;
         let issuer = match resource.authorization_servers.first() {
             Some(issuer) => issuer.clone(),
@@ -318,7 +255,6 @@ impl Flow<'_> {
         ];
         let granted = exchange(&self.client, &metadata.token_endpoint, &form).await?;
         let mut tokens = Tokens {
-            version: VERSION,
             resource: resource.resource,
             token_endpoint: metadata.token_endpoint,
             client_id,
@@ -327,7 +263,7 @@ impl Flow<'_> {
             expires_at: None,
         };
         tokens.take(granted);
-        let written = self.login.file.write(&tokens);
+        let written = self.login.tokens.write(&tokens).await;
         written.map_err(|error| format!("the tokens cannot be stored: {error}"))
     }
 
@@ -655,39 +591,5 @@ mod tests {
         );
         assert_eq!(parameter(challenge, "scope").as_deref(), Some("a b"));
         assert_eq!(parameter(challenge, "realm"), None);
-    }
-
-    #[test]
-    fn tokens_are_private_and_can_be_forgotten() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = TokenFile::of(folder.path(), "x", &url("https://x/mcp"));
-        assert!(!file.exists() && file.read().is_none());
-        let tokens = Tokens {
-            version: VERSION,
-            resource: "https://x/mcp".to_owned(),
-            token_endpoint: url("https://x/token"),
-            client_id: "c".to_owned(),
-            access_token: "a".to_owned(),
-            refresh_token: None,
-            expires_at: Some(now() + 30),
-        };
-        file.write(&tokens).expect("it is written");
-        assert!(
-            file.read()
-                .is_some_and(|read| read.access_token == "a" && read.is_old())
-        );
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = file
-                .path
-                .metadata()
-                .expect("it is there")
-                .permissions()
-                .mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
-        assert!(file.forget().expect("it is removed"));
-        assert!(!file.forget().expect("it is missing"));
     }
 }

@@ -46,7 +46,7 @@ pub(crate) async fn connect(
         request.send().await.map_err(|error| plain(&error))
     };
     let token = match &login {
-        Some(login) => login.token().await,
+        Some(login) => login.token().await?,
         None => None,
     };
     let mut response = get(token.as_ref()).await?;
@@ -126,7 +126,7 @@ impl Transport<RoleClient> for SseTransport {
         async move {
             let body = serde_json::to_vec(&item)?;
             let token = match &login {
-                Some(login) => login.token().await,
+                Some(login) => login.token().await.map_err(io::Error::other)?,
                 None => None,
             };
             let request = with_token(request, token.as_ref());

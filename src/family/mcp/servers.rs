@@ -11,7 +11,7 @@ use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
-use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenFile, Unusable, foreign};
+use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign};
 use haft_process::Spawn;
 use haft_tool::{LogLevel, PermissionKind, Problem};
 
@@ -253,7 +253,7 @@ pub(super) fn prepare(
                 headers: headers.clone().into_iter().collect(),
                 is_sse: *is_sse,
                 tls: means.upstream.tls.clone(),
-                tokens: TokenFile::of(&config.state_dir, &name, address),
+                tokens: TokenStore::of(&config.state_dir, config.mcp.login_store, &name, address),
             }
         }
     };

@@ -11,7 +11,7 @@ use haft_config::McpServer;
 use haft_discover::Candidate;
 use haft_mcp::{
     Authorization, Connection, Definitions, Failure, Pins, Rules, Server, ServerAddress,
-    ServerRules, Standing, TlsConfig, TokenFile, ToolDefinition,
+    ServerRules, Standing, TlsConfig, TokenPlace, TokenStore, ToolDefinition,
 };
 use haft_tool::{Problem, Source};
 use url::Url;
@@ -33,8 +33,8 @@ pub(crate) struct ServerState {
     pub(crate) fault: Option<Problem>,
     server: Option<Arc<Server>>,
     pins: PinStore,
-    /// The address of a server over HTTP, with the file of the user's login.
-    login: Option<(Url, TokenFile, TlsConfig)>,
+    /// The address of a server over HTTP, with the store of the user's login.
+    login: Option<(Url, TokenStore, TlsConfig)>,
 }
 
 /// Returns the servers in the files of these candidates. Nothing is started.
@@ -61,8 +61,10 @@ pub(crate) fn survey(
                 match servers::prepare(means, candidate, configured) {
                     Ok(prepared) => {
                         login = prepared.url.map(|url| {
-                            let file = TokenFile::of(&means.config.state_dir, &name, &url);
-                            (url, file, means.upstream.tls.clone())
+                            let config = means.config;
+                            let (state, wanted) = (&config.state_dir, config.mcp.login_store);
+                            let tokens = TokenStore::of(state, wanted, &name, &url);
+                            (url, tokens, means.upstream.tls.clone())
                         });
                         server = Some(prepared.server);
                     }
@@ -182,13 +184,13 @@ impl ServerState {
         }
     }
 
-    /// Logs the user in. `open` shows the page for it.
+    /// Logs the user in, and returns where the tokens are. `open` shows the page for it.
     pub(crate) async fn log_in(
         &self,
         client_id: Option<String>,
         open: &(dyn Fn(&Url) + Send + Sync),
-    ) -> Result<(), String> {
-        let Some((url, file, tls)) = self.login.clone() else {
+    ) -> Result<TokenPlace, String> {
+        let Some((url, tokens, tls)) = self.login.clone() else {
             return Err(match &self.fault {
                 Some(problem) => problem.message.clone(),
                 None => "only a server over HTTP has a login".to_owned(),
@@ -198,16 +200,19 @@ impl ServerState {
             url: &url,
             tls,
             client_id,
-            file,
+            tokens,
             open,
         };
         authorization.run().await
     }
 
     /// Forgets the user's login; returns false if there was none.
-    pub(crate) fn log_out(&self) -> std::io::Result<bool> {
+    ///
+    /// # Errors
+    /// If the tokens cannot be removed; a sentence.
+    pub(crate) async fn log_out(&self) -> Result<bool, String> {
         match &self.login {
-            Some((_, file, _)) => file.forget(),
+            Some((_, tokens, _)) => tokens.forget().await,
             None => Ok(false),
         }
     }

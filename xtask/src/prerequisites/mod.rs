@@ -49,9 +49,24 @@ pub fn for_the_tests() -> Result<()> {
     if command::on_path("curl").is_none() {
         packages::ensure("to test the proxy of sandboxes", &["curl".into()], &machine)?;
     }
+    keyring(&machine)?;
     judges::ensure(&workspace::root())?;
     mcp_servers::ensure(&workspace::root())?;
     nats_server::ensure(&workspace::root())
+}
+
+/// Ensures the session bus and the keyring that the tests of logins start.
+fn keyring(machine: &Machine) -> Result<()> {
+    // The names of the programs, with those of their packages.
+    let programs = [
+        ("dbus-daemon", "dbus-daemon"),
+        ("gnome-keyring-daemon", "gnome-keyring"),
+    ];
+    let missing = programs
+        .iter()
+        .filter(|(program, _)| command::on_path(program).is_none())
+        .map(|(_, package)| (*package).to_owned());
+    packages::ensure("to test logins", &missing.collect::<Vec<_>>(), machine)
 }
 
 /// Ensures the compiler and `make`, with which some crates build their C sources.

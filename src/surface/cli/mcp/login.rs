@@ -6,6 +6,7 @@ use super::connect::{connect, find, page};
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::open;
+use haft_mcp::TokenPlace;
 use haft_tool::{Error, ErrorKind};
 
 /// Log in to an MCP server in the browser
@@ -15,7 +16,8 @@ Examples:
   haft mcp login github
   haft mcp login intranet --client-id haft-cli   a client that was registered by hand
 
-The tokens are in a file that only you can read, and go to this server only.")]
+The tokens are in the system's keyring, or in a file that only you can read, and go to this server
+only.")]
 pub(super) struct Login {
     /// Name of the server
     name: String,
@@ -54,11 +56,16 @@ impl Login {
             logged_in = logged_in => logged_in,
             () = session.signals.next() => Err("it was cancelled".to_owned()),
         };
-        logged_in.map_err(|why| {
+        let place = logged_in.map_err(|why| {
             let text = format!("no login to `{}`: {why}", self.name);
             Error::new(ErrorKind::Denied, text)
         })?;
-        writeln!(session.out, "logged in to `{}`", self.name)?;
+        let place = match place {
+            TokenPlace::Keyring => "the system's keyring",
+            TokenPlace::File => "a file that only you can read",
+        };
+        let name = &self.name;
+        writeln!(session.out, "logged in to `{name}`; its tokens are in {place}")?;
         session.out.flush()?;
         let found = connect(&server).await;
         match &found.result {
@@ -72,7 +79,7 @@ impl Login {
 impl Logout {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let server = find(session, &self.name).await?;
-        let was_there = server.log_out().map_err(|error| {
+        let was_there = server.log_out().await.map_err(|error| {
             let text = format!("the login cannot be removed: {error}");
             Error::new(ErrorKind::Internal, text)
         })?;
