@@ -603,7 +603,9 @@ fn tokens_are_in_the_keyring_where_there_is_one() {
     assert_eq!(upstream.sandbox.sh("haft mcp test oauth").code, 1);
     drop(keyring);
     // A place that the user demands is not replaced by another one.
-    upstream.sandbox.set("HAFT_MCP_LOGIN_STORE", "keyring".to_owned());
+    upstream
+        .sandbox
+        .set("HAFT_MCP_LOGIN_STORE", "keyring".to_owned());
     let (printed, code) = log_in(&upstream, &[]);
     assert_ne!(code, Some(0), "{printed}");
     let why = "no login to `oauth`: the tokens cannot be stored: the system's keyring: ";

@@ -255,7 +255,10 @@ fn absent_is_none<T>(done: keyring::v1::Result<T>) -> keyring::v1::Result<Option
 }
 
 fn in_words(error: &keyring::v1::Error) -> String {
-    format!("the system's keyring: {}", one_line(&error.to_string(), 300))
+    format!(
+        "the system's keyring: {}",
+        one_line(&error.to_string(), 300)
+    )
 }
 
 #[cfg(test)]
@@ -298,7 +301,11 @@ mod tests {
     #[test]
     fn the_name_of_an_entry_has_nothing_of_the_query() {
         let store = store(Path::new("/nowhere"));
-        assert!(store.entry.starts_with("x at https://x ("), "{}", store.entry);
+        assert!(
+            store.entry.starts_with("x at https://x ("),
+            "{}",
+            store.entry
+        );
         assert!(!store.entry.contains("secret"), "{}", store.entry);
     }
 
@@ -310,12 +317,8 @@ mod tests {
         private_files::make_private_folder(parent).expect("it is made");
         let mut text = serde_json::to_value(tokens()).expect("they are JSON");
         text["version"] = 1.into();
-        private_files::replace(
-            &store.path,
-            text.to_string().as_bytes(),
-            Durability::Synced,
-        )
-        .expect("it is written");
+        private_files::replace(&store.path, text.to_string().as_bytes(), Durability::Synced)
+            .expect("it is written");
         assert_eq!(store.place(), Some(Place::File));
     }
 }

@@ -65,7 +65,10 @@ impl Login {
             TokenPlace::File => "a file that only you can read",
         };
         let name = &self.name;
-        writeln!(session.out, "logged in to `{name}`; its tokens are in {place}")?;
+        writeln!(
+            session.out,
+            "logged in to `{name}`; its tokens are in {place}"
+        )?;
         session.out.flush()?;
         let found = connect(&server).await;
         match &found.result {
