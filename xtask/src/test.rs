@@ -27,11 +27,12 @@ pub struct Test {
 }
 
 /// Parts of the names of tests that run JavaScript tools.
-const OF_MODULES: [&str; 28] = [
+const OF_MODULES: [&str; 32] = [
     "audit::",
     "cache::",
     "callers::",
     "compiled::",
+    "debugging::",
     "domains::",
     "engine::",
     "holes::",
@@ -42,15 +43,18 @@ const OF_MODULES: [&str; 28] = [
     "mcp_stdio::",
     "mcp_tasks::",
     "mcp_tools::",
+    "nested::",
     "permissions::",
     "reload::",
     "render::",
+    "repl::",
     "rest::",
     "rest_events::",
     "rpc::",
     "sdk::",
     "session::",
     "specs_",
+    "telemetry::",
     "terminal_",
     "tool_tests::",
     "ui::",
