@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::call::{ModuleCall, ended, traced_span, unless_stopped};
-use super::isolate::{Answer, Ask, Isolate, Lost};
+use super::isolate::Isolate;
+use super::messages::{Answer, Ask, Lost};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
 use super::requests::Caller;
 use super::{Ended, Module};

@@ -13,10 +13,9 @@
 //! apart. Then the isolate has its own permissions again.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use deno_runtime::deno_permissions::PermissionsContainer;
@@ -25,14 +24,14 @@ use deno_runtime::deno_permissions::prompter::{
 };
 use futures::future::{BoxFuture, select_all};
 
-use super::boot;
 use super::caller_link::CallerLink;
-use super::isolate::Shared;
-use super::lock;
+use super::isolate_state::IsolateState;
+use super::permissions;
+use super::permits::{GrantedNow, PermitStore};
 use super::requests::RunningCall;
 use haft_tool::{
-    Answer, Isolation, NoticeLevel, Notification, Permission, PermissionKind, PermissionProfile,
-    PermissionSource, Progress, Prompt, Updates,
+    Answer, Isolation, NoticeLevel, Notification, PermissionKind, PermissionProfile, Progress,
+    Prompt, Updates,
 };
 
 /// The answers that the user can give.
@@ -40,47 +39,6 @@ const ONCE: &str = "yes, until this call ends";
 const ALWAYS: &str = "yes, always for this tool";
 const FROM_THE_NEXT: &str = "yes, for this tool from its next call on";
 const NO: &str = "no";
-
-/// Stores what the user grants a tool for good. The host implements it.
-pub trait PermitStore: Send + Sync {
-    /// Grants the tools in `file` an access.
-    ///
-    /// # Errors
-    /// When it cannot be stored; a sentence.
-    fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String>;
-}
-
-/// Permissions that the user granted tool files for good since they were loaded. The files' own
-/// permissions contain them after the next load.
-#[derive(Default)]
-pub struct GrantedNow(Mutex<HashMap<PathBuf, PermissionProfile>>);
-
-impl GrantedNow {
-    fn has(&self, file: &Path, kind: PermissionKind, what: &str) -> bool {
-        let granted = lock(&self.0);
-        granted
-            .get(file)
-            .is_some_and(|granted| granted.grants(kind, what))
-    }
-
-    fn add(&self, file: &Path, kind: PermissionKind, what: &str) {
-        let mut granted = lock(&self.0);
-        let granted = granted.entry(file.to_owned()).or_insert_with(nothing);
-        granted.grant(kind, what);
-    }
-
-    pub(super) fn forget(&self, file: &Path) {
-        lock(&self.0).remove(file);
-    }
-}
-
-fn nothing() -> PermissionProfile {
-    let mut nothing = PermissionProfile::everything();
-    for kind in PermissionKind::ALL {
-        nothing.set(kind, Permission::None, PermissionSource::Permit);
-    }
-    nothing
-}
 
 thread_local! {
     /// The isolate of this thread, if its user may be asked.
@@ -120,7 +78,7 @@ pub(super) fn restored_permissions() -> Option<PermissionsContainer> {
     });
     let permissions = permissions?;
     // They could be used when the isolate was started.
-    boot::permissions_of(&permissions).ok()
+    permissions::of_profile(&permissions).ok()
 }
 
 struct Prompter;
@@ -189,7 +147,7 @@ pub(super) fn wait(answer: impl Future<Output = bool> + Send + 'static) -> bool 
 /// Asks the user whether the tools of an isolate may access `what`, and stores the answer if it is
 /// for good. False without a question if the user may not be asked.
 pub(super) fn ask(
-    shared: &Arc<Shared>,
+    shared: &Arc<IsolateState>,
     kind: PermissionKind,
     what: String,
     store: Option<Arc<dyn PermitStore>>,

@@ -7,28 +7,27 @@ use std::thread;
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
 use deno_runtime::deno_io::{Stdio, StdioPipe};
-use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, PermissionsOptions};
 use deno_runtime::deno_web::BlobStore;
-use deno_runtime::permissions::RuntimePermissionDescriptorParser;
 use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
 use deno_runtime::{
     BootstrapOptions, UnconfiguredRuntime, UnconfiguredRuntimeOptions, WorkerExecutionMode,
 };
-use sys_traits::impls::RealSys;
 use url::Url;
 
 use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
 use super::graph::module_files;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
+use super::lock;
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
+use super::platform::Threads;
 use super::transpile_cache::Compiled;
 use super::{
-    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, platform, refusal,
-    snapshot, sqlite, telemetry,
+    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, permissions, platform,
+    refusal, snapshot, sqlite, telemetry,
 };
-use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+use haft_tool::PermissionProfile;
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -160,14 +159,6 @@ pub(super) fn boot(
     })
 }
 
-/// Threads on which V8 compiles and collects garbage.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Threads {
-    /// The isolate's own thread only, so that the process can be forked.
-    One,
-    Several,
-}
-
 /// Sets V8 up, once in the life of the process. `heap_mb` limits each WebAssembly memory.
 pub(super) fn start_v8(heap_mb: u32, threads: Threads) {
     PLATFORM.call_once(|| {
@@ -242,9 +233,7 @@ fn keep_isolate(heap_mb: u32) -> Result<(), String> {
 
 /// Returns the lock that is held while an isolate is created.
 pub(super) fn one_at_a_time() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    lock(&ONE_AT_A_TIME)
 }
 
 /// Returns the URL that names the isolate in stack traces. Nothing is read from it.
@@ -267,7 +256,7 @@ fn make_worker(
     isolate: Isolate,
     (compiled, node, loader): (Option<Arc<Compiled>>, Rc<NodeServices>, Rc<Loader>),
 ) -> Result<MainWorker, String> {
-    let permissions = permissions_of(profile)?;
+    let permissions = permissions::of_profile(profile)?;
     let (create_params, unconfigured_runtime) = match isolate {
         Isolate::New(params) => (Some(params), None),
         Isolate::Unconfigured(runtime) => (None, Some(runtime)),
@@ -315,52 +304,6 @@ fn make_worker(
     let scripts = compiled.map(code_cache::of_scripts);
     worker.js_runtime.set_eval_context_code_cache_cbs(scripts);
     Ok(worker)
-}
-
-/// Returns the permissions of an isolate in the runtime's form.
-pub(super) fn permissions_of(profile: &PermissionProfile) -> Result<PermissionsContainer, String> {
-    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
-        .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
-    Ok(PermissionsContainer::new(parser, permissions))
-}
-
-fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
-    let denied = |permission: &Permission| {
-        let list = permission.denied();
-        (!list.is_empty()).then(|| list.to_vec())
-    };
-    PermissionsOptions {
-        allow_env: profile.env.granted(),
-        deny_env: denied(&profile.env),
-        ignore_env: hides_variables(profile).then(Vec::new),
-        allow_ffi: profile.ffi.granted(),
-        deny_ffi: denied(&profile.ffi),
-        allow_import: profile.import.granted(),
-        deny_import: denied(&profile.import),
-        allow_net: profile.net.granted(),
-        deny_net: denied(&profile.net),
-        allow_read: profile.read.granted(),
-        deny_read: denied(&profile.read),
-        allow_run: profile.run.granted(),
-        deny_run: denied(&profile.run),
-        allow_sys: profile.sys.granted(),
-        deny_sys: denied(&profile.sys),
-        allow_write: profile.write.granted(),
-        deny_write: denied(&profile.write),
-        // The prompter of `asking` asks the user of the call.
-        prompt: profile.askable.is_some(),
-        ..Default::default()
-    }
-}
-
-/// Returns true if variables that are not granted look unset. A profile hides them so, as it does
-/// from programs: packages look for many variables (`NODE_ENV`, `DEBUG`) that are seldom set, and
-/// would end with an error.
-fn hides_variables(profile: &PermissionProfile) -> bool {
-    let sources = profile.sources.get(&PermissionKind::Env);
-    let of_profile = |source: &PermissionSource| matches!(source, PermissionSource::Profile(_));
-    profile.env.denied().is_empty() && sources.into_iter().flatten().any(of_profile)
 }
 
 fn extension_for_runtime() -> deno_core::Extension {

@@ -8,9 +8,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Module;
-use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
+use super::isolate::{Asked, Isolate};
+use super::messages::{Answer, Ask, Lost, Withdrawn};
 use super::module::{MAX_ISOLATES, NO_ISOLATE};
-use super::requests::{Caller, Withdrawn};
+use super::requests::Caller;
 use super::telemetry;
 use haft_tool::error::Error;
 use haft_tool::{CallCtx, Stopped, Tier};
@@ -132,6 +133,24 @@ impl Module {
             Ok(isolate)
         })
         .await
+    }
+
+    /// Returns the current isolate, if the tool `index` there is still the one that was advertised.
+    pub(super) async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
+        let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
+        self.if_unchanged(index, isolate)
+    }
+
+    /// Returns `isolate`, if the tool `index` there is still the one that was advertised.
+    pub(super) fn if_unchanged(
+        &self,
+        index: u32,
+        isolate: Arc<Isolate>,
+    ) -> Result<Arc<Isolate>, Ended> {
+        match self.life.told.get().and_then(|told| told.is_other(index)) {
+            Some(why) => Err(Ended::Changed(why)),
+            None => Ok(isolate),
+        }
     }
 
     /// Returns the answer, or `None` when the call is cancelled.

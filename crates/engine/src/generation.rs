@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::isolate::DedicatedModules;
+use super::isolate_state::DedicatedModules;
 use super::lazy_module::Listener;
 use super::placement::{IsolatePool, Migrations};
 use super::{Engine, lock};

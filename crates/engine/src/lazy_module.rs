@@ -1,22 +1,19 @@
-//! Modules that are loaded on demand, and the state that all handles of one share.
+//! Modules that are loaded on demand.
 //!
 //! A module is advertised with a description, which may come from the cache. Then it is loaded at
 //! its first call, or at the first session event if it listens.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Mutex;
 use url::Url;
 
 use super::advertised::{self, AdvertisedDescription};
 use super::graph::Graph;
-use super::isolate::Isolate;
 use super::load_trace::LoadTrace;
-use super::module::{MAX_ISOLATES, NO_ISOLATE};
-use super::{Ended, Engine, IsolateKey, LoadFailure, Module, lock};
+use super::module::{MAX_ISOLATES, ModuleState, NO_ISOLATE};
+use super::{Engine, IsolateKey, LoadFailure, Module, lock};
 use haft_tool::{Tier, ToolRights};
 
 /// A module that listens for session events. It is not a handle, because handles keep the engine
@@ -27,40 +24,6 @@ pub(super) struct Listener {
     pub(super) url: Url,
     pub(super) key: IsolateKey,
     pub(super) life: Arc<ModuleState>,
-}
-
-/// State that all handles of a module share.
-pub(super) struct ModuleState {
-    /// The rights of its calls that have been approved; those of the key may be narrower.
-    rights: ToolRights,
-    /// The description that was advertised to callers.
-    pub(super) told: OnceLock<AdvertisedDescription>,
-    /// Held while the module is loaded, because its factory runs once in an isolate.
-    pub(super) turn: Mutex<()>,
-    pub(super) was_loaded: AtomicBool,
-    /// Set if some of its tools listen for session events.
-    pub(super) listens: AtomicBool,
-    /// Files that its last import read.
-    origin: std::sync::Mutex<Option<Origin>>,
-}
-
-/// Files that an import read.
-struct Origin {
-    /// The files of code, with their hashes. Files that another module imported before are missing.
-    imported: BTreeMap<PathBuf, String>,
-    /// The other paths that the module accessed.
-    looked: BTreeSet<PathBuf>,
-}
-
-impl ModuleState {
-    /// Stores which files an import read.
-    pub(super) fn came_from(&self, notes: Option<&LoadTrace>) {
-        let origin = notes.map(|notes| Origin {
-            imported: notes.imported.clone(),
-            looked: notes.looked.clone(),
-        });
-        *lock(&self.origin) = origin;
-    }
 }
 
 impl Engine {
@@ -114,7 +77,7 @@ impl Engine {
             life: Arc::new(ModuleState {
                 rights,
                 told: OnceLock::new(),
-                turn: Mutex::default(),
+                turn: tokio::sync::Mutex::default(),
                 was_loaded: AtomicBool::new(false),
                 listens: AtomicBool::new(false),
                 origin: std::sync::Mutex::default(),
@@ -220,24 +183,6 @@ impl Module {
         // The load goes on if the caller of this function is cancelled.
         let loading = tokio::spawn(async move { module.ready_isolate().await.map(drop) });
         let _ = loading.await;
-    }
-
-    /// Returns the current isolate, if the tool `index` there is still the one that was advertised.
-    pub(super) async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
-        let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
-        self.if_unchanged(index, isolate)
-    }
-
-    /// Returns `isolate`, if the tool `index` there is still the one that was advertised.
-    pub(super) fn if_unchanged(
-        &self,
-        index: u32,
-        isolate: Arc<Isolate>,
-    ) -> Result<Arc<Isolate>, Ended> {
-        match self.life.told.get().and_then(|told| told.is_other(index)) {
-            Some(why) => Err(Ended::Changed(why)),
-            None => Ok(isolate),
-        }
     }
 
     /// Removes the module's description from the cache, because it no longer holds.

@@ -12,6 +12,7 @@ mod cache;
 mod call;
 mod caller_link;
 mod code_cache;
+mod debuggers;
 mod domain;
 mod eval_guard;
 mod expressions;
@@ -21,28 +22,35 @@ mod generation;
 pub mod graph;
 mod inspector;
 mod isolate;
+mod isolate_state;
 mod isolation;
 mod lazy_module;
 mod load_batch;
 mod load_trace;
 mod loader;
+mod local_link;
 mod memory;
+mod messages;
 mod module;
 mod nested_calls;
 mod op_host;
 mod options;
 mod panic_guard;
 mod pending;
+mod permissions;
+mod permits;
 mod placement;
 mod platform;
 mod procfs;
 mod prompts;
 mod refusal;
 mod render;
+mod render_guard;
 mod requests;
 mod schema_check;
 mod screen;
 mod script;
+mod services;
 mod session;
 mod snapshot;
 mod source;
@@ -58,6 +66,7 @@ mod verify;
 mod version;
 mod widgets;
 mod worker;
+mod worker_report;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,35 +77,37 @@ use url::Url;
 
 use haft_tool::{Debugging, Tier, TrustDomain, VerifiedFiles};
 
-pub use asking::{GrantedNow, PermitStore};
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
+pub use debuggers::{Inspector, InspectorSession};
 pub use domain::IsolateKey;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
-pub use inspector::{InspectedIsolate, Inspector, InspectorSession};
-pub use isolate::Lost;
-use isolate::{Answer, Ask, Shared};
+pub use inspector::InspectedIsolate;
+use isolate_state::IsolateState;
 pub use isolation::CodeSet;
 pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub use loader::is_provided;
+pub use messages::Lost;
+use messages::{Answer, Ask, Termination};
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
-pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
+pub use options::{EngineOptions, ProjectOptions};
 use pending::PendingActions;
+pub use permits::{GrantedNow, PermitStore};
 pub use render::Drawn;
-use requests::Termination;
 pub use screen::ScreenView;
 pub use script::{
     Place, Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest,
     ScriptSource,
 };
+pub use services::{Programs, ToolLog, WorkerProcess, Workers};
 pub use session::new_session_id;
 pub use spin_wait::{CallSpin, LeftOutCall, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
 use worker::Spares;
-pub use worker::{WorkerProcess, Workers, run_worker, run_zygote};
+pub use worker::{run_worker, run_zygote};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
@@ -110,24 +121,26 @@ struct Inner {
     options: EngineOptions,
     generations: Generations,
     /// Every isolate that may still exist, retired and terminated ones too.
-    isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
+    isolates: std::sync::Mutex<Vec<Arc<IsolateState>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
     spares: Arc<Spares>,
+    /// The list of isolates to which a debugger can attach; `None` if none can.
+    inspector: Option<Arc<Inspector>>,
 }
 
 impl Engine {
     /// Returns an engine that has not started anything yet.
     pub fn new(mut options: EngineOptions) -> Self {
         if options.debugging.is_inspected {
-            options.inspector = Some(Arc::default());
             // A request that waits for a paused isolate would start another one.
             options.isolates = 1;
         }
         let inner = Arc::new(Inner {
+            inspector: options.debugging.is_inspected.then(Arc::default),
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
             expressions: Expressions::new(options.heap_mb),
@@ -165,7 +178,7 @@ impl Engine {
 
     /// Returns the list of isolates to which a debugger can attach; `None` if none can.
     pub fn inspector(&self) -> Option<&Arc<Inspector>> {
-        self.inner.options.inspector.as_ref()
+        self.inner.inspector.as_ref()
     }
 
     /// Stops the profilers, and returns the profile of the isolate that began last as JSON; `None`
@@ -277,7 +290,7 @@ impl Engine {
         }
     }
 
-    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
+    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<IsolateState>>> {
         lock(&self.inner.isolates)
     }
 }

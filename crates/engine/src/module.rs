@@ -1,15 +1,19 @@
 //! Handle of a module: its current isolate, and how it is loaded into one.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use url::Url;
 
-use super::isolate::{Answer, Ask, Isolate, Lost};
-use super::lazy_module::ModuleState;
+use super::advertised::AdvertisedDescription;
+use super::isolate::Isolate;
 use super::load_trace::LoadTrace;
-use super::{Engine, IsolateKey};
+use super::messages::{Answer, Ask, Lost};
+use super::{Engine, IsolateKey, lock};
+use haft_tool::ToolRights;
 
 /// Handle of a module. The module is imported on demand: at its first call if its description came
 /// from the cache, and again when its isolate was lost.
@@ -20,6 +24,40 @@ pub struct Module {
     pub(super) url: Url,
     pub(super) key: IsolateKey,
     pub(super) life: Arc<ModuleState>,
+}
+
+/// State that all handles of a module share.
+pub(super) struct ModuleState {
+    /// The rights of its calls that have been approved; those of the key may be narrower.
+    pub(super) rights: ToolRights,
+    /// The description that was advertised to callers.
+    pub(super) told: OnceLock<AdvertisedDescription>,
+    /// Held while the module is loaded, because its factory runs once in an isolate.
+    pub(super) turn: tokio::sync::Mutex<()>,
+    pub(super) was_loaded: AtomicBool,
+    /// Set if some of its tools listen for session events.
+    pub(super) listens: AtomicBool,
+    /// Files that its last import read.
+    pub(super) origin: Mutex<Option<Origin>>,
+}
+
+/// Files that an import read.
+pub(super) struct Origin {
+    /// The files of code, with their hashes. Files that another module imported before are missing.
+    pub(super) imported: BTreeMap<PathBuf, String>,
+    /// The other paths that the module accessed.
+    pub(super) looked: BTreeSet<PathBuf>,
+}
+
+impl ModuleState {
+    /// Stores which files an import read.
+    pub(super) fn came_from(&self, notes: Option<&LoadTrace>) {
+        let origin = notes.map(|notes| Origin {
+            imported: notes.imported.clone(),
+            looked: notes.looked.clone(),
+        });
+        *lock(&self.origin) = origin;
+    }
 }
 
 /// Reason for which a module could not be loaded: the JSON text `{error, stack?}` or our own

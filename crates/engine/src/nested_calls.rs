@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::isolate::Shared;
+use super::isolate_state::IsolateState;
 use super::lock;
 use haft_tool::{Block, Cancellation, Event, Outcome, queue};
 
@@ -21,7 +21,7 @@ const MAX_RESULT_BYTES: usize = 32 << 20;
 
 /// The open calls of one isolate.
 pub(super) struct NestedBridge {
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     open: Arc<Mutex<HashMap<u32, OpenCall>>>,
 }
 
@@ -49,7 +49,7 @@ struct ResultView<'a> {
 }
 
 impl NestedBridge {
-    pub(super) fn new(shared: Arc<Shared>) -> NestedBridge {
+    pub(super) fn new(shared: Arc<IsolateState>) -> NestedBridge {
         NestedBridge {
             shared,
             open: Arc::default(),

@@ -20,16 +20,17 @@ use super::extension::{
     self, AskFuture, ExecFuture, IsolateHost, NestedFuture, Refusal, ReplyKind, ShowFuture,
     TouchFuture,
 };
-use super::isolate::{Answer, Shared};
+use super::isolate_state::IsolateState;
 use super::loader::Required;
+use super::messages::Answer;
 use super::schema_check::SchemaChecker;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, asking, load_trace, render, spin_wait};
+use super::{EngineOptions, Programs, asking, load_trace, render_guard, spin_wait};
 use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct OpHost {
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     link: Arc<dyn CallerLink>,
     loading: RefCell<HashSet<u32>>,
     /// The requests whose tools have started in this turn.
@@ -45,7 +46,7 @@ pub(super) struct OpHost {
 
 impl OpHost {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<IsolateState>,
         link: Arc<dyn CallerLink>,
         options: &EngineOptions,
     ) -> Self {
@@ -89,7 +90,7 @@ impl OpHost {
 
     /// Answers a render request that was interrupted.
     pub(super) fn drawing_was_interrupted(&self, id: u32) {
-        let answer = Answer::Failed(render::NEVER_ENDS.to_owned());
+        let answer = Answer::Failed(render_guard::NEVER_ENDS.to_owned());
         self.shared.requests.answer(id, answer);
     }
 

@@ -1,21 +1,14 @@
-//! Options of an engine: limits, permissions, and the services that the host implements for it.
+//! Options of an engine: limits, permissions, and services of the host.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
-use super::asking::{GrantedNow, PermitStore};
-use super::inspector::Inspector;
+use super::permits::{GrantedNow, PermitStore};
+use super::services::{Programs, ToolLog, Workers};
 use super::verify::Verifier;
-use super::worker::Workers;
-use haft_tool::{
-    CurrentSession, Debugging, DefaultUser, LogLevel, PermissionProfile, Replay, Tier, ToolRights,
-    TrustDomain,
-};
+use haft_tool::{CurrentSession, Debugging, DefaultUser, Replay, Tier, ToolRights, TrustDomain};
 
 /// Options of an engine.
 #[derive(Clone)]
@@ -69,9 +62,6 @@ pub struct EngineOptions {
     pub cache: Option<PathBuf>,
     /// Debugging of the isolates.
     pub debugging: Debugging,
-    /// The list of isolates to which a debugger can attach; `None` if none can, and in a worker
-    /// process.
-    pub inspector: Option<Arc<Inspector>>,
 }
 
 impl EngineOptions {
@@ -123,36 +113,4 @@ pub struct ProjectOptions {
     pub grace: Duration,
     /// Like `EngineOptions::load_timeout`.
     pub load_timeout: Duration,
-}
-
-/// Starts programs for tools. The engine itself does not use `process`, so the host implements it.
-pub trait Programs: Send + Sync {
-    /// Runs the program of `request` (the JSON of `js-runtime/11_exec.ts`) until it ends or
-    /// `cancel` fires. Returns the JSON of an `ExecAnswer`. `permissions` are those of the caller.
-    fn exec(
-        &self,
-        request: String,
-        permissions: &PermissionProfile,
-        cancel: CancellationToken,
-    ) -> Pin<Box<dyn Future<Output = String> + Send>>;
-
-    /// Notes that the thread `thread_id` is about to start a program itself (`node:child_process`).
-    fn starts_by(&self, thread_id: i32);
-
-    /// Kills every process that the thread `thread_id` started and that still runs, except those
-    /// that were released.
-    fn kill_started_by(&self, thread_id: i32);
-
-    /// Releases a program that a thread of an isolate started. It outlives the host, if it is
-    /// detached and the host allows that.
-    fn release(&self, pid: i32);
-
-    /// Returns the program that runs scripts for Node; tools see it as `process.execPath`.
-    fn script_runner(&self) -> Option<PathBuf>;
-}
-
-/// Receives what tools write with `pi.logger` and `console`, and warnings about them.
-pub trait ToolLog: Send + Sync {
-    /// Logs one line for code of `domain`. `context` is the JSON text of an object, or empty.
-    fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str);
 }

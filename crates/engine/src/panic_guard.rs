@@ -17,8 +17,8 @@ use std::sync::{Arc, Once, Weak};
 
 use deno_core::v8;
 
-use super::isolate::Shared;
-use super::requests::Termination;
+use super::isolate_state::IsolateState;
+use super::messages::Termination;
 use super::stuck_threads;
 
 /// Reason that is given for an isolate whose thread would have ended the process.
@@ -29,7 +29,7 @@ const CANNOT_UNWIND: &str = "panic in a function that cannot unwind";
 
 thread_local! {
     /// The isolate on this thread.
-    static ISOLATE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
+    static ISOLATE: RefCell<Weak<IsolateState>> = const { RefCell::new(Weak::new()) };
 }
 
 /// Installs the panic hook and registers `isolate` for this thread. A fatal panic then parks the
@@ -38,7 +38,7 @@ thread_local! {
 /// The previous panic hook still receives all other panics. It is replaced once for the process. A
 /// program that sets its own hook later should do so before its first tool is loaded, and call the
 /// one that it replaces.
-pub(super) fn install(isolate: &Arc<Shared>) {
+pub(super) fn install(isolate: &Arc<IsolateState>) {
     static HOOKED: Once = Once::new();
     ISOLATE.with(|place| place.replace(Arc::downgrade(isolate)));
     HOOKED.call_once(|| {
@@ -58,14 +58,14 @@ pub(super) fn must_end() -> bool {
     current_isolate().is_some_and(|isolate| isolate.termination.get().is_some())
 }
 
-fn current_isolate() -> Option<Arc<Shared>> {
+fn current_isolate() -> Option<Arc<IsolateState>> {
     let isolate = ISOLATE.try_with(|place| place.borrow().upgrade());
     isolate.ok().flatten()
 }
 
 /// Returns true for a panic of Deno's own code while its isolate is terminated. Such a panic gives
 /// no new information. [`park_forever`] or the end of the thread handles the rest.
-fn is_of_termination(panic: &PanicHookInfo<'_>, isolate: &Shared) -> bool {
+fn is_of_termination(panic: &PanicHookInfo<'_>, isolate: &IsolateState) -> bool {
     let is_deno = |place: &Location<'_>| place.file().contains("deno_");
     isolate.termination.get().is_some() && panic.location().is_some_and(is_deno)
 }
@@ -86,7 +86,7 @@ pub(super) unsafe extern "C" fn out_of_memory(
     }
 }
 
-fn park_forever(isolate: &Arc<Shared>, why: &str, is_out_of_memory: bool) -> ! {
+fn park_forever(isolate: &Arc<IsolateState>, why: &str, is_out_of_memory: bool) -> ! {
     tracing::error!(why, "an isolate is given up; its memory stays in use");
     isolate.terminate(Termination {
         why: why.to_owned(),

@@ -4,9 +4,11 @@
 //! actions are listed until they have been reported.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::isolate::Isolate;
+use super::isolate_state::ActionList;
+use super::lock;
 
 /// The actions of all isolates of an engine.
 pub(super) struct PendingActions(Mutex<State>);
@@ -19,6 +21,13 @@ struct State {
     /// The newest last.
     waiting: Vec<Action>,
     lost: Vec<String>,
+}
+
+/// The actions of one isolate.
+pub(super) struct IsolateActions {
+    all: Arc<PendingActions>,
+    /// The isolate's number.
+    home: u64,
 }
 
 struct Action {
@@ -40,20 +49,18 @@ impl PendingActions {
         }))
     }
 
-    /// Returns a number for a new isolate.
-    pub(super) fn new_home(&self) -> u64 {
+    /// Returns the list of the actions of a new isolate.
+    pub(super) fn of_new_isolate(self: &Arc<Self>) -> Arc<IsolateActions> {
         let mut state = self.lock();
         state.last_home += 1;
-        state.last_home
-    }
-
-    /// Registers the isolate that has the number.
-    pub(super) fn moved_in(&self, home: u64, isolate: &Arc<Isolate>) {
-        self.lock().homes.insert(home, Arc::downgrade(isolate));
+        Arc::new(IsolateActions {
+            all: self.clone(),
+            home: state.last_home,
+        })
     }
 
     /// Removes an isolate that has ended, with its actions.
-    pub(super) fn home_lost(&self, home: u64, why: &str) {
+    fn home_lost(&self, home: u64, why: &str) {
         let mut state = self.lock();
         state.homes.remove(&home);
         let lost = state.forget_home(home, why);
@@ -62,7 +69,7 @@ impl PendingActions {
         drop(lost);
     }
 
-    pub(super) fn push(&self, home: u64, id: u32, label: &str) -> bool {
+    fn push(&self, home: u64, id: u32, label: &str) -> bool {
         let mut state = self.lock();
         if state.is_offered {
             let isolate = state.homes.get(&home).and_then(Weak::upgrade);
@@ -76,7 +83,7 @@ impl PendingActions {
         state.is_offered
     }
 
-    pub(super) fn done(&self, home: u64, id: u32) {
+    fn done(&self, home: u64, id: u32) {
         let is_it = |action: &mut Action| action.home == home && action.id == id;
         let done: Vec<_> = self.lock().waiting.extract_if(.., is_it).collect();
         drop(done);
@@ -135,7 +142,29 @@ impl PendingActions {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
+    }
+}
+
+impl IsolateActions {
+    /// Registers the isolate, which is ready.
+    pub(super) fn belong_to(&self, isolate: &Arc<Isolate>) {
+        let isolate = Arc::downgrade(isolate);
+        self.all.lock().homes.insert(self.home, isolate);
+    }
+}
+
+impl ActionList for IsolateActions {
+    fn push(&self, id: u32, label: &str) -> bool {
+        self.all.push(self.home, id, label)
+    }
+
+    fn done(&self, id: u32) {
+        self.all.done(self.home, id);
+    }
+
+    fn lost(&self, why: &str) {
+        self.all.home_lost(self.home, why);
     }
 }
 

@@ -117,15 +117,20 @@ impl Engine {
         }
         let loners = (!is_for_one).then(|| self.generation.loners.clone());
         let spare = self.inner.spares.take(&self.inner.options, key).await;
+        let actions = self.inner.pending.of_new_isolate();
         let isolate = Isolate::start(
             &self.inner.options.for_domain(key.domain),
             key,
-            self.inner.pending.clone(),
+            actions.clone(),
             loners,
             spare,
         )
         .await
         .map_err(LoadFailure::Engine)?;
+        actions.belong_to(&isolate);
+        if let Some(inspector) = &self.inner.inspector {
+            inspector.add(&isolate.shared());
+        }
         let mut isolates = self.isolates();
         isolates.retain(|isolate| !isolate.is_gone());
         isolates.push(isolate.shared());

@@ -18,19 +18,28 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use super::boot::Threads;
 use deno_core::{JsRuntime, v8};
 use futures::task::AtomicWaker;
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
+use super::lock;
+
 /// V8's own limit on its worker threads.
 const MAX_WORKER_THREADS: usize = 16;
+
+/// Threads on which V8 compiles and collects garbage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// The isolate's own thread only, so that the process can be forked.
+    One,
+    Several,
+}
 
 /// Returns the platform for all isolates of the process.
 pub(super) fn new(threads: Threads) -> v8::SharedRef<v8::Platform> {
@@ -244,8 +253,4 @@ impl Wake for CalmWaker {
             self.waker.wake_by_ref();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

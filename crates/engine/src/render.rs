@@ -1,18 +1,18 @@
 //! Runs a tool's renderers for calls and results, with a time limit.
 //!
-//! A renderer is the author's code in the isolate that other calls use as well. If it loops, V8 is
-//! interrupted and the isolate goes on, so that no call is lost. That is safe only while the thread
-//! runs this very request, which [`RenderGuard`] tracks.
+//! A renderer is the author's code in the isolate that other calls use as well. If it loops, it is
+//! interrupted (`render_guard`) and the isolate goes on, so that no call is lost.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use deno_core::v8;
 use tokio::time::Instant;
 
 use super::Module;
-use super::isolate::{Answer, Ask, Asked, Isolate};
+use super::isolate::{Asked, Isolate};
+use super::messages::{Answer, Ask};
 use super::module::MAX_ISOLATES;
+use super::render_guard::NEVER_ENDS;
 
 /// Time limit of a renderer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -22,9 +22,6 @@ const ISOLATE_WAIT: Duration = Duration::from_secs(1);
 
 /// Interval between two checks of a render request that takes long.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Error of a renderer that was interrupted; JSON as `35_render.ts` writes it.
-pub(super) const NEVER_ENDS: &str = r#"{"error":"it did not end within 2 s"}"#;
 
 /// Outcome of a render request.
 #[derive(Debug)]
@@ -106,54 +103,5 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
             isolate.shared().requests.forget(asked.id);
             return Waited::Hung;
         }
-    }
-}
-
-/// The request that a thread renders, and a flag for its interruption.
-#[derive(Default)]
-pub(super) struct RenderGuard(Mutex<Option<Stroke>>);
-
-struct Stroke {
-    id: u32,
-    was_interrupted: bool,
-}
-
-impl RenderGuard {
-    /// Notes that the thread enters V8 with the request `id`.
-    pub(super) fn begin(&self, id: u32) {
-        *self.stroke() = Some(Stroke {
-            id,
-            was_interrupted: false,
-        });
-    }
-
-    /// Notes that the thread has left V8. Returns true if it was interrupted.
-    pub(super) fn end(&self, v8: &v8::IsolateHandle) -> bool {
-        let was_interrupted = self
-            .stroke()
-            .take()
-            .is_some_and(|stroke| stroke.was_interrupted);
-        if was_interrupted {
-            v8.cancel_terminate_execution();
-        }
-        was_interrupted
-    }
-
-    // Interrupts V8 if it renders the request `id`. The lock is held meanwhile, so that V8 is never
-    // interrupted in a later request.
-    pub(super) fn interrupt(&self, id: u32, v8: &v8::IsolateHandle) -> bool {
-        let mut stroke = self.stroke();
-        match &mut *stroke {
-            Some(stroke) if stroke.id == id => {
-                stroke.was_interrupted = true;
-                v8.terminate_execution();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn stroke(&self) -> MutexGuard<'_, Option<Stroke>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

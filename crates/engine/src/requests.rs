@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
-
 use url::Url;
 
-use super::isolate::{Answer, AnswerSink, Lost};
-use super::worker::WorkerReport;
+use super::lock;
+use super::messages::{Answer, AnswerSink, Lost, Purpose, Termination, Withdrawn};
+use super::worker_report::WorkerReport;
 use haft_tool::{
     CallCtx, CallRecording, CallTrace, Cancellation, LogListener, NestedCalls, Progress,
     TraceContext, Updates, User,
@@ -58,52 +57,6 @@ pub(super) struct Slot {
     is_withdrawn: bool,
     /// Set if its tool runs and the caller was not notified yet.
     is_start_untold: bool,
-}
-
-/// Kind of a request that can run in another isolate as long as JavaScript has not seen it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Import the module and run its factory.
-    Load(u32),
-    /// Run something that may change the module's state.
-    Call(u32),
-}
-
-/// Reason for which an isolate must end now.
-#[derive(Clone, Debug)]
-pub(super) struct Termination {
-    pub(super) why: String,
-    /// Set if the isolate ran out of memory. A request that ran alone then caused it.
-    pub(super) is_out_of_memory: bool,
-}
-
-impl Termination {
-    /// Returns a termination for another reason than memory.
-    pub(super) fn because(why: impl Into<String>) -> Termination {
-        Termination {
-            why: why.into(),
-            is_out_of_memory: false,
-        }
-    }
-
-    /// Returns a termination for lack of memory.
-    pub(super) fn out_of_memory(why: String) -> Termination {
-        Termination {
-            why,
-            is_out_of_memory: true,
-        }
-    }
-}
-
-/// Result of withdrawing a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Withdrawn {
-    /// JavaScript will never see the request.
-    Unseen,
-    /// JavaScript checks the arguments; the tool will not start afterwards.
-    BeforeStart,
-    /// The tool runs, or has ended.
-    TooLate,
 }
 
 #[derive(Default)]
@@ -205,14 +158,6 @@ impl Slot {
     }
 }
 
-impl Purpose {
-    fn module(self) -> u32 {
-        match self {
-            Purpose::Load(module) | Purpose::Call(module) => module,
-        }
-    }
-}
-
 impl Table {
     fn is_unused(&self, module: u32) -> bool {
         let mut slots = self.slots.values();
@@ -233,9 +178,7 @@ fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
 impl Requests {
     fn table(&self) -> MutexGuard<'_, Table> {
         // No code in this file can panic halfway through a change.
-        self.table
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.table)
     }
 
     /// Sets the report of the worker process in which the isolate runs.

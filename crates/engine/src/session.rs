@@ -13,8 +13,9 @@ use serde::Deserialize;
 use sys_traits::SystemRandom;
 use sys_traits::impls::RealSys;
 
-use super::isolate::{Ask, Isolate};
+use super::isolate::Isolate;
 use super::lazy_module::Listener;
+use super::messages::Ask;
 use super::{Engine, Module, lock};
 
 const START: &str = r#"{"reason":"start"}"#;

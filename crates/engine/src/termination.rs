@@ -1,4 +1,4 @@
-//! Watchdog that ends a terminated isolate, whatever its thread is stuck in.
+//! Termination of an isolate, and the watchdog that ends it, whatever its thread is stuck in.
 //!
 //! V8 stops JavaScript, but not the native code that JavaScript has called. A thread that waits for
 //! a program comes free when that program is killed. The requests of a thread that never comes free
@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Programs;
-use super::isolate::Shared;
+use super::isolate_state::IsolateState;
+use super::messages::Termination;
+use super::services::Programs;
 use super::stuck_threads;
 
 /// Time in which a thread has to notice its termination, and again after the programs that it waits
@@ -21,8 +22,26 @@ const WORKER_TIMEOUT: Duration = Duration::from_millis(400);
 /// Time limit of freeing a large heap before the thread is abandoned.
 const KILL_TIMEOUT: Duration = Duration::from_millis(900);
 
+impl IsolateState {
+    /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
+    /// reason counts.
+    pub(super) fn terminate(self: &Arc<Self>, termination: Termination) {
+        // Code that no request waits for is most often near its end. It may be loading a built-in
+        // module of Deno, which panics when it is interrupted. A full heap cannot wait.
+        let may_end_by_itself = !termination.is_out_of_memory && self.requests.is_idle();
+        if !self.begin_termination(termination) {
+            return;
+        }
+        // A worker process decides this by itself, and has to know at once.
+        if !may_end_by_itself || self.connection().is_some() {
+            self.terminate_javascript();
+        }
+        spawn_watchdog(self, &self.programs);
+    }
+}
+
 /// Starts a watchdog thread for `shared`'s isolate.
-pub(super) fn spawn_watchdog(shared: &Arc<Shared>, programs: &Arc<dyn Programs>) {
+fn spawn_watchdog(shared: &Arc<IsolateState>, programs: &Arc<dyn Programs>) {
     let (buried, programs) = (shared.clone(), programs.clone());
     let started = std::thread::Builder::new()
         .name("haft-termination".into())
@@ -33,7 +52,7 @@ pub(super) fn spawn_watchdog(shared: &Arc<Shared>, programs: &Arc<dyn Programs>)
     }
 }
 
-fn escalate(shared: &Shared, programs: &dyn Programs) {
+fn escalate(shared: &IsolateState, programs: &dyn Programs) {
     // A worker process does the same by itself, and stops its programs in order. It is killed only if
     // it does not.
     let timeout = match shared.connection() {

@@ -17,15 +17,14 @@ use super::EngineOptions;
 use super::boot::{Booted, Functions, Unconfigured, boot};
 use super::caller_link::CallerLink;
 use super::inspector::Profiler;
-use super::isolate::{Answer, Ask, Message, Shared};
+use super::isolate_state::IsolateState;
 use super::loader::Loader;
 use super::memory::HeapLimit;
+use super::messages::{Answer, Ask, Inbox, Message, NoMessage, Termination};
 use super::op_host::OpHost;
 use super::panic_guard;
 use super::platform::ForegroundTasks;
-use super::requests::Termination;
 use super::spin_wait::RequestSpin;
-use super::worker::{NoMessage, SocketInbox};
 use super::{asking, load_trace, stuck_threads, telemetry};
 use haft_tool::{Debugging, TraceContext};
 
@@ -35,37 +34,17 @@ const STACK_SIZE: usize = 8 << 20;
 /// Limit of messages in a row before timers and sockets have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 64;
 
-/// Source of the messages to an isolate.
-pub(super) enum Inbox {
-    /// From handles in the same process.
-    Channel(mpsc::UnboundedReceiver<Message>),
-    /// From haft's process; this one is a worker.
-    Socket(Box<SocketInbox>),
-}
-
-impl From<SocketInbox> for Inbox {
-    fn from(inbox: SocketInbox) -> Inbox {
-        Inbox::Socket(Box::new(inbox))
-    }
-}
-
-impl Inbox {
-    /// Returns the next message, if one is there.
+/// Messages from handles in the same process.
+impl Inbox for mpsc::UnboundedReceiver<Message> {
     fn try_next(&mut self) -> Result<Message, NoMessage> {
-        match self {
-            Inbox::Channel(channel) => channel.try_recv().map_err(|error| match error {
-                TryRecvError::Empty => NoMessage::Empty,
-                TryRecvError::Disconnected => NoMessage::Closed,
-            }),
-            Inbox::Socket(socket) => socket.try_next(),
-        }
+        self.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => NoMessage::Empty,
+            TryRecvError::Disconnected => NoMessage::Closed,
+        })
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
-        match self {
-            Inbox::Channel(channel) => channel.poll_recv(cx),
-            Inbox::Socket(socket) => socket.poll_next(cx),
-        }
+        self.poll_recv(cx)
     }
 }
 
@@ -73,8 +52,8 @@ impl Inbox {
 /// made. `alive` is dropped when the thread ends.
 pub(super) fn spawn(
     options: EngineOptions,
-    shared: Arc<Shared>,
-    inbox: Inbox,
+    shared: Arc<IsolateState>,
+    inbox: Box<dyn Inbox + Send>,
     callers: Arc<dyn CallerLink>,
     alive: std::sync::mpsc::Sender<()>,
     ready: impl FnOnce(Result<(), String>) + Send + 'static,
@@ -89,8 +68,8 @@ pub(super) fn spawn(
 /// one.
 pub(super) fn run(
     options: &EngineOptions,
-    shared: Arc<Shared>,
-    inbox: Inbox,
+    shared: Arc<IsolateState>,
+    inbox: Box<dyn Inbox>,
     callers: Arc<dyn CallerLink>,
     alive: std::sync::mpsc::Sender<()>,
     unconfigured: Option<Unconfigured>,
@@ -106,7 +85,7 @@ pub(super) fn run(
 
 /// Answers all waiting requests when the thread ends, even if it ends by a panic.
 struct LastWords {
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     _alive: std::sync::mpsc::Sender<()>,
 }
 
@@ -119,8 +98,8 @@ impl Drop for LastWords {
 
 fn live(
     options: &EngineOptions,
-    shared: &Arc<Shared>,
-    inbox: Inbox,
+    shared: &Arc<IsolateState>,
+    inbox: Box<dyn Inbox>,
     callers: Arc<dyn CallerLink>,
     unconfigured: Option<Unconfigured>,
     ready: impl FnOnce(Result<(), String>),
@@ -204,8 +183,8 @@ struct Life<'a> {
     tasks: &'a ForegroundTasks,
     link: Rc<OpHost>,
     alarm: &'a HeapLimit,
-    shared: &'a Arc<Shared>,
-    inbox: Inbox,
+    shared: &'a Arc<IsolateState>,
+    inbox: Box<dyn Inbox>,
     spin: RequestSpin,
     callers: Arc<dyn CallerLink>,
     debugging: &'a Debugging,
@@ -384,14 +363,14 @@ impl Life<'_> {
                 tool,
                 request,
             } => {
-                self.shared.brush.begin(*id);
+                self.shared.render_guard.begin(*id);
                 self.call(
                     &functions.render.clone(),
                     &[*id, *module, *tool],
                     &[request],
                 );
                 let v8 = self.worker.js_runtime.v8_isolate().thread_safe_handle();
-                if self.shared.brush.end(&v8) {
+                if self.shared.render_guard.end(&v8) {
                     self.link.drawing_was_interrupted(*id);
                 }
             }
@@ -486,24 +465,6 @@ impl Life<'_> {
         {
             let text = exception.to_rust_string_lossy(scope);
             self.link.report(&format!("haft's runtime threw: {text}"));
-        }
-    }
-}
-
-impl Ask {
-    pub(super) fn id(&self) -> Option<u32> {
-        match self {
-            Ask::Load { id, .. }
-            | Ask::Invoke { id, .. }
-            | Ask::Prepare { id, .. }
-            | Ask::Start { id, .. }
-            | Ask::Check { id, .. }
-            | Ask::Describe { id, .. }
-            | Ask::Render { id, .. }
-            | Ask::Session { id, .. }
-            | Ask::Exit { id }
-            | Ask::Profile { id } => Some(*id),
-            Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }
     }
 }

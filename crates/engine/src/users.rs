@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use super::isolate::Shared;
+use super::isolate_state::IsolateState;
 use super::lock;
 use haft_tool::{DefaultUser, User};
 
 /// Finds the user of a call.
 #[derive(Clone)]
 pub(super) struct Users {
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     default_user: Arc<DefaultUser>,
 }
 
 impl Users {
-    pub(super) fn new(shared: Arc<Shared>, default_user: Arc<DefaultUser>) -> Self {
+    pub(super) fn new(shared: Arc<IsolateState>, default_user: Arc<DefaultUser>) -> Self {
         Users {
             shared,
             default_user,

@@ -119,7 +119,6 @@ pub(crate) fn engine(
         }),
         cache,
         debugging: config.debugging.clone(),
-        inspector: None,
     })
 }
 

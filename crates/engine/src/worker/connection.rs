@@ -14,15 +14,16 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, oneshot};
 
-use super::WorkerProcess;
 use super::protocol::level_of;
 use super::protocol::{Control, FromWorker, Query, Reply, ToWorker, TrustedFiles};
 use super::socket::{self, MessageReader, Received};
 use super::spare::BootingWorker;
-use crate::caller_link::{CallerLink, LocalLink};
-use crate::isolate::{Ask, Shared};
+use crate::caller_link::CallerLink;
+use crate::isolate_state::{IsolateState, RETIRED, WorkerControl};
 use crate::load_trace::AccessListener;
-use crate::requests::{Termination, Withdrawn};
+use crate::local_link::LocalLink;
+use crate::messages::{Ask, Termination, Withdrawn};
+use crate::services::WorkerProcess;
 use crate::spin_wait;
 use crate::telemetry;
 use crate::verify::Verifier;
@@ -46,6 +47,7 @@ const MAX_OPEN_QUERIES: usize = 4096;
 
 /// Connection to the worker process of one isolate.
 pub(crate) struct Connection {
+    this: Weak<Connection>,
     main: Arc<OwnedFd>,
     control: OwnedFd,
     /// Held while the packets of one message are sent.
@@ -123,7 +125,7 @@ impl Connection {
     /// if there is no `spare`. `alive` is dropped when the process has ended.
     pub(crate) async fn start(
         options: &EngineOptions,
-        shared: &Arc<Shared>,
+        shared: &Arc<IsolateState>,
         spare: Option<BootingWorker>,
         alive: std::sync::mpsc::Sender<()>,
     ) -> Result<Arc<Connection>, String> {
@@ -134,7 +136,8 @@ impl Connection {
         };
         shared.requests.reported_by(Arc::new(worker.report));
         let (booted, is_booted) = oneshot::channel();
-        let connection = Arc::new(Connection {
+        let connection = Arc::new_cyclic(|this| Connection {
+            this: this.clone(),
             main: Arc::new(worker.main),
             control: worker.control,
             control_turn: Mutex::default(),
@@ -217,13 +220,6 @@ impl Connection {
         self.send(&ToWorker::Ping(number));
     }
 
-    /// Sets the files that the project's modules may load from now on.
-    pub(crate) fn trust(&self, files: &VerifiedFiles) {
-        if self.verifier.is_some() {
-            self.send(&ToWorker::Trust(TrustedFiles::from(files)));
-        }
-    }
-
     /// Takes a request back before its tool starts, if there is still time.
     pub(crate) async fn withdraw(&self, id: u32) -> Withdrawn {
         let message = Control::Withdraw { id };
@@ -261,32 +257,6 @@ impl Connection {
         self.send_control(&Control::TellStart { id });
     }
 
-    /// Interrupts the render request `id`, if the isolate runs it now.
-    pub(crate) fn interrupt_render(&self, id: u32) {
-        self.send_control(&Control::InterruptRender { id });
-    }
-
-    /// Asks the worker to end, whatever its isolate is doing.
-    pub(crate) fn terminate(&self, why: &str) {
-        let why = why.to_owned();
-        self.send_control(&Control::Terminate { why });
-    }
-
-    /// Opens a session of V8's inspector.
-    pub(crate) fn open_inspector(&self, session: u32) {
-        self.debug(&Control::OpenInspector { session });
-    }
-
-    /// Passes a message of the debugger to a session.
-    pub(crate) fn inspect(&self, session: u32, message: String) {
-        self.debug(&Control::Inspect { session, message });
-    }
-
-    /// Ends a session.
-    pub(crate) fn close_inspector(&self, session: u32) {
-        self.debug(&Control::CloseInspector { session });
-    }
-
     /// Sends a message of a debugger. Waits until the control thread has read earlier ones, which
     /// it does at once, because a session cannot do without a message.
     fn debug(&self, message: &Control) {
@@ -297,11 +267,6 @@ impl Connection {
                 return;
             }
         }
-    }
-
-    /// Kills the process and all processes below it.
-    pub(crate) fn kill(&self) {
-        self.process.kill();
     }
 
     /// Reads what the worker has sent, unless another task does so now. A caller that polls for its
@@ -487,7 +452,7 @@ impl Connection {
             let reply = self.reply_to(query, link);
             return self.send_control(&Control::Reply(number, reply));
         }
-        let Some(connection) = link.shared().connection() else {
+        let Some(connection) = self.this.upgrade() else {
             return;
         };
         if self.open_queries.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN_QUERIES {
@@ -505,7 +470,7 @@ impl Connection {
 
     /// Asks the user while the isolate's thread waits. Other messages are handled meanwhile.
     fn ask_permission(&self, number: u32, kind: PermissionKind, what: &str, link: &Arc<LocalLink>) {
-        let Some(connection) = link.shared().connection() else {
+        let Some(connection) = self.this.upgrade() else {
             return;
         };
         let answer = link.permission(kind, what);
@@ -554,9 +519,9 @@ impl Connection {
     }
 
     /// Ends a retired isolate after its last request.
-    pub(crate) fn end_if_retired(&self, shared: &Shared) {
+    pub(crate) fn end_if_retired(&self, shared: &IsolateState) {
         if shared.retired.load(Ordering::Acquire) && shared.requests.is_idle() {
-            self.terminate(crate::isolate::RETIRED);
+            self.terminate(RETIRED);
         }
     }
 
@@ -568,6 +533,39 @@ impl Connection {
         self.pings.clear();
         self.withdrawals.clear();
         self.evictions.clear();
+    }
+}
+
+impl WorkerControl for Connection {
+    fn terminate(&self, why: &str) {
+        let why = why.to_owned();
+        self.send_control(&Control::Terminate { why });
+    }
+
+    fn kill(&self) {
+        self.process.kill();
+    }
+
+    fn interrupt_render(&self, id: u32) {
+        self.send_control(&Control::InterruptRender { id });
+    }
+
+    fn trust(&self, files: &VerifiedFiles) {
+        if self.verifier.is_some() {
+            self.send(&ToWorker::Trust(TrustedFiles::from(files)));
+        }
+    }
+
+    fn open_inspector(&self, session: u32) {
+        self.debug(&Control::OpenInspector { session });
+    }
+
+    fn inspect(&self, session: u32, message: String) {
+        self.debug(&Control::Inspect { session, message });
+    }
+
+    fn close_inspector(&self, session: u32) {
+        self.debug(&Control::CloseInspector { session });
     }
 }
 
@@ -615,7 +613,7 @@ fn memory_limit(heap_mb: u32) -> u64 {
 /// requests are answered.
 struct End {
     connection: Arc<Connection>,
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     _alive: std::sync::mpsc::Sender<()>,
 }
 

@@ -3,80 +3,34 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use deno_core::InspectorMsg;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
+use rustix::net::RecvFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::host_sender::HostSender;
 use super::protocol::{BootSettings, Control, FromWorker, ToWorker};
 use super::remote_link::{RemoteLink, RemoteReplay};
-use super::report::WorkerReport;
 use super::socket::{self, MessageReader, Received};
-use crate::boot::{self, Threads, Unconfigured};
-use crate::isolate::{AnswerSink, Message, PingSink, Shared};
-use crate::lock;
-use crate::requests::{Slot, Termination};
+use crate::boot::{self, Unconfigured};
+use crate::isolate_state::IsolateState;
+use crate::messages::{AnswerSink, Inbox, Message, NoMessage, PingSink, Termination};
+use crate::platform::Threads;
+use crate::requests::Slot;
 use crate::spin_wait;
 use crate::telemetry;
 use crate::verify::Verifier;
+use crate::worker_report::WorkerReport;
 use crate::{Programs, thread};
 use haft_process::Forked;
 use haft_tool::Replay;
 
 /// Time in which the isolate has to end after haft's process has gone.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Sender of messages to haft's process. Cheap to use from several threads.
-pub(crate) struct HostSender {
-    socket: OwnedFd,
-    /// Held while the packets of one message are sent.
-    turn: Mutex<()>,
-}
-
-impl HostSender {
-    /// Sends a message; waits while haft's process does not read.
-    pub(super) fn send(&self, message: &FromWorker) {
-        let packets = socket::packets_of(message);
-        let _turn = lock(&self.turn);
-        for packet in packets {
-            if socket::send_packet(&self.socket, &packet, SendFlags::empty()).is_err() {
-                // haft's process has gone; the control thread ends this one.
-                return;
-            }
-        }
-    }
-
-    /// Sends the answer to a request.
-    pub(crate) fn answer(&self, id: u32, has_started: bool, answer: crate::isolate::Answer) {
-        self.send(&FromWorker::Answer {
-            id,
-            has_started,
-            answer,
-        });
-    }
-
-    /// Reports that the tool of a request runs.
-    pub(crate) fn started(&self, id: u32) {
-        self.send(&FromWorker::Started { id });
-    }
-
-    /// Answers a ping.
-    pub(crate) fn pong(&self, number: u32) {
-        self.send(&FromWorker::Pong(number));
-    }
-
-    /// Reports that the isolate ends.
-    pub(crate) fn ending(&self, why: &Termination) {
-        self.send(&FromWorker::Ending {
-            why: why.why.clone(),
-            is_out_of_memory: why.is_out_of_memory,
-        });
-    }
-}
 
 /// Runs a worker process until haft's process ends it. `programs` makes the starter of programs: its
 /// arguments are the replay of a test, and whether detached programs outlive haft.
@@ -120,10 +74,7 @@ pub fn run_zygote(
 /// Returns the main socket, for reading and for writing.
 fn connect() -> io::Result<(OwnedFd, Arc<HostSender>)> {
     let main = io::stdin().as_fd().try_clone_to_owned()?;
-    let host = HostSender {
-        socket: main.try_clone()?,
-        turn: Mutex::default(),
-    };
+    let host = HostSender::new(main.try_clone()?);
     Ok((main, Arc::new(host)))
 }
 
@@ -161,7 +112,7 @@ fn serve(
     }
     let options = settings.into_options(&key, programs, tape, verifier.clone());
     let (alive, ended) = std::sync::mpsc::channel();
-    let shared = Shared::of_worker(&options, &key, host.clone(), ended);
+    let shared = IsolateState::of_worker(&options, &key, host.clone(), ended);
     shared.requests.reported_by(Arc::new(report));
     start_control(control, shared.clone(), link.clone(), host.clone())?;
 
@@ -176,7 +127,7 @@ fn serve(
     };
     let sender = host.clone();
     let booted = move |result| sender.send(&FromWorker::Booted(result));
-    let inbox = inbox.into();
+    let inbox = Box::new(inbox);
     match isolate {
         // A forked isolate stays on the only thread that there was.
         Some(isolate) => {
@@ -222,7 +173,7 @@ fn verifier(
 /// Starts the thread that reads the control socket.
 fn start_control(
     socket: OwnedFd,
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     link: Arc<RemoteLink>,
     host: Arc<HostSender>,
 ) -> io::Result<()> {
@@ -255,7 +206,7 @@ fn leave() -> ! {
     std::process::exit(1)
 }
 
-fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<HostSender>) {
+fn obey(message: Control, shared: &Arc<IsolateState>, link: &RemoteLink, host: &Arc<HostSender>) {
     match message {
         Control::Withdraw { id } => {
             let state = shared.requests.withdraw_sent(id);
@@ -274,7 +225,7 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<Ho
             link.close();
             shared.terminate(Termination::because(why));
             // So must one that waits for a request.
-            let _ = shutdown(&host.socket, Shutdown::Read);
+            host.stop_reading();
         }
         Control::OpenInspector { session } => open_inspector(session, shared, host),
         Control::Inspect { session, message } => {
@@ -292,7 +243,7 @@ fn obey(message: Control, shared: &Arc<Shared>, link: &RemoteLink, host: &Arc<Ho
 
 /// Opens a session for a debugger of haft's process. A thread passes on its messages, because that
 /// of the isolate waits while JavaScript is paused.
-fn open_inspector(session: u32, shared: &Shared, host: &Arc<HostSender>) {
+fn open_inspector(session: u32, shared: &IsolateState, host: &Arc<HostSender>) {
     let Some(sessions) = &shared.sessions else {
         return;
     };
@@ -315,26 +266,19 @@ fn open_inspector(session: u32, shared: &Shared, host: &Arc<HostSender>) {
 }
 
 /// Requests that come from the main socket. The isolate's own thread reads it.
-pub(crate) struct SocketInbox {
+struct SocketInbox {
     main: Arc<OwnedFd>,
     /// Made by the first poll, because it belongs to the runtime.
     events: Option<AsyncFd<Arc<OwnedFd>>>,
     reader: MessageReader,
-    shared: Arc<Shared>,
+    shared: Arc<IsolateState>,
     link: Arc<RemoteLink>,
     host: Arc<HostSender>,
     verifier: Option<Arc<Verifier>>,
 }
 
-/// State of an inbox without a message.
-pub(crate) enum NoMessage {
-    Empty,
-    Closed,
-}
-
-impl SocketInbox {
-    /// Returns the next message, if one is there.
-    pub(crate) fn try_next(&mut self) -> Result<Message, NoMessage> {
+impl Inbox for SocketInbox {
+    fn try_next(&mut self) -> Result<Message, NoMessage> {
         loop {
             match self.reader.read(&self.main, RecvFlags::DONTWAIT) {
                 Ok(Received::Message(message)) => {
@@ -348,8 +292,7 @@ impl SocketInbox {
         }
     }
 
-    /// Waits for the next message; `None` after the last.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
             match self.try_next() {
                 Ok(message) => return Poll::Ready(Some(message)),
@@ -369,7 +312,9 @@ impl SocketInbox {
             }
         }
     }
+}
 
+impl SocketInbox {
     /// Converts a message for the isolate's thread; handles the others.
     fn take(&self, message: ToWorker) -> Option<Message> {
         match message {

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::isolate::{Answer, Ask};
 use crate::load_trace::LoadTrace;
-use crate::requests::Withdrawn;
+use crate::messages::{Answer, Ask, Withdrawn};
 use crate::telemetry::{self, RelayedSpan};
 use crate::verify::Verifier;
 use crate::{EngineOptions, IsolateKey, Programs, ProjectOptions, ToolLog};
@@ -489,7 +488,6 @@ impl BootSettings {
             verifier,
             cache: self.cache,
             debugging: self.debugging,
-            inspector: None,
         }
     }
 }

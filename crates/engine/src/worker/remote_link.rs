@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::process::HostSender;
+use super::host_sender::HostSender;
 use super::protocol::{FromWorker, Query, Reply, number_of};
 use crate::caller_link::CallerLink;
 use crate::load_trace::{AccessListener, LoadTrace};

@@ -20,10 +20,10 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv};
 
-use super::WorkerProcess;
 use super::protocol::{BootSettings, ToWorker};
-use super::report::WorkerReport;
 use super::socket;
+use crate::services::WorkerProcess;
+use crate::worker_report::WorkerReport;
 use crate::{EngineOptions, IsolateKey, lock};
 use haft_tool::Isolation;
 

@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 /// It is the sum of an event counter of the kernel: the worker adds to it, and haft's process reads
 /// it, also after the worker was killed. A file in memory would not do, because a limit of file
 /// sizes (`ulimit -f`) holds for it too.
-pub(crate) struct WorkerReport {
+pub(super) struct WorkerReport {
     counter: OwnedFd,
     /// Sum of what was added, or read, so far.
     last: AtomicU32,
@@ -39,7 +39,7 @@ impl WorkerReport {
     }
 
     /// Notes the request that JavaScript is about to see.
-    pub(crate) fn set_taken(&self, request: u32) {
+    pub(super) fn set_taken(&self, request: u32) {
         let before = self.last.swap(request, Ordering::Relaxed);
         let more = u64::from(request.saturating_sub(before));
         if more > 0 {
@@ -50,7 +50,7 @@ impl WorkerReport {
     }
 
     /// Returns the last request that JavaScript has seen; 0 before the first.
-    pub(crate) fn taken(&self) -> u32 {
+    pub(super) fn taken(&self) -> u32 {
         let mut bytes = [0; 8];
         if rustix::io::read(&self.counter, &mut bytes).is_ok() {
             let more = u32::try_from(u64::from_ne_bytes(bytes)).unwrap_or(u32::MAX);

@@ -1,0 +1,270 @@
+//! Messages to an isolate, their answers, and the ways on which both go.
+//!
+//! They are the same for an isolate on a thread of haft's process and for one in a worker process,
+//! whose messages go through a socket (`worker::protocol`).
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+/// A message to the thread: a request, whose slot is in [`Requests`], or a ping.
+pub(super) enum Message {
+    Ask(Ask),
+    Ping(PingSink),
+}
+
+/// Source of the messages to an isolate: a channel, or the socket of a worker process.
+pub(super) trait Inbox {
+    /// Returns the next message, if one is there.
+    fn try_next(&mut self) -> Result<Message, NoMessage>;
+
+    /// Waits for the next message; `None` after the last.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>>;
+}
+
+/// State of an inbox without a message.
+pub(super) enum NoMessage {
+    Empty,
+    Closed,
+}
+
+/// haft's process as a worker process sees it: the receiver of what its isolate reports.
+pub(super) trait HostProcess: Send + Sync {
+    /// Sends the answer to the request `id`.
+    fn answer(&self, id: u32, has_started: bool, answer: Answer);
+
+    /// Reports that the tool of a request runs.
+    fn started(&self, id: u32);
+
+    /// Answers a ping.
+    fn pong(&self, number: u32);
+
+    /// Reports that the isolate ends.
+    fn ending(&self, why: &Termination);
+}
+
+/// Receiver of the answer to a ping.
+pub(super) enum PingSink {
+    Caller(oneshot::Sender<()>),
+    /// haft's process, which gave the ping this number.
+    Host(Arc<dyn HostProcess>, u32),
+}
+
+impl PingSink {
+    pub(super) fn answer(self) {
+        match self {
+            // The caller may have stopped waiting.
+            PingSink::Caller(sender) => drop(sender.send(())),
+            PingSink::Host(host, number) => host.pong(number),
+        }
+    }
+}
+
+/// Receiver of the answer to a request.
+pub(super) enum AnswerSink {
+    Caller(oneshot::Sender<Answer>),
+    /// haft's process, which gave the request this number.
+    Host(Arc<dyn HostProcess>, u32),
+}
+
+impl AnswerSink {
+    /// Sends the answer. `has_started` is set if the tool has started.
+    pub(super) fn send(self, answer: Answer, has_started: bool) {
+        match self {
+            // The caller may have stopped waiting.
+            AnswerSink::Caller(sender) => drop(sender.send(answer)),
+            AnswerSink::Host(host, id) => host.answer(id, has_started, answer),
+        }
+    }
+}
+
+/// A request or an order to an isolate.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Ask {
+    /// Import a module and run its factory.
+    Load { id: u32, module: u32, url: String },
+    /// Call a tool.
+    Invoke {
+        id: u32,
+        module: u32,
+        tool: u32,
+        call_id: String,
+        arguments: String,
+        /// The span of the call, as a `traceparent`, if the spans of tools are sent.
+        span: Option<String>,
+        /// Set if the answers from outside are recorded.
+        is_recorded: bool,
+    },
+    /// Check arguments and report the approval that the call requires; it waits for `Start` or
+    /// `Forget`. If the call was approved in another isolate, only the arguments are reported.
+    Prepare {
+        id: u32,
+        module: u32,
+        tool: u32,
+        arguments: String,
+        is_approved: bool,
+    },
+    /// Start the call that the request `prepared` prepared.
+    Start {
+        id: u32,
+        prepared: u32,
+        call_id: String,
+        /// Like that of `Invoke`.
+        span: Option<String>,
+        /// Like that of `Invoke`.
+        is_recorded: bool,
+    },
+    /// Drop the prepared call.
+    Forget { prepared: u32 },
+    /// Check arguments.
+    Check {
+        id: u32,
+        module: u32,
+        tool: u32,
+        arguments: String,
+    },
+    /// Read a tool's description again.
+    Describe { id: u32, module: u32, tool: u32 },
+    /// Render a call or a result; `request` is the JSON of `js-runtime/35_render.ts`.
+    Render {
+        id: u32,
+        module: u32,
+        tool: u32,
+        request: String,
+    },
+    /// Fire the AbortSignal of a call.
+    Cancel { id: u32, reason: String },
+    /// Send a session event to every `onSession`, or to those of some modules.
+    Session {
+        id: u32,
+        event: String,
+        modules: Option<Vec<u32>>,
+    },
+    /// Call the handlers of `process.on('exit')`.
+    Exit { id: u32 },
+    /// Stop the profiler and return its profile; an empty text if there is none.
+    Profile { id: u32 },
+    /// Forget a module's tools: the module has moved to another isolate.
+    Leave { module: u32 },
+}
+
+impl Ask {
+    /// Returns the number of a request; orders have none.
+    pub(super) fn id(&self) -> Option<u32> {
+        match self {
+            Ask::Load { id, .. }
+            | Ask::Invoke { id, .. }
+            | Ask::Prepare { id, .. }
+            | Ask::Start { id, .. }
+            | Ask::Check { id, .. }
+            | Ask::Describe { id, .. }
+            | Ask::Render { id, .. }
+            | Ask::Session { id, .. }
+            | Ask::Exit { id }
+            | Ask::Profile { id } => Some(*id),
+            Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
+        }
+    }
+
+    /// Returns the kind of a request that ties its module to the isolate.
+    pub(super) fn purpose(&self) -> Option<Purpose> {
+        match self {
+            Ask::Load { module, .. } => Some(Purpose::Load(*module)),
+            Ask::Invoke { module, .. } | Ask::Prepare { module, .. } => {
+                Some(Purpose::Call(*module))
+            }
+            // A prepared call starts in the isolate that prepared it; requests that only read
+            // change nothing.
+            Ask::Start { .. }
+            | Ask::Forget { .. }
+            | Ask::Check { .. }
+            | Ask::Describe { .. }
+            | Ask::Render { .. }
+            | Ask::Cancel { .. }
+            | Ask::Session { .. }
+            | Ask::Exit { .. }
+            | Ask::Profile { .. }
+            | Ask::Leave { .. } => None,
+        }
+    }
+}
+
+/// The last answer to a request.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// JSON text.
+    Done(String),
+    /// The arguments are invalid; the text says why.
+    Refused(String),
+    /// The request failed; the text is a sentence or JSON.
+    Failed(String),
+    /// The isolate ended before the request did.
+    Lost(Lost),
+    /// The isolate ran out of memory while this request alone ran in it.
+    OutOfMemory(Lost),
+    /// The isolate ended before JavaScript saw the request.
+    NotStarted,
+    /// The call was cancelled before its tool started.
+    Withdrawn,
+}
+
+/// Reason for which an isolate ended before it answered a request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lost(pub String);
+
+/// Kind of a request that can run in another isolate as long as JavaScript has not seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Import the module and run its factory.
+    Load(u32),
+    /// Run something that may change the module's state.
+    Call(u32),
+}
+
+impl Purpose {
+    /// Returns the module that the request is for.
+    pub(super) fn module(self) -> u32 {
+        match self {
+            Purpose::Load(module) | Purpose::Call(module) => module,
+        }
+    }
+}
+
+/// Reason for which an isolate must end now.
+#[derive(Clone, Debug)]
+pub(super) struct Termination {
+    pub(super) why: String,
+    /// Set if the isolate ran out of memory. A request that ran alone then caused it.
+    pub(super) is_out_of_memory: bool,
+}
+
+impl Termination {
+    /// Returns a termination for another reason than memory.
+    pub(super) fn because(why: impl Into<String>) -> Termination {
+        Termination {
+            why: why.into(),
+            is_out_of_memory: false,
+        }
+    }
+
+    /// Returns a termination for lack of memory.
+    pub(super) fn out_of_memory(why: String) -> Termination {
+        Termination {
+            why,
+            is_out_of_memory: true,
+        }
+    }
+}
+
+/// Result of withdrawing a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Withdrawn {
+    /// JavaScript will never see the request.
+    Unseen,
+    /// JavaScript checks the arguments; the tool will not start afterwards.
+    BeforeStart,
+    /// The tool runs, or has ended.
+    TooLate,
+}

@@ -1,0 +1,71 @@
+//! Sender of everything that a worker process reports to haft's process.
+
+use std::os::fd::OwnedFd;
+use std::sync::Mutex;
+
+use rustix::net::{SendFlags, Shutdown, shutdown};
+
+use super::protocol::FromWorker;
+use super::socket;
+use crate::lock;
+use crate::messages::{Answer, HostProcess, Termination};
+
+/// Sender of messages to haft's process. Cheap to use from several threads.
+pub(super) struct HostSender {
+    socket: OwnedFd,
+    /// Held while the packets of one message are sent.
+    turn: Mutex<()>,
+}
+
+impl HostSender {
+    /// Returns the sender through this end of the main socket.
+    pub(super) fn new(socket: OwnedFd) -> HostSender {
+        HostSender {
+            socket,
+            turn: Mutex::default(),
+        }
+    }
+
+    /// Makes the thread that waits for the next request notice the end.
+    pub(super) fn stop_reading(&self) {
+        // A socket that is closed already has no reader.
+        let _ = shutdown(&self.socket, Shutdown::Read);
+    }
+
+    /// Sends a message; waits while haft's process does not read.
+    pub(super) fn send(&self, message: &FromWorker) {
+        let packets = socket::packets_of(message);
+        let _turn = lock(&self.turn);
+        for packet in packets {
+            if socket::send_packet(&self.socket, &packet, SendFlags::empty()).is_err() {
+                // haft's process has gone; the control thread ends this one.
+                return;
+            }
+        }
+    }
+}
+
+impl HostProcess for HostSender {
+    fn answer(&self, id: u32, has_started: bool, answer: Answer) {
+        self.send(&FromWorker::Answer {
+            id,
+            has_started,
+            answer,
+        });
+    }
+
+    fn started(&self, id: u32) {
+        self.send(&FromWorker::Started { id });
+    }
+
+    fn pong(&self, number: u32) {
+        self.send(&FromWorker::Pong(number));
+    }
+
+    fn ending(&self, why: &Termination) {
+        self.send(&FromWorker::Ending {
+            why: why.why.clone(),
+            is_out_of_memory: why.is_out_of_memory,
+        });
+    }
+}
