@@ -5,10 +5,12 @@
 //! against the current schema, so a new text is not a reason to refuse a call. Two changes are:
 //! another tool at the same place, and another approval than the user was asked for.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use super::lock;
 
 /// The description that was advertised, and the latest one if it differs.
 pub(super) struct AdvertisedDescription {
@@ -27,20 +29,20 @@ impl AdvertisedDescription {
     /// Stores the current description; false if it differs from the advertised one.
     pub(super) fn compare(&self, described: &str) -> bool {
         let is_same = described == self.first;
-        let mut other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut other = lock(&self.other);
         *other = (!is_same).then(|| described.to_owned());
         is_same
     }
 
     /// Returns true if the latest description is the advertised one.
     pub(super) fn is_true(&self) -> bool {
-        let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = lock(&self.other);
         other.is_none()
     }
 
     /// Returns the reason for which the tool at `index` is not the advertised one, if it is not.
     pub(super) fn is_other(&self, index: u32) -> Option<String> {
-        let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = lock(&self.other);
         let now = tool_at(other.as_deref()?, index);
         let then = tool_at(&self.first, index);
         let name = &then.name;

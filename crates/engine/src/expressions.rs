@@ -7,7 +7,7 @@
 //! expression is evaluated.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use deno_core::v8;
 use tokio::sync::oneshot;
 
 use super::boot;
+use super::lock;
 use super::memory::HeapLimit;
 
 /// Time limit of one evaluation.
@@ -146,7 +147,7 @@ impl Expressions {
     }
 
     fn send(&self, job: Job) -> Result<(), ExpressionError> {
-        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inbox = lock(&self.inbox);
         let job = match &*inbox {
             Some(sender) => match sender.send(job) {
                 Ok(()) => return Ok(()),

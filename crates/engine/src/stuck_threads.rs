@@ -5,11 +5,12 @@
 //! of them gets no new isolate.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use rustix::process::{Pid, setpriority_process};
 
 use super::IsolateKey;
+use super::lock;
 use haft_tool::TrustDomain;
 
 /// Limit of the stuck threads of one trust domain; beyond it no other isolate starts.
@@ -58,5 +59,5 @@ pub(super) fn refusal(domain: TrustDomain) -> Option<String> {
 }
 
 fn stuck() -> MutexGuard<'static, HashMap<i32, TrustDomain>> {
-    STUCK.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&STUCK)
 }

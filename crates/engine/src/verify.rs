@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use deno_error::JsErrorBox;
 
+use super::lock;
 use haft_process::regular_files;
 use haft_tool::{CodeFromData, Unverified, VerifiedFiles};
 
@@ -113,7 +114,7 @@ impl Verifier {
     /// Records a file that a worker process has accepted.
     pub(super) fn learn(&self, path: PathBuf, digest: blake3::Hash) {
         if let Some(learned) = &self.learned {
-            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut learned = lock(learned);
             learned.entry(path).or_insert(digest);
         }
     }
@@ -125,11 +126,10 @@ impl Verifier {
 
     /// Returns the files that were accepted although they are not part of the grant.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
-        let learned = self.learned.as_ref().map(|learned| {
-            let learned = learned.lock();
-            learned.unwrap_or_else(PoisonError::into_inner).clone()
-        });
-        learned.unwrap_or_default()
+        let learned = self.learned.as_ref();
+        learned
+            .map(|learned| lock(learned).clone())
+            .unwrap_or_default()
     }
 
     /// Checks the digest of the bytes that were read from `path` and are about to be used.
@@ -296,7 +296,7 @@ impl Verifier {
         let real = real_path(path);
         match (files.check_module(&real, digest), &self.learned) {
             (Err(Unverified::Unlisted), Some(learned)) => {
-                let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut learned = lock(learned);
                 if let (Some(report), false) = (&self.on_learned, learned.contains_key(&real)) {
                     report(&real, digest);
                 }

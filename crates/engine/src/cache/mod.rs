@@ -19,6 +19,7 @@ use super::graph::{Checker, Graph};
 use super::has_several_cores;
 use super::load_trace::LoadTrace;
 use super::{EngineOptions, snapshot};
+use crate::lock;
 use entry::Entry;
 use store::CacheStore;
 
@@ -107,9 +108,7 @@ impl Cache {
     }
 
     fn wrong(&self) -> MutexGuard<'_, Vec<String>> {
-        self.wrong
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.wrong)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::cache_entry::Prepared;
 use super::compile;
@@ -14,6 +14,7 @@ use super::node::NodeServices;
 use super::sys::Sys;
 use super::{assets, deep_stack, files, tsconfig};
 use crate::load_trace::{self, Read};
+use crate::lock;
 use crate::source::url_of;
 use crate::transpile_cache::Compiled;
 use crate::verify::{self, Verifier};
@@ -124,5 +125,5 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 fn announced() -> MutexGuard<'static, Option<HashMap<PathBuf, State>>> {
-    ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&ANNOUNCED)
 }

@@ -4,9 +4,11 @@
 //! The clock runs while JavaScript runs, and while the script waits for nothing but its own timers.
 //! It stands still while a call of a tool is open.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::lock;
 
 /// Shortest wait of the watchdog, so that a clock that stands still close to its limit costs nothing.
 const MIN_WAIT: Duration = Duration::from_millis(10);
@@ -55,7 +57,7 @@ impl OwnTime {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use deno_ast::ParsedSource;
 
 use super::imports::Imports;
+use crate::lock;
 
 static LEARNED: Mutex<Learned> = Mutex::new(Learned {
     lessons: 0,
@@ -66,5 +67,5 @@ pub(crate) fn take_imports(path: &Path, digest: &str) -> Option<Imports> {
 }
 
 fn learned() -> MutexGuard<'static, Learned> {
-    LEARNED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LEARNED)
 }
