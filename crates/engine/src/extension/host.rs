@@ -2,7 +2,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 
+use deno_core::OpState;
 use deno_runtime::deno_permissions::PermissionsContainer;
 
 /// The answer to `pi.exec`, as JSON text: a result or `{"error": …}`.
@@ -22,6 +24,11 @@ pub type NestedFuture = Pin<Box<dyn Future<Output = String>>>;
 
 /// Error that says why code must not run.
 pub type Refusal = deno_error::JsErrorBox;
+
+/// Returns the host of the isolate that runs an op.
+pub fn host_of(state: &OpState) -> Rc<dyn IsolateHost> {
+    state.borrow::<Rc<dyn IsolateHost>>().clone()
+}
 
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {

@@ -4,14 +4,13 @@
 //! does. haft's own program runs no scripts, so the path of an installed Node is used instead.
 
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 use deno_core::serde_json::json;
 use deno_core::{OpState, op2, serde_json};
 use deno_error::JsErrorBox;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// The program that runs scripts, if one is installed.
 static SCRIPT_RUNNER: OnceLock<Option<String>> = OnceLock::new();
@@ -31,15 +30,13 @@ fn script_runner() -> Option<&'static str> {
 /// Notes that a tool is about to start a program on behalf of the call `call`; 0: outside of calls.
 #[op2(fast)]
 pub fn op_haft_starts_program(state: &mut OpState, call: u32, #[string] program: &str) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.starts_program(call, program);
+    host_of(state).starts_program(call, program);
 }
 
 /// Releases a program that a tool started.
 #[op2(fast)]
 pub fn op_haft_release_program(state: &mut OpState, #[smi] pid: i32) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.release_program(pid);
+    host_of(state).release_program(pid);
 }
 
 /// Replaces `op_exec_path`.

@@ -5,14 +5,13 @@
 //! behaviour. Changes of an isolate's tools are visible to them and to their child processes only.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, PermissionsContainer};
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Variables that Node's own modules read while they are loaded and when they start programs. They
 /// hold settings and no secrets.
@@ -35,7 +34,7 @@ pub fn begin_with(state: &mut OpState, changed: &BTreeMap<String, Option<String>
 
 /// Returns the changes for writing, and notes that the environment changes.
 fn changes_to_make(state: &mut OpState) -> &mut Changes {
-    state.borrow::<Rc<dyn IsolateHost>>().env_changed();
+    host_of(state).env_changed();
     changes(state)
 }
 
@@ -146,7 +145,7 @@ pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
 #[op2]
 #[string]
 pub fn op_haft_shown_env(state: &mut OpState) -> String {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(state);
     if host.shows_variables() {
         return String::new();
     }
@@ -175,8 +174,7 @@ pub fn op_haft_env_changes(state: &mut OpState) -> String {
 }
 
 fn note_change(state: &OpState) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.noticed("it changes the environment", true);
+    host_of(state).noticed("it changes the environment", true);
 }
 
 #[expect(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use deno_core::OpState;
 use deno_core::op2;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer
 /// are JSON text.
@@ -18,13 +18,12 @@ pub async fn op_haft_exec(
     call: u32,
     #[string] request: String,
 ) -> String {
-    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(&state.borrow());
     host.exec(id, call, request).await
 }
 
 /// Stops the program `id`.
 #[op2(fast)]
 pub fn op_haft_exec_abort(state: &mut OpState, id: u32) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.abort_exec(id);
+    host_of(state).abort_exec(id);
 }

@@ -3,14 +3,12 @@
 //! The process, its standard streams and its working directory do not belong to the tools. Each
 //! replacement has the parameters of the original op.
 
-use std::rc::Rc;
-
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 use deno_runtime::deno_os::ExitCode;
 
-use super::host::{IsolateHost, LogLevel};
+use super::host::{LogLevel, host_of};
 
 /// Replaces `op_exit`: the call that requested the exit fails, and the host stays.
 #[op2(fast)]
@@ -26,7 +24,7 @@ pub fn op_haft_abort(state: &mut OpState) -> Result<(), JsErrorBox> {
 }
 
 fn exit_message(state: &OpState, code: i32) -> String {
-    let loading = state.borrow::<Rc<dyn IsolateHost>>().is_loading();
+    let loading = host_of(state).is_loading();
     if loading {
         // The text of oh-my-pi, which hosts match on (spec omp 4).
         format!(
@@ -42,7 +40,7 @@ fn exit_message(state: &OpState, code: i32) -> String {
 /// to the host's streams.
 #[op2(fast)]
 pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(state);
     let level = if is_err {
         LogLevel::Warn
     } else {

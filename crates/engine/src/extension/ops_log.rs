@@ -1,11 +1,9 @@
 //! `pi.logger`, `console` and warnings about a tool: twin of `13_logger.ts`.
 
-use std::rc::Rc;
-
 use deno_core::OpState;
 use deno_core::op2;
 
-use super::host::{IsolateHost, LogLevel};
+use super::host::{LogLevel, host_of};
 
 /// Writes one line to the log of the call behind `request`, 0 outside of calls. `context` is the
 /// JSON text of an object, or empty.
@@ -18,6 +16,5 @@ pub fn op_haft_log(
     #[string] message: &str,
     #[string] context: &str,
 ) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.log(request, LogLevel::from_code(level), tool, message, context);
+    host_of(state).log(request, LogLevel::from_code(level), tool, message, context);
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use deno_core::OpState;
 use deno_core::op2;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Starts a call as a part of the call `request`. `id` identifies it for the other ops.
 #[op2(fast)]
@@ -17,21 +17,19 @@ pub fn op_haft_nested_start(
     #[string] tool: &str,
     #[string] arguments: String,
 ) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.start_nested(request, id, tool, arguments);
+    host_of(state).start_nested(request, id, tool, arguments);
 }
 
 /// Waits for the next event of a call, as JSON text.
 #[op2]
 #[string]
 pub async fn op_haft_nested_next(state: Rc<RefCell<OpState>>, id: u32) -> String {
-    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(&state.borrow());
     host.next_of_nested(id).await
 }
 
 /// Cancels a call.
 #[op2(fast)]
 pub fn op_haft_nested_cancel(state: &mut OpState, id: u32) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.cancel_nested(id);
+    host_of(state).cancel_nested(id);
 }

@@ -15,7 +15,7 @@ use deno_runtime::deno_io::FdTable;
 use deno_runtime::deno_io::fs::{File, FsError};
 use deno_runtime::deno_permissions::{CheckedPath, OpenAccessKind, PermissionsContainer};
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Limits of the bytes that are read at once; the smaller one is for files of unknown size.
 const PIECE: u64 = 64 << 10;
@@ -118,13 +118,12 @@ fn note(state: &OpState, file: &Rc<dyn File>, bytes: &[u8]) {
         std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()
     });
     if let Some(path) = path {
-        let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-        host.note_data(&path, bytes);
+        host_of(state).note_data(&path, bytes);
     }
 }
 
 fn file_and_limit(state: &OpState, fd: i32) -> Result<(Rc<dyn File>, u64), FsError> {
-    let limit = state.borrow::<Rc<dyn IsolateHost>>().most_bytes_of_a_file();
+    let limit = host_of(state).most_bytes_of_a_file();
     let file = state.borrow::<FdTable>().get(fd).cloned();
     let closed = || io::Error::from_raw_os_error(EBADF);
     Ok((file.ok_or_else(closed)?, limit))

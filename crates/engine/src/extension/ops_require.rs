@@ -1,24 +1,20 @@
 //! Resolution of `require`: twin of `06_loader.ts`.
 
-use std::rc::Rc;
-
 use deno_core::OpState;
 use deno_core::op2;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Returns true if the file is an ES module by its syntax, whatever its name says.
 #[op2(fast)]
 pub fn op_haft_is_es_module(state: &mut OpState, #[string] path: &str) -> bool {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.is_es_module(path)
+    host_of(state).is_es_module(path)
 }
 
 /// Notes that `require(specifier)` found nothing.
 #[op2(fast)]
 pub fn op_haft_required_in_vain(state: &mut OpState, #[string] specifier: &str) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.require_failed(specifier);
+    host_of(state).require_failed(specifier);
 }
 
 /// Returns the file that `require(specifier)` means in the file `from`; empty if there is none.
@@ -29,8 +25,9 @@ pub fn op_haft_find_required(
     #[string] specifier: &str,
     #[string] from: &str,
 ) -> String {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.find_required(specifier, from).unwrap_or_default()
+    host_of(state)
+        .find_required(specifier, from)
+        .unwrap_or_default()
 }
 
 /// Returns the name of haft's own package that `require(specifier)` means in the file `from`; empty if
@@ -42,6 +39,7 @@ pub fn op_haft_find_provided(
     #[string] specifier: &str,
     #[string] from: &str,
 ) -> String {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.find_provided(specifier, from).unwrap_or_default()
+    host_of(state)
+        .find_provided(specifier, from)
+        .unwrap_or_default()
 }

@@ -1,46 +1,41 @@
 //! `ctx.sessionManager` and related functions: twin of `15_context.ts`. The session belongs to the
 //! host, the approval to the call.
 
-use std::rc::Rc;
-
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Returns the JSON of the current session; empty if it is unchanged since the isolate's last read.
 #[op2]
 #[string]
 pub fn op_haft_session(state: &mut OpState) -> Result<String, JsErrorBox> {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.session().map_err(JsErrorBox::generic)
+    host_of(state).session().map_err(JsErrorBox::generic)
 }
 
 /// Returns true if the agent is idle.
 #[op2(fast)]
 pub fn op_haft_session_idle(state: &mut OpState) -> Result<bool, JsErrorBox> {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.is_idle().map_err(JsErrorBox::generic)
+    host_of(state).is_idle().map_err(JsErrorBox::generic)
 }
 
 /// Returns true if messages of the user are queued.
 #[op2(fast)]
 pub fn op_haft_session_queued(state: &mut OpState) -> Result<bool, JsErrorBox> {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.has_queued_messages().map_err(JsErrorBox::generic)
+    host_of(state)
+        .has_queued_messages()
+        .map_err(JsErrorBox::generic)
 }
 
 /// Returns true if calls like `request` run without approval.
 #[op2(fast)]
 pub fn op_haft_session_auto_approve(state: &mut OpState, request: u32, otherwise: bool) -> bool {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.auto_approve(request, otherwise)
+    host_of(state).auto_approve(request, otherwise)
 }
 
 /// Requests that the agent stops.
 #[op2(fast)]
 pub fn op_haft_session_abort(state: &mut OpState) -> Result<(), JsErrorBox> {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.abort_agent().map_err(JsErrorBox::generic)
+    host_of(state).abort_agent().map_err(JsErrorBox::generic)
 }

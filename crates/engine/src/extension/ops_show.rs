@@ -7,14 +7,13 @@ use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Returns the canvas for components of the call `request`, as JSON; empty if there is none.
 #[op2]
 #[string]
 pub fn op_haft_show_canvas(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.canvas(request, owner)
+    host_of(state).canvas(request, owner)
 }
 
 /// Shows the component `id`; ends when it is hidden again.
@@ -25,7 +24,7 @@ pub async fn op_haft_show(
     #[string] owner: String,
     id: u32,
 ) -> Result<(), JsErrorBox> {
-    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(&state.borrow());
     let shown = host.show(request, owner, id);
     shown.await.map_err(JsErrorBox::generic)
 }
@@ -34,7 +33,7 @@ pub async fn op_haft_show(
 #[op2]
 #[string]
 pub async fn op_haft_show_touch(state: Rc<RefCell<OpState>>, id: u32) -> String {
-    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(&state.borrow());
     let touch = host.next_touch(id);
     touch.await
 }
@@ -42,6 +41,5 @@ pub async fn op_haft_show_touch(state: Rc<RefCell<OpState>>, id: u32) -> String 
 /// Sets the content of the component `id`.
 #[op2(fast)]
 pub fn op_haft_show_paint(state: &mut OpState, id: u32, #[string] lines: String) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.paint(id, lines);
+    host_of(state).paint(id, lines);
 }

@@ -12,7 +12,7 @@ use deno_core::{CancelFuture, CancelHandle, OpState, Resource, ResourceId};
 use deno_error::JsErrorBox;
 use deno_runtime::deno_permissions::PermissionsContainer;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Resource of a listener. It never delivers a signal.
 #[derive(Default)]
@@ -77,8 +77,7 @@ pub fn op_haft_kill(
     if !is_host(pid) {
         check_run(state, "process.kill")?;
     }
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    Ok(host.send_signal(pid, signal))
+    Ok(host_of(state).send_signal(pid, signal))
 }
 
 /// Replaces `op_kill`, which is `Deno.kill`. The signal is a number or a name.
@@ -88,7 +87,7 @@ pub fn op_haft_deno_kill(
     #[smi] pid: i32,
     #[serde] signal: deno_core::serde_json::Value,
 ) -> Result<(), JsErrorBox> {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(state);
     let number = match &signal {
         deno_core::serde_json::Value::String(name) => host.signal_number(name),
         other => other.as_i64().and_then(|number| i32::try_from(number).ok()),

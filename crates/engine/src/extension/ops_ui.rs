@@ -7,13 +7,12 @@ use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 
-use super::host::IsolateHost;
+use super::host::host_of;
 
 /// Returns true if the call `request` has a user who can answer prompts now.
 #[op2(fast)]
 pub fn op_haft_ui_has_user(state: &mut OpState, request: u32, #[string] owner: &str) -> bool {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.has_user(request, owner)
+    host_of(state).has_user(request, owner)
 }
 
 /// Shows a prompt to the user. Question and answer are JSON text.
@@ -26,7 +25,7 @@ pub async fn op_haft_ui_ask(
     id: u32,
     #[string] question: String,
 ) -> Result<String, JsErrorBox> {
-    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let host = host_of(&state.borrow());
     let answer = host.ask_user(request, owner, id, question);
     answer.await.map_err(JsErrorBox::generic)
 }
@@ -34,8 +33,7 @@ pub async fn op_haft_ui_ask(
 /// Withdraws the prompt `id`.
 #[op2(fast)]
 pub fn op_haft_ui_withdraw(state: &mut OpState, id: u32) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.withdraw_question(id);
+    host_of(state).withdraw_question(id);
 }
 
 /// Shows a notification that needs no answer; JSON text.
@@ -46,14 +44,12 @@ pub fn op_haft_ui_tell(
     #[string] owner: &str,
     #[string] notice: &str,
 ) {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.tell_user(request, owner, notice);
+    host_of(state).tell_user(request, owner, notice);
 }
 
 /// Returns the text that the user has written and not yet sent.
 #[op2]
 #[string]
 pub fn op_haft_ui_editor_text(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
-    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.editor_text(request, owner)
+    host_of(state).editor_text(request, owner)
 }
