@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::exit::{Failure, say};
 use super::flags::Globals;
-use super::{learn, progress, trust};
+use super::{learn, progress, trust_question};
 use crate::audit::Caller;
 use crate::host::{CallSource, Host};
 use crate::registry::{Catalog, Entry};
@@ -181,7 +181,7 @@ impl<'a> CommandContext<'a> {
         let is_ready = catalog.find(name).is_some_and(|entry| entry.tool.trusted);
         let is_doubtful = !is_ready && catalog.tools().any(|tool| !tool.trusted);
         if is_doubtful {
-            let offer = trust::offer(self.flags.clone(), self.err);
+            let offer = trust_question::offer(self.flags.clone(), self.err);
             let is_trusted = tokio::select! {
                 biased;
                 () = self.signals.next() => {

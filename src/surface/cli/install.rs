@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
+use super::confirm::{confirm_or, nobody_can_be_asked};
 use super::context::CommandContext;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
-use super::{install_page, progress, trust};
+use super::{install_page, progress};
 use crate::install::{Npm, Resolved, Site, Survey};
 use haft_render::{problem, text, units};
 use haft_tool::{Error, ErrorKind};
@@ -184,11 +185,8 @@ impl Args {
         resolved: &[Resolved],
         session: &mut CommandContext<'_>,
     ) -> Result<(), Failure> {
-        if !trust::can_ask() {
-            let text = "nobody can be asked whether to install these packages";
-            let hint = "after a look at the list above: `haft install --yes`";
-            return Err(Error::new(ErrorKind::Denied, text).with_hint(hint).into());
-        }
+        let (whether, unasked) = ("to install these packages", "`haft install --yes`");
+        let refusal = nobody_can_be_asked(ErrorKind::Denied, whether, unasked);
         let count: usize = resolved.iter().map(|site| site.packages.len()).sum();
         let question = format!(
             "The names come from the tools' text; scripts of packages do not run. Install {}? [y/N] ",
@@ -201,7 +199,7 @@ impl Args {
                 let text = "interrupted; nothing was changed";
                 return Err(Error::new(ErrorKind::Stopped(Stopped::Cancelled), text).into());
             }
-            answer = trust::consents(question) => answer?,
+            answer = confirm_or(refusal, question) => answer?,
         };
         if answer {
             Ok(())

@@ -5,8 +5,9 @@
 
 use std::io::Write;
 
+use super::confirm::{confirm_or, nobody_can_be_asked};
 use super::exit::{Failure, SUCCESS, say};
-use super::trust;
+use super::trust_question::trusting;
 use crate::host::Host;
 use crate::surface::stdout::Out;
 use crate::trust::Review;
@@ -48,7 +49,7 @@ pub(super) fn config(flags: Flags) -> Result<Config, Error> {
 /// user agrees. Returns a sentence about the result.
 pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<String, Failure> {
     let home = &host.config().home;
-    let mut review = Review::of(&Config::resolve(trust::trusting(flags))?);
+    let mut review = Review::of(&Config::resolve(trusting(flags))?);
     let new = review.learn(host.learned());
     if new.is_empty() {
         return Ok("nothing to learn: the tools loaded what is trusted".to_owned());
@@ -63,17 +64,9 @@ pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<
     say(&lines);
     let files = units::count(new.len(), "file");
     let question = format!("Trust {} besides? [y/N] ", files);
-    let is_trusted = is_agreed
-        || if trust::can_ask() {
-            trust::consents(question).await?
-        } else {
-            let text = "nobody can be asked whether to trust these files";
-            let hint = "after a look at the list above: the same command with `--yes`";
-            return Err(Error::new(ErrorKind::Untrusted, text)
-                .with_hint(hint)
-                .into());
-        };
-    if !is_trusted {
+    let unasked = "the same command with `--yes`";
+    let refusal = nobody_can_be_asked(ErrorKind::Untrusted, "to trust these files", unasked);
+    if !is_agreed && !confirm_or(refusal, question).await? {
         return Err(Error::new(ErrorKind::Denied, "the files are not trusted").into());
     }
     review.grant()?;

@@ -41,6 +41,7 @@ mod trust;
 mod types;
 mod watch;
 
+mod confirm;
 mod context;
 mod exit;
 mod install_page;
@@ -49,6 +50,7 @@ mod progress;
 mod schema_kind;
 mod terminal;
 mod trust_page;
+mod trust_question;
 
 use std::ffi::OsString;
 use std::io::Write;

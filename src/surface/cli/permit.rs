@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::call_input::Input;
+use super::confirm::{can_ask, confirm};
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS, say};
 use super::run_call::{CALL_ID, CallOptions, Form};
-use super::trust;
 use super::trust_page::RequestView;
 use crate::registry::Entry;
 use crate::trust::{FileRights, anchored, rights_of};
@@ -361,8 +361,8 @@ impl Args {
         let is_agreed = is_needed
             && (self.yes
                 || !self.json
-                    && trust::can_ask()
-                    && trust::consents(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
+                    && can_ask()
+                    && confirm(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
         if is_agreed {
             let mut permit = Permit::renewed(&entry.resolved_path, rights.permit.as_ref())?;
             for (kind, entries) in &proposal.entries {

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
-use super::{mcp, trust};
+use super::mcp;
+use super::trust_question::agreed;
 use haft_tool::{Error, ErrorKind};
 
 /// Shows what the hosts offer that is not trusted, asks, and trusts it.
@@ -31,7 +32,7 @@ pub(super) async fn trust_hosts(
     if !is_agreed {
         let question = "Models see these descriptions, and calls run on these hosts. Trust them? \
                         [y/N] ";
-        trust::agreed(name, &format!("remote:{name}"), question).await?;
+        agreed(name, &format!("remote:{name}"), question).await?;
     }
     hosts.trust().map_err(|error| not_stored(&error))?;
     writeln!(session.out, "trusted: the tools of `{name}`")?;

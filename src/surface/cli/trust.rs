@@ -2,25 +2,24 @@
 //!
 //! Nothing of the project runs here, whatever the answer. Trust is decided without a host.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rustix::termios::{QueueSelector, tcflush};
 use serde::Serialize;
 
 use super::context::on_host;
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
+use super::trust_question::{ask, grant, trusting};
 use super::{learn, mcp, remote, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::surface::stdout::Out;
-use crate::trust::{self, Project, Review, Reviewed, Store};
+use crate::trust::{self, Project, Review, Store};
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind, Isolation, ToolRights, suggest};
+use haft_tool::{Error, ErrorKind, suggest};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -208,170 +207,6 @@ impl Args {
         }
         Ok(SUCCESS)
     }
-}
-
-/// Trusts the project's configuration for a review, so that the review covers the paths named
-/// there.
-pub(super) fn trusting(flags: Flags) -> Flags {
-    Flags {
-        trust_project: true,
-        ..flags
-    }
-}
-
-/// Shows on standard error what the project would run, and asks. Trusts the project if the answer
-/// is `y`.
-pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
-    if !can_ask() {
-        return Ok(false);
-    }
-    let config = Config::resolve(trusting(flags))?;
-    let review = Review::of(&config);
-    say(&trust_page::page(&review, &config.home, ink));
-    if !ask(&review).await? {
-        return Ok(false);
-    }
-    grant(&review, &config)?;
-    Ok(true)
-}
-
-/// Shows on standard error the files that tests would load, and asks unless all of them are
-/// trusted.
-///
-/// # Errors
-/// [`ErrorKind::Untrusted`] without a terminal, [`ErrorKind::Denied`] if the user refuses.
-pub(super) async fn ask_for_tests(
-    config: &Config,
-    tests: &[(PathBuf, Vec<PathBuf>)],
-) -> Result<(), Failure> {
-    let ink = Ink::for_stderr();
-    let review = Review::of_tests(config, tests);
-    if review.is_granted() {
-        return Ok(());
-    }
-    if let Some(found) = &review.problem {
-        say(&problem::problem(found, &config.home, ink));
-    }
-    let refused = |kind: ErrorKind, text: &str| -> Failure {
-        let hint = "name the test files to run them as your own, or all of them with \
-                    `haft --trust-project test`";
-        Error::new(kind, text).with_hint(hint).into()
-    };
-    say(&trust_page::page(&review, &config.home, ink));
-    if config.distrust_project || !can_ask() {
-        let text = "these tests are not trusted, and nobody can be asked; none of them has run";
-        return Err(refused(ErrorKind::Untrusted, text));
-    }
-    let question = "Once trusted, these tests and the tools that they load can do whatever you can \
-                    do. Run them? [y/N] ";
-    if !consents(question.to_owned()).await? {
-        let text = "these tests are not trusted; none of them has run";
-        return Err(refused(ErrorKind::Denied, text));
-    }
-    grant(&review, config)
-}
-
-/// Stores the trust for the reviewed files, and records it in the log.
-fn grant(review: &Review, config: &Config) -> Result<(), Failure> {
-    review.grant()?;
-    let granted = Event::TrustGranted {
-        project: review.project.to_string_lossy().into_owned(),
-        tools: review.tools.len(),
-        grant: trust::grant_hash(config),
-        by: Caller::parent("cli"),
-    };
-    audit::record(config, granted);
-    Ok(())
-}
-
-pub(super) fn can_ask() -> bool {
-    io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
-}
-
-/// Asks the user to trust the tools of `name`, which `haft trust` calls `subject`.
-///
-/// # Errors
-/// If there is no terminal for the question, or the user does not agree.
-pub(super) async fn agreed(name: &str, subject: &str, question: &str) -> Result<(), Failure> {
-    if !can_ask() {
-        let text = "nobody can be asked whether to trust these tools";
-        let hint = format!("after a look at the list above: `haft trust --yes {subject}`");
-        let error = Error::new(ErrorKind::Untrusted, text);
-        return Err(error.with_hint(hint).into());
-    }
-    if !consents(question.to_owned()).await? {
-        let text = format!("the tools of `{name}` are not trusted");
-        return Err(Error::new(ErrorKind::Denied, text).into());
-    }
-    Ok(())
-}
-
-/// Asks the user. The answer comes from the terminal itself, since standard input may be a tool's
-/// arguments.
-async fn ask(review: &Review) -> Result<bool, Failure> {
-    if !can_ask() {
-        let text = "nobody can be asked whether to trust this project";
-        let hint = "after a look at the list above: `haft trust --yes`";
-        return Err(Error::new(ErrorKind::Untrusted, text)
-            .with_hint(hint)
-            .into());
-    }
-    let mut question = String::new();
-    if review.tools.iter().any(|tool| !tool.openings.is_empty()) {
-        question.push_str(
-            "Where a tool is open it may need files that are not in this list: they are refused \
-             until you add them. Text that it runs as code cannot be checked.\n",
-        );
-    }
-    question.push_str(&consequence(review));
-    question.push_str("Trust it? [y/N] ");
-    consents(question).await
-}
-
-/// Returns a sentence about the rights of the reviewed tools once they are trusted.
-fn consequence(review: &Review) -> String {
-    let rights = |tool: &Reviewed| tool.profile.as_ref().map(|profile| profile.rights.clone());
-    let rights: Option<Vec<ToolRights>> = review.tools.iter().map(rights).collect();
-    let rights = rights.unwrap_or_default();
-    let is_sandboxed = |rights: &ToolRights| rights.isolation == Isolation::Sandbox;
-    match &rights[..] {
-        [first, rest @ ..] if rights.iter().all(is_sandboxed) => {
-            let limits = if rest.iter().all(|other| other == first) {
-                format!("limits: {}", first.permissions.summary())
-            } else {
-                "limits: see its profiles above".to_owned()
-            };
-            format!(
-                "Once trusted, this code runs in a sandbox ({limits}). `haft trust --profile full` \
-                 lets it do whatever you can do.\n"
-            )
-        }
-        _ => "Once trusted, this code can do whatever you can do. ".to_owned(),
-    }
-}
-
-/// Asks at the terminal. Returns true if the answer is yes.
-pub(super) async fn consents(question: String) -> Result<bool, Failure> {
-    let answer = tokio::task::spawn_blocking(move || answer(&question)).await;
-    let answer = answer.map_err(|error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("the question was not answered: {error}"),
-        )
-    })??;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
-}
-
-fn answer(question: &str) -> io::Result<String> {
-    let terminal = File::open("/dev/tty")?;
-    // Discards input from before the prompt: an earlier Enter or `y` is not consent.
-    let _ = tcflush(&terminal, QueueSelector::IFlush);
-    say(question);
-    let mut answer = String::new();
-    if BufReader::new(terminal).read_line(&mut answer)? == 0 {
-        say("\n");
-    }
-    Ok(answer)
 }
 
 fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {

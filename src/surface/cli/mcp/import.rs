@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::agents::add_server;
+use crate::surface::cli::confirm::{confirm_or, nobody_can_be_asked};
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
-use crate::surface::cli::trust;
 use crate::surface::stdout::Out;
 use haft_config::{Config, McpImport, McpServer, McpTransport};
 use haft_discover::imported_files;
@@ -87,13 +87,11 @@ impl Import {
         out.flush()?;
         let file = text::path(&config.config_file, &config.home);
         if !self.yes {
-            if !trust::can_ask() {
-                let text = "nobody can be asked whether to copy these servers";
-                let hint = "after a look at the list above: `haft mcp import --yes`";
-                return Err(Error::new(ErrorKind::Denied, text).with_hint(hint).into());
-            }
             let servers = units::count(found.len(), "server");
-            if !trust::consents(format!("Copy {servers} into {file}? [y/N] ")).await? {
+            let question = format!("Copy {servers} into {file}? [y/N] ");
+            let (whether, unasked) = ("to copy these servers", "`haft mcp import --yes`");
+            let refusal = nobody_can_be_asked(ErrorKind::Denied, whether, unasked);
+            if !confirm_or(refusal, question).await? {
                 return Err(Error::new(ErrorKind::Denied, "nothing was changed").into());
             }
         }

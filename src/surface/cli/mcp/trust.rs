@@ -6,7 +6,7 @@ use super::connect::{changes_page, connect, find, page};
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::cli::trust;
+use crate::surface::cli::trust_question::agreed;
 use crate::surface::stdout::Out;
 use haft_config::Config;
 use haft_discover::imported_files;
@@ -76,7 +76,7 @@ pub(in crate::surface::cli) async fn trust_server(
     if !is_agreed {
         let question = "Models see these descriptions, and calls run on this server. Trust it? \
                         [y/N] ";
-        trust::agreed(name, &format!("mcp:{name}"), question).await?;
+        agreed(name, &format!("mcp:{name}"), question).await?;
     }
     server.trust().map_err(|error| {
         Error::new(

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
-use super::trust::ask_for_tests;
+use super::trust_question::ask_for_tests;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;

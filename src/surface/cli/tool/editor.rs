@@ -1,13 +1,11 @@
-//! Interaction with the user at the terminal: a yes/no prompt, and a draft in an editor.
+//! A draft in the editor of the user.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::termios::{QueueSelector, tcflush};
-
 use super::pages;
+use crate::surface::cli::confirm::{can_ask, confirm};
 use crate::surface::cli::exit::{Failure, say};
 use crate::surface::signals::Signals;
 use crate::tool_files::{Edited, EditorDraft, Opened, open};
@@ -96,30 +94,10 @@ pub(super) async fn edited(
             problem.path = Some(draft.clone());
         }
         say(&pages::problems(&problems, &config.home, true, ink));
-        let is_asked = std::io::stderr().is_terminal();
-        if is_asked && confirm("Edit it again? [y/N] ".to_owned()).await? {
+        if can_ask() && confirm("Edit it again? [y/N] ".to_owned()).await? {
             continue;
         }
         say(&format!("the draft is kept: {shown}\n"));
         return Ok(Session::Bad);
     }
-}
-
-/// Shows a yes/no prompt whose default is "no". The answer comes from the terminal itself.
-pub(in crate::surface::cli) async fn confirm(question: String) -> Result<bool, Failure> {
-    let asked = tokio::task::spawn_blocking(move || -> std::io::Result<bool> {
-        let terminal = File::open("/dev/tty")?;
-        // Discards input from before the prompt.
-        let _ = tcflush(&terminal, QueueSelector::IFlush);
-        say(&question);
-        let mut answer = String::new();
-        if BufReader::new(terminal).read_line(&mut answer)? == 0 {
-            say("\n");
-        }
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-    });
-    let answered = asked.await.map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("the question failed: {error}"))
-    })?;
-    Ok(answered.unwrap_or(false))
 }

@@ -30,7 +30,6 @@ use crate::tool_files::ToolFileStore;
 use haft_config::Config;
 use haft_tool::{Error, ErrorKind};
 
-pub(super) use editor::confirm;
 pub(super) use run::with_parameters;
 
 /// Manage YAML shell tools

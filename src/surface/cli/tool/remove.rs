@@ -1,10 +1,11 @@
 //! `haft tool remove`: deletes a tool's file after confirmation.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
+use super::super::confirm::confirm_or;
 use super::super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::scope::NamedTool;
-use super::{Bench, confirm, failed};
+use super::{Bench, failed};
 use haft_render::text;
 
 /// Delete a tool
@@ -27,14 +28,10 @@ impl Args {
             text::path(&file.path, &bench.config.home),
         );
         if !self.force {
-            if !std::io::stderr().is_terminal() {
-                let text = format!("nobody can be asked whether '{name}' is to be removed");
-                return Err(failed(text)
-                    .with_hint("`--force` removes it unasked")
-                    .into());
-            }
+            let text = format!("nobody can be asked whether '{name}' is to be removed");
+            let refusal = failed(text).with_hint("`--force` removes it unasked");
             let question = format!("Remove tool '{name}' from {scope} scope ({path})? [y/N] ");
-            if !confirm(question).await? {
+            if !confirm_or(refusal, question).await? {
                 say(&format!("tool '{name}' was not removed\n"));
                 return Ok(FAILURE);
             }
