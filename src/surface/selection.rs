@@ -6,14 +6,20 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use haft_tool::{Error, ErrorKind};
 
+// The texts are the help of the flags.
 /// Selection arguments of the user, as typed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Wanted {
-    /// Names of tool sets in the configuration.
+    /// Offer the tools of this set of the configuration (may be repeated)
+    #[arg(long = "toolset", value_name = "NAME")]
     pub(crate) toolsets: Vec<String>,
-    /// Globs of tool names.
+
+    /// Offer only tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// Globs of tool names. They take precedence.
+
+    /// Do not offer tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 }
 

@@ -30,17 +30,8 @@ pub(in crate::surface::cli) struct Args {
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     http: Option<ListenAddress>,
 
-    /// Offer the tools of this set of the configuration (may be repeated)
-    #[arg(long = "toolset", value_name = "NAME")]
-    toolsets: Vec<String>,
-
-    /// Offer only tools whose names match (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    include: Vec<String>,
-
-    /// Do not offer tools whose names match (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
+    #[command(flatten)]
+    wanted: Wanted,
 
     /// When results carry structured content: declared, always or never; clients show it to models
     /// instead of the text
@@ -95,7 +86,7 @@ impl Args {
         flags.mcp.task_after = self.task_after.or(flags.mcp.task_after);
         flags.mcp.code = self.code.or(flags.mcp.code);
         let mut config = Config::resolve(flags.clone())?;
-        let selection = self.selection(&config)?;
+        let selection = Selection::new(&config.toolsets, &self.wanted)?;
         if is_over_http {
             return web::run(globals, flags, how.inspect, "mcp-http", program, |web| {
                 web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
@@ -113,15 +104,5 @@ impl Args {
             program.finish().await;
         }
         Ok(code)
-    }
-
-    /// Returns the selection of tools for these flags and the configured toolsets.
-    fn selection(&self, config: &Config) -> Result<Selection, Failure> {
-        let wanted = Wanted {
-            toolsets: self.toolsets.clone(),
-            include: self.include.clone(),
-            exclude: self.exclude.clone(),
-        };
-        Ok(Selection::new(&config.toolsets, &wanted)?)
     }
 }

@@ -63,17 +63,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Offer the tools of this set of the configuration (may be repeated)
-    #[arg(long = "toolset", value_name = "NAME")]
-    toolsets: Vec<String>,
-
-    /// Offer only tools whose names match (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    include: Vec<String>,
-
-    /// Do not offer tools whose names match (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
+    #[command(flatten)]
+    wanted: Wanted,
 
     #[command(flatten)]
     how: How,
@@ -105,14 +96,7 @@ impl Args {
         flags.serve.with_builtin_tools = false;
         let mut config = Config::resolve(flags)?;
         debug::inspect(&mut config, how.inspect);
-        let selection = Selection::new(
-            &config.toolsets,
-            &Wanted {
-                toolsets: self.toolsets.clone(),
-                include: self.include.clone(),
-                exclude: self.exclude.clone(),
-            },
-        )?;
+        let selection = Selection::new(&config.toolsets, &self.wanted)?;
         let settings = config.serve.nats.clone();
         let urls = settings.url.clone().ok_or_else(no_server)?;
         check_tenant(&settings.tenant)?;
