@@ -25,7 +25,6 @@ mod untrusted;
 mod watcher;
 
 use std::collections::{BTreeMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -40,12 +39,10 @@ pub(crate) use crate::family::custom::{CustomTool, Invocation, ToolOutput};
 use crate::family::js::{self, RESOLVE, World};
 #[cfg(feature = "cli")]
 pub(crate) use crate::family::mcp::ServerState;
-use crate::family::mcp::Upstream;
-use crate::family::remote::Remotes;
 #[cfg(feature = "cli")]
 pub(crate) use crate::family::remote::machine_roots;
 use crate::family::rights::Sandboxes;
-use crate::family::{self, LoadContext};
+use crate::family::{self, Connections, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
 use call_log::CallLog;
@@ -85,10 +82,7 @@ struct Inner {
     engine: Engine,
     /// Sandboxes of the tools' programs.
     sandboxes: Arc<Sandboxes>,
-    /// Connections to MCP servers.
-    upstream: Upstream,
-    /// Connections with other hosts.
-    remotes: Remotes,
+    connections: Connections,
     /// Generation into which new modules are loaded.
     base: parking_lot::Mutex<Engine>,
     spill: Spill,
@@ -265,7 +259,7 @@ impl Host {
         let sandboxes = Arc::new(Sandboxes::new(&config));
         span::start_telemetry(&config);
         let log = js::tool_log(&config);
-        let upstream = Upstream::new(&config, log.clone());
+        let connections = Connections::new(&config, log.clone());
         let engine = js::engine(&config, world, &sandboxes, log);
         let inner = Inner {
             default_user,
@@ -275,8 +269,7 @@ impl Host {
             resolver: OnceCell::new(),
             place: Arc::new(audit::Place::of(&config)),
             sandboxes,
-            upstream,
-            remotes: Remotes::new(&config),
+            connections,
             grant: parking_lot::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
@@ -360,11 +353,7 @@ impl Host {
         // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
-        tokio::join!(
-            self.inner.engine.shutdown(),
-            self.inner.upstream.close(),
-            self.inner.remotes.close()
-        );
+        tokio::join!(self.inner.engine.shutdown(), self.inner.connections.close());
         self.inner.sandboxes.close();
     }
 
@@ -381,11 +370,7 @@ impl Host {
     /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
-        tokio::join!(
-            self.inner.engine.shutdown(),
-            self.inner.upstream.close(),
-            self.inner.remotes.close()
-        );
+        tokio::join!(self.inner.engine.shutdown(), self.inner.connections.close());
         self.inner.sandboxes.close();
     }
 
@@ -400,22 +385,13 @@ impl Host {
         self.inner.call_log.end_with_host();
     }
 
-    /// Returns the version of what is known of MCP servers and other hosts.
-    fn known_of_others(&self) -> u64 {
-        let versions = (self.inner.upstream.version(), self.inner.remotes.version());
-        let mut hasher = DefaultHasher::new();
-        versions.hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// `config` is that of [`Host::config_for_rights`].
     fn means<'a>(&'a self, engine: &'a Engine, config: &'a Config) -> LoadContext<'a> {
         LoadContext {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
-            upstream: &self.inner.upstream,
-            remotes: &self.inner.remotes,
+            connections: &self.inner.connections,
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::family::Loaded;
-use crate::family::mcp::UpstreamServer;
+use crate::family::UpstreamServer;
 use haft_discover::{Candidate, LookedAt};
 use haft_tool::Error;
 use haft_tool::{

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::mcp::{Upstream, UpstreamServer};
-use super::remote::Remotes;
+use super::connections::{Connections, UpstreamServer};
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -56,8 +55,5 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
-    /// Connections to MCP servers.
-    pub(crate) upstream: &'a Upstream,
-    /// Connections with other hosts.
-    pub(crate) remotes: &'a Remotes,
+    pub(crate) connections: &'a Connections,
 }

@@ -4,6 +4,11 @@
 //! [`load`] is the only entry point: every family is given its own candidates at once, so that it
 //! can decide about them together (one overrides another, all are described concurrently).
 
+#[cfg(feature = "cli")]
+mod connections;
+#[cfg(not(feature = "cli"))]
+#[path = "no_connections.rs"]
+mod connections;
 pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod file_rights;
@@ -11,9 +16,6 @@ mod http_tls;
 pub(crate) mod js;
 mod loading;
 #[cfg(feature = "cli")]
-pub(crate) mod mcp;
-#[cfg(not(feature = "cli"))]
-#[path = "no_mcp.rs"]
 pub(crate) mod mcp;
 mod native;
 #[cfg(feature = "cli")]
@@ -24,9 +26,6 @@ mod read_within;
 mod refusals;
 #[cfg(feature = "cli")]
 pub(crate) mod remote;
-#[cfg(not(feature = "cli"))]
-#[path = "no_remote.rs"]
-pub(crate) mod remote;
 pub(crate) mod rights;
 pub(crate) mod shell;
 
@@ -34,6 +33,9 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
+pub(crate) use connections::{Connections, UpstreamServer};
+#[cfg(not(feature = "cli"))]
+pub(crate) use connections::{mcp, remote};
 pub(crate) use file_rights::approvals_of;
 use file_rights::{FileRights, RightsReader};
 use haft_config::Config;

@@ -44,7 +44,7 @@ impl Host {
         why: Why,
     ) -> Found {
         let (config, base) = (self.config_for_rights(), self.base());
-        let upstream = self.known_of_others();
+        let upstream = self.inner.connections.version();
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let looked = look(known, &by_name, &config, &base, why, upstream);

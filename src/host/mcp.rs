@@ -11,7 +11,11 @@ use haft_tool::{Error, ErrorKind, Family};
 impl Host {
     /// Returns the other hosts of that name in the configuration. Nothing is connected.
     pub(crate) fn remote_hosts(&self, name: &str) -> Result<Arc<RemoteHosts>, Error> {
-        let found = self.inner.remotes.named(&self.config_for_rights(), name);
+        let found = self
+            .inner
+            .connections
+            .remote
+            .named(&self.config_for_rights(), name);
         found.map_err(|why| {
             let names: Vec<String> = self.config().remote.keys().cloned().collect();
             let error = Error::new(ErrorKind::Usage, format!("the remote `{name}`: {why}"));

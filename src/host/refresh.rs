@@ -110,7 +110,7 @@ impl Host {
 
     /// Returns a counter that changes with what is known of the MCP servers behind haft.
     pub(crate) fn upstream_changes(&self) -> watch::Receiver<u64> {
-        self.inner.upstream.changes()
+        self.inner.connections.mcp.changes()
     }
 
     /// Returns a counter that changes with the problems of the catalog, even if its tools do not

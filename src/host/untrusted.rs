@@ -6,10 +6,8 @@ use std::time::Duration;
 
 use super::Host;
 use crate::family::js::{self, World};
-use crate::family::mcp::Upstream;
-use crate::family::remote::Remotes;
 use crate::family::rights::Sandboxes;
-use crate::family::{self, LoadContext, Loaded};
+use crate::family::{self, Connections, LoadContext, Loaded};
 use crate::trust::Doubted;
 use haft_tool::Problem;
 
@@ -26,16 +24,14 @@ impl Host {
         let config = config.for_untrusted_listing();
         let sandboxes = Arc::new(Sandboxes::new(&config));
         let log = js::tool_log(&config);
-        let upstream = Upstream::new(&config, log.clone());
-        let remotes = Remotes::new(&config);
+        let connections = Connections::new(&config, log.clone());
         let engine = js::engine(&config, World::default(), &sandboxes, log);
         let candidates: Vec<_> = doubted.iter().map(|one| one.candidate.clone()).collect();
         let context = LoadContext {
             config: &config,
             engine: &engine,
             sandboxes: &sandboxes,
-            upstream: &upstream,
-            remotes: &remotes,
+            connections: &connections,
         };
         let loaded = tokio::time::timeout(TIMEOUT, family::load(&context, &candidates)).await;
         engine.shutdown().await;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -136,8 +138,7 @@ impl Host {
         interest
             .folders
             .insert(Permits::folder_in(&config.state_dir));
-        interest.folders.extend(self.inner.upstream.folders());
-        interest.folders.extend(self.inner.remotes.folders());
+        interest.folders.extend(self.inner.connections.folders());
         let is_near = |path: &&PathBuf| {
             [&config.home, &config.cwd]
                 .iter()
@@ -262,8 +263,8 @@ impl Watch {
         self.ready.cancel();
         let mut importing = None;
         let mut second_looks = SECOND_LOOKS.iter();
-        let mut upstream = self.host().map(|host| host.inner.upstream.changes());
-        let mut remotes = self.host().map(|host| host.inner.remotes.changes());
+        let connections = self.host().map(|host| host.inner.connections.changes());
+        let mut connections = connections.unwrap_or_default();
         loop {
             let second_look = if self.is_something_late().await {
                 second_looks.next().copied()
@@ -278,11 +279,7 @@ impl Watch {
                     self.look_at(&mut watcher, Why::Late, BTreeSet::new()).await;
                     continue;
                 }
-                () = changed(&mut upstream) => {
-                    self.look(&mut watcher, BTreeSet::new()).await;
-                    continue;
-                }
-                () = changed(&mut remotes) => {
+                () = changed(&mut connections) => {
                     self.look(&mut watcher, BTreeSet::new()).await;
                     continue;
                 }
@@ -373,15 +370,18 @@ impl Watch {
 }
 
 /// Waits until something new is known of an MCP server or another host.
-async fn changed(upstream: &mut Option<watch::Receiver<u64>>) {
-    let changed = match upstream {
-        Some(upstream) => upstream.changed().await.is_ok(),
-        None => false,
-    };
-    if !changed {
-        // The host has ended.
-        pending().await
+async fn changed(connections: &mut [watch::Receiver<u64>]) {
+    let changes = connections
+        .iter_mut()
+        .map(async |one| one.changed().await.is_ok());
+    let mut changes: FuturesUnordered<_> = changes.collect();
+    while let Some(is_changed) = changes.next().await {
+        if is_changed {
+            return;
+        }
     }
+    // The host has ended.
+    pending().await
 }
 
 /// Returns the tools that are in both catalogs and run other code, or have other rights.

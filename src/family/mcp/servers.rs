@@ -252,13 +252,13 @@ pub(super) fn prepare(
                 url: address.clone(),
                 headers: headers.clone().into_iter().collect(),
                 is_sse: *is_sse,
-                tls: means.upstream.tls.clone(),
+                tls: means.connections.mcp.tls.clone(),
                 tokens: TokenStore::of(&config.state_dir, config.mcp.login_store, &name, address),
             }
         }
     };
     let (log, domain, about) = (
-        means.upstream.log.clone(),
+        means.connections.mcp.log.clone(),
         candidate.trust_domain(),
         name.clone(),
     );
@@ -274,7 +274,7 @@ pub(super) fn prepare(
         })),
     };
     Ok(Prepared {
-        server: means.upstream.pool.server(options),
+        server: means.connections.mcp.pool.server(options),
         pins: pin_store(config, candidate, &name, &settings),
         name,
         settings,

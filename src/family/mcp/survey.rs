@@ -64,7 +64,7 @@ pub(crate) fn survey(
                             let config = means.config;
                             let (state, wanted) = (&config.state_dir, config.mcp.login_store);
                             let tokens = TokenStore::of(state, wanted, &name, &url);
-                            (url, tokens, means.upstream.tls.clone())
+                            (url, tokens, means.connections.mcp.tls.clone())
                         });
                         server = Some(prepared.server);
                     }

@@ -115,7 +115,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         if remote.enabled == Some(false) {
             continue;
         }
-        match means.remotes.named(means.config, name) {
+        match means.connections.remote.named(means.config, name) {
             Ok(hosts) => used.push(hosts),
             Err(why) => {
                 let text = format!("the remote `{name}` cannot be used: {why}");
@@ -126,7 +126,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         }
     }
     join_all(used.iter().map(|hosts| hosts.look())).await;
-    *means.remotes.in_use.lock() = used.clone();
+    *means.connections.remote.in_use.lock() = used.clone();
     let offered: Vec<Offered> = used.iter().map(|hosts| offer(hosts, candidate)).collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for (name, ..) in offered.iter().flat_map(|offered| &offered.tools) {
