@@ -8,14 +8,13 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use haft_config::Config;
 use haft_tool::types::Observations;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, since_1970};
 
 /// Number of runs that are kept.
 const MAX_RUNS: usize = 200;
@@ -56,9 +55,7 @@ impl Recorder {
 
     /// Returns a new id: the time in microseconds, so that later ids are greater, and random digits.
     pub(super) fn next_id() -> String {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = since_1970();
         let seed = format!("{now:?}{}", std::process::id());
         let hash = blake3::hash(seed.as_bytes()).to_hex();
         let (seconds, micros) = (now.as_secs(), now.subsec_micros());

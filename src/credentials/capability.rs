@@ -1,13 +1,13 @@
 //! Rights of the bearer of one token.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{Tier, Tool};
+use haft_tool::{Tier, Tool, since_1970};
 
 /// Rights of the bearer of a token: which tools, up to which tier, until when.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,8 +59,7 @@ impl Capability {
 
 /// Returns the current time in seconds since 1970.
 pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    since_1970().as_secs()
 }
 
 impl ToolNames {

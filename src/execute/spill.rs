@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-use haft_tool::{Block, Outcome, excerpt};
+use haft_tool::{Block, Outcome, excerpt, since_1970};
 
 /// Age at which files are removed.
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -128,8 +128,7 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
 
 /// Creates a new file. Call ids can repeat, so the time is part of the name.
 fn create(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mut stamp = now.map_or(0, |now| now.as_millis());
+    let mut stamp = since_1970().as_millis();
     loop {
         let path = folder.join(format!("{name}-{stamp}.txt"));
         let made = OpenOptions::new()

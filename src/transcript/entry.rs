@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use sys_traits::SystemRandom;
 use sys_traits::impls::RealSys;
 
-use haft_tool::Timestamp;
+use haft_tool::{Timestamp, since_1970};
 
 /// An entry as it is in the file, with its place in the tree.
 pub(super) struct Entry {
@@ -94,10 +93,7 @@ pub(crate) fn new_id() -> String {
 
 /// Milliseconds since 1970.
 pub(super) fn millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
+    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn present<'de, D: serde::Deserializer<'de>>(

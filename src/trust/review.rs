@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::Store;
 use super::grant::{self, Change, Files, Granted, Names, rights_of};
@@ -13,7 +12,7 @@ use haft_config::{Config, PROJECT_FILE, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, PermissionRequest, Problem, ProfileSource, ToolRights};
+use haft_tool::{Family, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -331,11 +330,10 @@ impl Review {
 }
 
 fn empty(project: &Path) -> Grant {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Grant {
         version: VERSION,
         project: text_of(project),
-        trusted_at: since.map_or(0, |since| since.as_secs()),
+        trusted_at: since_1970().as_secs(),
         config: None,
         config_keys: BTreeMap::new(),
         settings: BTreeMap::new(),

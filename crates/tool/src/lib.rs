@@ -80,7 +80,7 @@ pub use runner::{CallCtx, Gate, McpClient, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, since_1970};
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;
 pub use ui::{

@@ -1,6 +1,12 @@
 //! UTC timestamps as text, in the forms of ISO 8601 (spec cycod 51, 84; kodelet 56).
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// Returns the time since the beginning of 1970; zero if the clock is set to an earlier one.
+pub fn since_1970() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default()
+}
 
 /// A UTC timestamp.
 #[derive(Clone, Copy, Debug)]

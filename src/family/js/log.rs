@@ -7,7 +7,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
@@ -15,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use haft_engine::ToolLog;
 use haft_process::private_files;
-use haft_tool::{LogLevel, TrustDomain, json};
+use haft_tool::{LogLevel, TrustDomain, json, since_1970};
 
 /// Log of the tools of one host. The file is created with its first line.
 pub(super) struct LogFile {
@@ -166,8 +165,5 @@ fn excerpt(text: &str) -> &str {
 
 /// Returns seconds since 1970 with milliseconds: sortable, and independent of calendars.
 fn timestamp() -> f64 {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    (since.as_secs_f64() * 1000.0).round() / 1000.0
+    (since_1970().as_secs_f64() * 1000.0).round() / 1000.0
 }

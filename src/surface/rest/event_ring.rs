@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::Bytes;
 use futures::{Stream, StreamExt, stream};
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use crate::event_log::{EventLog, Next};
 use crate::surface::http::{Client, sse};
+use haft_tool::since_1970;
 
 /// Limit of the events in a ring.
 const MAX_EVENTS: usize = 1024;
@@ -97,11 +97,8 @@ pub(super) struct Feed {
 
 impl Default for Feed {
     fn default() -> Self {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Feed {
-            process: format!("{:x}", since.as_micros()),
+            process: format!("{:x}", since_1970().as_micros()),
             frames: EventLog::new(MAX_EVENTS, MAX_BYTES),
         }
     }

@@ -14,7 +14,7 @@ use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{text, units};
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{SessionEvent, SessionProvider, suggest};
+use haft_tool::{SessionEvent, SessionProvider, since_1970, suggest};
 
 /// Maximum number of characters of a result if the line length is unlimited.
 const RESULT: usize = 60;
@@ -219,8 +219,7 @@ fn find(name: &str, config: &Config) -> Result<PathBuf, Error> {
 
 /// Returns a unique name.
 fn new_name() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let today = units::date(since.map_or(0, |since| since.as_secs()));
+    let today = units::date(since_1970().as_secs());
     format!("repl-{today}-{}", new_id())
 }
 
