@@ -28,6 +28,21 @@ pub(crate) struct NewModule {
     module: String,
 }
 
+/// Checks the name of a new tool.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for a name that no tool can have.
+pub(super) fn check_name(name: &str) -> Result<(), Error> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if begins_well && name.chars().all(is_plain) && name.len() <= 64 {
+        return Ok(());
+    }
+    let text = format!("`{name}` cannot be the name of a tool");
+    let hint = "use a letter, then letters, digits, `-` and `_`, 64 at most";
+    Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+}
+
 impl NewModule {
     /// Plans the tool `name` of the user or of the project.
     pub(crate) fn new(
@@ -36,13 +51,7 @@ impl NewModule {
         user: bool,
         config: &Config,
     ) -> Result<NewModule, Error> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        if !begins_well || !name.chars().all(is_plain) || name.len() > 64 {
-            let text = format!("`{name}` cannot be the name of a tool");
-            let hint = "use a letter, then letters, digits, `-` and `_`, 64 at most";
-            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
-        }
+        check_name(name)?;
         let tools = dialect.tools(config, user);
         let own = tools.join(name);
         for taken in [

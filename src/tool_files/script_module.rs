@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::module::check_name;
 use haft_tool::types::Observations;
 use haft_tool::{Error, ErrorKind};
 
@@ -13,13 +14,7 @@ use haft_tool::{Error, ErrorKind};
 /// # Errors
 /// [`ErrorKind::Usage`] for a name that no tool can have, [`ErrorKind::Load`] if it is taken.
 fn free_folder(tools: &Path, name: &str) -> Result<PathBuf, Error> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !begins_well || !name.chars().all(is_plain) || name.len() > 64 {
-        let text = format!("`{name}` cannot be the name of a tool");
-        let hint = "use a letter, then letters, digits, `-` and `_`, 64 at most";
-        return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
-    }
+    check_name(name)?;
     let folder = tools.join(name);
     if folder.exists() {
         let text = format!("{} is there already", folder.display());

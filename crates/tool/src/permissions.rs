@@ -799,15 +799,7 @@ impl Permission {
                 deny.push(entry.clone());
             }
         }
-        match (allow, deny.is_empty()) {
-            (None, true) => Permission::All,
-            (Some(allow), _) if allow.is_empty() => Permission::None,
-            (Some(allow), true) => Permission::List(allow),
-            (allow, false) => Permission::Except {
-                allow: allow.unwrap_or_default(),
-                deny,
-            },
-        }
+        Permission::of_lists(allow, deny)
     }
 
     /// Returns the permission that covers what either permission grants. An entry that either one
@@ -829,6 +821,12 @@ impl Permission {
                 Some(all)
             }
         };
+        Permission::of_lists(allow, deny)
+    }
+
+    /// Returns the permission that grants the entries of `allow`, or everything without a list,
+    /// except those of `deny`.
+    fn of_lists(allow: Option<Vec<String>>, deny: Vec<String>) -> Permission {
         match (allow, deny.is_empty()) {
             (None, true) => Permission::All,
             (Some(allow), _) if allow.is_empty() => Permission::None,
