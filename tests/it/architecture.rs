@@ -1,5 +1,6 @@
 //! The architecture as tests: what `ARCHITECTURE.md` says must hold in the sources.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -226,6 +227,108 @@ fn modules_use_only_what_they_may() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A reader can read the files of these folders in an order in which each one uses only earlier
+/// ones. A folder in them counts as one file.
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    for (folder, module) in [
+        ("crates/engine/src", "crate::"),
+        ("src/surface/cli", "crate::surface::cli::"),
+    ] {
+        let files = walk(&root().join(folder), "rs");
+        let files = files.iter().map(|path| {
+            let inside = path.strip_prefix(root().join(folder));
+            (inside.expect("it is in the folder"), read(path))
+        });
+        let (doors, files): (Vec<_>, Vec<_>) = files
+            .partition(|(path, _)| path == &Path::new("lib.rs") || path == &Path::new("mod.rs"));
+        let known: BTreeSet<String> = files.iter().map(|(path, _)| first_part(path)).collect();
+        // Names that a file in `use`s of the folder's own module stands for.
+        let mut exported = BTreeMap::new();
+        for statement in doors[0]
+            .1
+            .split(';')
+            .filter_map(|text| text.split("use ").last())
+        {
+            let from = statement.split("::").next().unwrap_or_default();
+            let names = statement
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|name| !name.is_empty());
+            if known.contains(from) {
+                exported.extend(names.skip(1).map(|name| (name.to_owned(), from.to_owned())));
+            }
+        }
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (path, text) in &files {
+            let depth = path.components().count() - usize::from(path.ends_with("mod.rs"));
+            let mut used = first_names(text, module);
+            used.extend(first_names(text, &"super::".repeat(depth)));
+            let used = used.into_iter().map(|name| match exported.get(&name) {
+                Some(from) => from.clone(),
+                None => name,
+            });
+            let own = first_part(path);
+            let others = used.filter(|name| known.contains(name) && *name != own);
+            uses.entry(own.clone()).or_default().extend(others);
+        }
+        while let Some(last) = uses.iter().find(|(_, used)| used.is_empty()) {
+            let last = last.0.clone();
+            uses.remove(&last);
+            for used in uses.values_mut() {
+                used.remove(&last);
+            }
+        }
+        assert!(
+            uses.is_empty(),
+            "in {folder}, these lead into circles: {uses:#?}"
+        );
+    }
+}
+
+/// Returns the first part of a path without its extension.
+fn first_part(path: &Path) -> String {
+    let first = path.iter().next().unwrap_or_default().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// Returns the names that follow `start` in the code, also in groups: `a` and `b` for `start::{a, b::c}`.
+fn first_names(text: &str, start: &str) -> Vec<String> {
+    let lines = text.lines();
+    let code: Vec<&str> = lines
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect();
+    let code = code.concat();
+    let name_in = |text: &str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    let mut names = Vec::new();
+    for (at, _) in code.match_indices(start) {
+        let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+        let rest = &code[at + start.len()..];
+        if !is_whole || !rest.starts_with('{') {
+            names.extend(is_whole.then(|| name_in(rest)));
+            continue;
+        }
+        let mut depth = 0;
+        for (at, c) in rest.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            if depth == 1 && matches!(c, '{' | ',') {
+                names.push(name_in(&rest[at + 1..]));
+            }
+        }
+    }
+    names
 }
 
 #[test]
