@@ -33,42 +33,6 @@ impl Kind {
     }
 }
 
-impl Graph {
-    /// Returns one hash of all facts and of `salt`, which stands for all other inputs of the
-    /// result.
-    pub fn content_hash(&self, salt: &str) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        let mut put = |bytes: &[u8]| {
-            // Lengths come first, so that two different lists of facts never hash the same bytes.
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        put(salt.as_bytes());
-        put(path_bytes(&self.entry));
-        put(b"files");
-        for (path, digest) in &self.files {
-            put(path_bytes(path));
-            put(digest.as_bytes());
-        }
-        put(b"assets");
-        for (path, digest) in &self.assets {
-            put(path_bytes(path));
-            put(digest.as_deref().unwrap_or_default().as_bytes());
-        }
-        put(b"places");
-        for (path, kind) in &self.looked_at {
-            put(path_bytes(path));
-            put(&[*kind as u8]);
-        }
-        put(b"links");
-        for (path, target) in &self.links {
-            put(path_bytes(path));
-            put(path_bytes(target));
-        }
-        hasher.finalize()
-    }
-}
-
 /// Checks if graphs still hold. Each path is checked once, and nothing is parsed.
 ///
 /// It caches what it found, so it must not outlive one round of checking.
@@ -149,8 +113,4 @@ pub fn digest_of_file(path: &Path) -> Option<String> {
 
 pub(super) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
-}
-
-fn path_bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_encoded_bytes()
 }
