@@ -106,28 +106,6 @@ impl Module {
         }
     }
 
-    /// Returns the isolate for new work; for the resolver that of the newest pending action.
-    pub(super) async fn place(&self) -> Result<Arc<Isolate>, LoadFailure> {
-        let home = if self.url.as_str() == RESOLVER {
-            self.engine.inner.pending.newest_home()
-        } else {
-            None
-        };
-        match home {
-            Some(home) => Ok(home),
-            None => self.engine.isolate_for(self.id, &self.key).await,
-        }
-    }
-
-    /// Returns the isolate for new work, if it exists and its lock is free.
-    pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
-        if self.url.as_str() == RESOLVER {
-            self.engine.inner.pending.newest_home()
-        } else {
-            self.engine.isolate_now(self.id, &self.key)
-        }
-    }
-
     /// Returns the current isolate with this module loaded in it.
     pub(super) async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MAX_ISOLATES {

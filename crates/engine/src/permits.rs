@@ -1,4 +1,4 @@
-//! What users grant tools for good, when they are asked.
+//! Grants that users give tools for good when they are asked.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

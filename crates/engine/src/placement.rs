@@ -15,6 +15,7 @@ use url::Url;
 
 use super::isolate::Isolate;
 use super::isolation::ModuleIndependence;
+use super::module::RESOLVER;
 use super::stuck_threads;
 use super::{Engine, IsolateKey, LoadFailure, Module, lock};
 
@@ -206,5 +207,29 @@ impl Engine {
         let isolate = self.start_isolate(busy.key(), false).await.ok()?;
         homes.more.push(isolate.clone());
         Some(isolate)
+    }
+}
+
+impl Module {
+    /// Returns the isolate for new work; for the resolver that of the newest pending action.
+    pub(super) async fn place(&self) -> Result<Arc<Isolate>, LoadFailure> {
+        let home = if self.url.as_str() == RESOLVER {
+            self.engine.inner.pending.newest_home()
+        } else {
+            None
+        };
+        match home {
+            Some(home) => Ok(home),
+            None => self.engine.isolate_for(self.id, &self.key).await,
+        }
+    }
+
+    /// Returns the isolate for new work, if it exists and its lock is free.
+    pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
+        if self.url.as_str() == RESOLVER {
+            self.engine.inner.pending.newest_home()
+        } else {
+            self.engine.isolate_now(self.id, &self.key)
+        }
     }
 }
