@@ -17,6 +17,7 @@ use crate::family::approvals_of;
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
+use haft_engine::CallSpin;
 use haft_process::StartObserver;
 use haft_tool::{
     Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, TraceContext, queue,
@@ -54,8 +55,16 @@ impl Host {
         cancellation: Cancellation,
     ) -> InlineCall {
         let entry = CallEntry::begin(self, &call, &cancellation);
+        let call_spin = self.spin_for(tool.as_deref());
         let running = self.run_logged(call, None, tool, entry, queue::unheard());
-        InlineCall::new(running, cancellation, self.inner.call_spin.clone())
+        InlineCall::new(running, cancellation, call_spin)
+    }
+
+    /// Returns the spin-wait for a call of that tool. `None` for a tool whose answer comes through this
+    /// thread's own event loop, which would stand still meanwhile.
+    fn spin_for(&self, tool: Option<&Entry>) -> Option<Arc<CallSpin>> {
+        let pays = tool.is_none_or(|tool| tool.runner.has_thread());
+        pays.then(|| self.inner.call_spin.clone())
     }
 
     /// Starts `test`, one of the tests of `tool`, under the same rules as a call of it.
@@ -90,8 +99,8 @@ impl Host {
             None => true,
         };
         let record = entry.call.clone();
+        let call_spin = self.spin_for(tool.as_deref());
         let running = self.run_logged(call, timeout, tool, entry, sender);
-        let call_spin = self.inner.call_spin.clone();
         RunningCall::start(running, events, record, call_spin, wants_task)
     }
 

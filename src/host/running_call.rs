@@ -29,7 +29,7 @@ pub struct RunningCall {
     events: queue::Receiver<Event>,
     record: Arc<CallRecord>,
     driver: Arc<CallDriver>,
-    call_spin: Arc<CallSpin>,
+    call_spin: Option<Arc<CallSpin>>,
     has_ended: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct InlineCall {
     /// `None` once the call has ended.
     running: Option<CallFuture>,
     cancellation: Cancellation,
-    call_spin: Arc<CallSpin>,
+    call_spin: Option<Arc<CallSpin>>,
     runtime: Handle,
 }
 
@@ -71,7 +71,7 @@ impl RunningCall {
         running: CallFuture,
         events: queue::Receiver<Event>,
         record: Arc<CallRecord>,
-        call_spin: Arc<CallSpin>,
+        call_spin: Option<Arc<CallSpin>>,
         wants_task: bool,
     ) -> RunningCall {
         let call = RunningCall {
@@ -166,7 +166,7 @@ impl InlineCall {
     pub(super) fn new(
         running: CallFuture,
         cancellation: Cancellation,
-        call_spin: Arc<CallSpin>,
+        call_spin: Option<Arc<CallSpin>>,
     ) -> InlineCall {
         InlineCall {
             running: Some(running),
@@ -188,7 +188,9 @@ impl Future for InlineCall {
             return Poll::Pending;
         };
         let mut polled = call.as_mut().poll(cx);
-        if polled.is_pending() {
+        if polled.is_pending()
+            && let Some(call_spin) = call_spin
+        {
             polled = call_spin.wait(|| call.as_mut().poll(cx));
         }
         if polled.is_ready() {

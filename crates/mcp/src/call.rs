@@ -9,25 +9,31 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, ClientRequest,
-    CreateTaskResult, ErrorCode, GetTaskParams, InputRequest, InputRequests, InputResponses,
-    LoggingLevel, RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams,
+    CancelledNotificationParam, ClientRequest, CreateTaskResult, ErrorCode, GetTaskParams,
+    InputRequest, InputRequests, InputResponses, LoggingLevel, ProgressToken, RequestId,
+    RequestMetaObject, ServerResult, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
-use crate::session::capabilities_for;
-use crate::stdio::RawArguments;
+use crate::outgoing::Outgoing;
+use crate::session::{capabilities_for, implementation};
+use crate::waiting::{Answer, unsent};
 use crate::{elicitation, result};
 use haft_tool::{CallCtx, LogListener, Outcome, ServerError, Updates, User};
 use haft_tool::{Error, ErrorKind};
 
 /// Limit of the questions of one call, and of the answers with questions before its result.
 const MAX_ROUNDS: usize = 32;
+
+/// Reason of the cancellation of such a call, for its server.
+const ASKS_TOO_OFTEN: &str = "it asks too often";
 
 /// Limits of the interval at which a task is polled.
 const POLL: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
@@ -113,12 +119,50 @@ impl CallLink {
 
 /// End of a request.
 enum Answered {
-    Result(Box<ServerResult>),
-    Failed(ServiceError),
+    With(Answer),
     /// The call was cancelled, and so was the request.
     Stopped,
     /// The server asked too often, and the request was cancelled.
     AskedTooOften,
+}
+
+impl Answered {
+    fn failed(error: ServiceError) -> Answered {
+        Answered::With(Answer::Failed(error))
+    }
+}
+
+/// A request or a notification as a program gets it.
+#[derive(Serialize)]
+struct WrittenRequest<T> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    method: &'static str,
+    params: T,
+}
+
+/// The parameters of a call. The arguments are as their caller wrote them: numbers keep all of their
+/// digits.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenCall<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_responses: Option<&'a InputResponses>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<&'a str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<WrittenMeta<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WrittenMeta<'a> {
+    /// The text of the metadata that most calls of a connection have.
+    Plain(&'a RawValue),
+    Own(RequestMetaObject),
 }
 
 impl Connection {
@@ -130,24 +174,29 @@ impl Connection {
         let started = Instant::now();
         let link = Arc::new(CallLink::of(input.tool, ctx));
         let mut params = CallToolRequestParams::new(input.tool.to_owned());
-        let raw = RawArguments(Arc::from(input.arguments));
-        if !self.is_program() {
-            let arguments = serde_json::from_str(raw.0.get());
+        if self.outgoing().is_none() {
+            let arguments = serde_json::from_str(input.arguments.get());
             params.arguments = arguments.map_err(|error| {
                 Error::new(ErrorKind::BadArguments, format!("the arguments: {error}"))
             })?;
         }
         for _ in 0..MAX_ROUNDS {
-            let mut request = CallToolRequest::new(params.clone());
-            request.extensions.insert(link.clone());
-            request.extensions.insert(raw.clone());
-            let request = ClientRequest::CallToolRequest(request);
-            let answered = self.request(request, &link, ctx).await;
+            let answered = match self.outgoing() {
+                Some(outgoing) => {
+                    let call = (&params, &*input.arguments);
+                    self.request_past_rmcp(outgoing, call, &link, ctx).await
+                }
+                // Boxed like all that most calls do not need, because futures are moved.
+                None => Box::pin(self.request(&params, &link, ctx)).await,
+            };
             let result = match answered {
                 Answered::Stopped => return Ok(self.stopped(ctx, started)),
                 Answered::AskedTooOften => break,
-                Answered::Failed(error) => return self.failed(&error, started),
-                Answered::Result(result) => *result,
+                Answered::With(Answer::Failed(error)) => return self.failed(&error, started),
+                Answered::With(Answer::Plain(result)) => {
+                    return Ok(result::plain_outcome(result, started.elapsed()));
+                }
+                Answered::With(Answer::Result(result)) => *result,
             };
             match result {
                 ServerResult::CallToolResult(result) => {
@@ -155,7 +204,8 @@ impl Connection {
                 }
                 ServerResult::InputRequiredResult(required) => {
                     let requests = required.input_requests.unwrap_or_default();
-                    let Some(responses) = self.answers(&requests, &link, ctx).await else {
+                    let answers = Box::pin(self.answers(&requests, &link, ctx)).await;
+                    let Some(responses) = answers else {
                         return Ok(self.stopped(ctx, started));
                     };
                     params.input_responses = (!requests.is_empty()).then_some(responses);
@@ -165,7 +215,7 @@ impl Connection {
                     if let Some(client) = &ctx.mcp_client {
                         client.note_task();
                     }
-                    return self.follow(task, &link, ctx, started).await;
+                    return Box::pin(self.follow(task, &link, ctx, started)).await;
                 }
                 other => return Ok(self.odd(&other, started)),
             }
@@ -184,7 +234,7 @@ impl Connection {
                 meta.insert("tracestate".to_owned(), (**state).into());
             }
         }
-        if self.is_stateless() {
+        if self.stateless().is_some() {
             // Without this it logs nothing.
             meta.set_log_level(LoggingLevel::Debug);
             meta.set_client_capabilities(capabilities_for(ctx));
@@ -192,19 +242,104 @@ impl Connection {
         meta
     }
 
-    async fn request(&self, request: ClientRequest, link: &CallLink, ctx: &CallCtx) -> Answered {
+    /// Returns the metadata of a request that bypasses rmcp; `None` if there is none.
+    fn written_meta(&self, ctx: &CallCtx, id: i64) -> Option<WrittenMeta<'_>> {
+        let whole = || {
+            let mut meta = self.meta(ctx);
+            if let Some(version) = self.stateless() {
+                meta.set_protocol_version(version.clone());
+                meta.set_client_info(implementation());
+            }
+            meta
+        };
+        let wants_progress = ctx.updates.is_heard();
+        let is_plain = !wants_progress && ctx.span.is_none();
+        if is_plain && self.stateless().is_none() {
+            return None;
+        }
+        if is_plain && ctx.mcp_client.is_none() && ctx.user.is_none() {
+            let plain = self.plain_meta.get_or_init(|| {
+                let written = serde_json::value::to_raw_value(&whole());
+                written.unwrap_or_else(|_| RawValue::NULL.to_owned())
+            });
+            return Some(WrittenMeta::Plain(plain));
+        }
+        let mut meta = whole();
+        if wants_progress {
+            meta.set_progress_token(ProgressToken(RequestId::Number(id)));
+        }
+        Some(WrittenMeta::Own(meta))
+    }
+
+    /// Sends the request to a program, and waits for the answer.
+    async fn request_past_rmcp(
+        &self,
+        outgoing: &Outgoing,
+        (params, arguments): (&CallToolRequestParams, &RawValue),
+        link: &Arc<CallLink>,
+        ctx: &CallCtx,
+    ) -> Answered {
+        let Some(mut waiting) = self.session.waiting.add(link) else {
+            return Answered::failed(ServiceError::TransportClosed);
+        };
+        let id = waiting.id();
+        let written = WrittenRequest {
+            jsonrpc: "2.0",
+            id: Some(id),
+            method: "tools/call",
+            params: WrittenCall {
+                name: &params.name,
+                arguments,
+                input_responses: params.input_responses.as_ref(),
+                request_state: params.request_state.as_deref(),
+                meta: self.written_meta(ctx, id),
+            },
+        };
+        match outgoing.send(&written) {
+            Ok(bytes) => waiting.sent(bytes),
+            Err(_) if outgoing.is_closed() => {
+                return Answered::failed(ServiceError::TransportClosed);
+            }
+            Err(error) => return Answered::failed(unsent(error)),
+        }
+        let (why, stopped) = tokio::select! {
+            biased;
+            answer = waiting.answer() => return Answered::With(answer),
+            () = ctx.cancelled() => (ctx.stop_reason().reason(), Answered::Stopped),
+            () = link.too_many.cancelled() => (ASKS_TOO_OFTEN, Answered::AskedTooOften),
+        };
+        let params = CancelledNotificationParam::new(Some(RequestId::Number(id)), Some(why.into()));
+        // An error means that the program does not read any more.
+        let _ = outgoing.send(&WrittenRequest {
+            jsonrpc: "2.0",
+            id: None,
+            method: "notifications/cancelled",
+            params,
+        });
+        stopped
+    }
+
+    async fn request(
+        &self,
+        params: &CallToolRequestParams,
+        link: &Arc<CallLink>,
+        ctx: &CallCtx,
+    ) -> Answered {
+        let mut request = CallToolRequest::new(params.clone());
+        request.extensions.insert(link.clone());
+        let request = ClientRequest::CallToolRequest(request);
         let options = PeerRequestOptions::no_options().with_meta(self.meta(ctx));
         let handle = self.peer().send_cancellable_request(request, options).await;
         let mut handle = match handle {
             Ok(handle) => handle,
-            Err(error) => return Answered::Failed(error),
+            Err(error) => return Answered::failed(error),
         };
         tokio::select! {
             biased;
             answer = &mut handle.rx => match answer {
-                Ok(Ok(result)) => Answered::Result(Box::new(result)),
-                Ok(Err(error)) => Answered::Failed(error),
-                Err(_) => Answered::Failed(ServiceError::TransportClosed),
+                Ok(Ok(result)) => Answered::With(Answer::Result(Box::new(result))),
+                Ok(Err(error)) => Answered::failed(error),
+                Err(_) => Answered::failed(ServiceError::TransportClosed),
             },
             () = ctx.cancelled() => {
                 let why = ctx.stop_reason().reason().to_owned();
@@ -213,7 +348,7 @@ impl Connection {
                 Answered::Stopped
             }
             () = link.too_many.cancelled() => {
-                let _ = handle.cancel(Some("it asks too often".to_owned())).await;
+                let _ = handle.cancel(Some(ASKS_TOO_OFTEN.to_owned())).await;
                 Answered::AskedTooOften
             }
         }
@@ -422,4 +557,33 @@ fn refused(error: ErrorData, started: Instant) -> Outcome {
         data,
     }));
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outgoing::put_line;
+
+    #[test]
+    fn arguments_keep_their_text() {
+        let arguments = "{\"n\": 123456789012345678901234567890,\r\n\"m\":1e400}";
+        let arguments = RawValue::from_string(arguments.to_owned()).expect("it is JSON");
+        let written = WrittenRequest {
+            jsonrpc: "2.0",
+            id: Some(7),
+            method: "tools/call",
+            params: WrittenCall {
+                name: "add",
+                arguments: &arguments,
+                input_responses: None,
+                request_state: None,
+                meta: None,
+            },
+        };
+        let mut lines = b"before\n".to_vec();
+        put_line(&mut lines, &written).expect("it is JSON");
+        let expected = "before\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\
+                        \"name\":\"add\",\"arguments\":{\"n\": 123456789012345678901234567890,  \"m\":1e400}}}\n";
+        assert_eq!(String::from_utf8(lines).expect("it is text"), expected);
+    }
 }

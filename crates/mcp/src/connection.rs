@@ -1,7 +1,7 @@
 //! One connection to a server, from its start to its end.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,6 +17,7 @@ use rmcp::service::{
 };
 use rmcp::transport::{DynamicTransportError, Transport};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +25,8 @@ use url::Url;
 
 use crate::http::{self, TlsConfig};
 use crate::oauth::Login;
-use crate::session::{Handler, ResourceUpdates, Session, Watched};
+use crate::outgoing::Outgoing;
+use crate::session::{Handler, LEGACY, ResourceUpdates, Session, Watched};
 use crate::sse;
 use crate::stdio::Stdio;
 use crate::text::one_line;
@@ -95,7 +97,7 @@ impl Endpoint {
 pub struct Connection {
     server: String,
     peer: Peer<RoleClient>,
-    session: Arc<Session>,
+    pub(crate) session: Arc<Session>,
     /// Ends the connection.
     stop: CancellationToken,
     /// Cancelled when the connection has ended.
@@ -103,9 +105,12 @@ pub struct Connection {
     words: Arc<LastWords>,
     /// Current offer of the server.
     definitions: Mutex<Arc<Definitions>>,
-    is_program: bool,
-    /// The protocol has requests without a session.
-    is_stateless: bool,
+    /// The input of a program.
+    outgoing: Option<Outgoing>,
+    /// The version of the protocol, if its requests need no session.
+    stateless: Option<ProtocolVersion>,
+    /// The metadata of a request of a caller that is not asked and hears of no progress.
+    pub(crate) plain_meta: OnceLock<Box<RawValue>>,
 }
 
 /// Last lines that a server has printed, and the reason of its end.
@@ -247,6 +252,7 @@ impl Start<'_> {
 
     async fn connect(&self, words: &Arc<LastWords>) -> Result<Connection, String> {
         let session = Arc::new(Session::new(self.server, self.updates.clone()));
+        let mut outgoing = None;
         let running = match self.endpoint {
             Endpoint::Program(spawn) => {
                 let spawn = Spawn {
@@ -261,6 +267,7 @@ impl Start<'_> {
                 let child = spawn.start(&CancellationToken::new()).await;
                 let child = child.map_err(|error| format!("it cannot be started: {error}"))?;
                 let transport = Stdio::new(child, session.clone(), words.clone());
+                outgoing = Some(transport.outgoing().clone());
                 self.serve(transport, session.clone()).await?
             }
             Endpoint::Http {
@@ -303,9 +310,7 @@ impl Start<'_> {
                 "it wants version {version} of MCP, which haft does not know"
             ));
         }
-        let is_stateless = info
-            .as_ref()
-            .is_some_and(|info| !info.protocol_version.has_initialize());
+        let version = info.as_ref().map(|info| info.protocol_version.clone());
         Ok(Connection {
             server: self.server.to_owned(),
             peer,
@@ -314,8 +319,9 @@ impl Start<'_> {
             ended,
             words: words.clone(),
             definitions: Mutex::default(),
-            is_program: matches!(self.endpoint, Endpoint::Program(_)),
-            is_stateless,
+            outgoing,
+            stateless: version.filter(|version| !version.has_initialize()),
+            plain_meta: OnceLock::new(),
         })
     }
 
@@ -332,7 +338,7 @@ impl Start<'_> {
         } else {
             ClientLifecycleMode::Auto {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+                legacy_version: Some(LEGACY),
             }
         };
         let handler = Handler::new(session.clone());
@@ -401,14 +407,14 @@ impl Connection {
         &self.peer
     }
 
-    /// Returns true if arguments are sent as their caller wrote them.
-    pub(crate) fn is_program(&self) -> bool {
-        self.is_program
+    /// Returns the input of a program, which gets arguments as their caller wrote them.
+    pub(crate) fn outgoing(&self) -> Option<&Outgoing> {
+        self.outgoing.as_ref()
     }
 
-    /// Returns true if each request says for itself what it needs.
-    pub(crate) fn is_stateless(&self) -> bool {
-        self.is_stateless
+    /// Returns the version of the protocol, if each request says for itself what it needs.
+    pub(crate) fn stateless(&self) -> Option<&ProtocolVersion> {
+        self.stateless.as_ref()
     }
 
     /// Returns true until the connection has ended.
@@ -597,7 +603,7 @@ impl Connection {
 
     /// Subscribes to the changes of the lists, as MCP 2026-07 requires it.
     async fn subscribe_to_lists(&self) -> Option<Subscription> {
-        let info = self.peer.peer_info().filter(|_| self.is_stateless)?;
+        let info = self.peer.peer_info().filter(|_| self.stateless.is_some())?;
         let offered = &info.capabilities;
         let mut filter = SubscriptionFilter::new();
         let tools = offered.tools.as_ref();

@@ -27,9 +27,11 @@ mod call;
 mod elicitation;
 mod result;
 mod session;
+mod waiting;
 
 mod http;
 mod oauth;
+mod outgoing;
 mod sse;
 mod stdio;
 mod text;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rmcp::model::{Annotations, CallToolResult, ContentBlock, Resource, ResourceContents};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use haft_tool::{Block, Contents, Link, Outcome};
@@ -12,6 +12,49 @@ use haft_tool::{Block, Contents, Link, Outcome};
 /// Keys of the metadata that haft's own server writes.
 const DETAILS: &str = "haft/details";
 const USELESS: &str = "haft/useless";
+
+/// Result of a call in the form that nearly all servers send. A result with anything else in it is read
+/// by rmcp, which takes several times as long.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PlainResult {
+    content: Vec<PlainText>,
+    structured_content: Option<Value>,
+    is_error: Option<bool>,
+    #[serde(rename = "resultType")]
+    _kind: Option<PlainKind>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PlainKind {
+    Complete,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainText {
+    #[serde(rename = "type")]
+    _kind: PlainType,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PlainType {
+    Text,
+}
+
+/// Converts a plain result.
+pub(crate) fn plain_outcome(result: PlainResult, duration: Duration) -> Outcome {
+    let texts = result.content.into_iter();
+    outcome_of(
+        texts.map(|block| Block::text(block.text)).collect(),
+        result.structured_content.filter(|value| !value.is_null()),
+        result.is_error == Some(true),
+        duration,
+    )
+}
 
 /// Converts a result.
 pub(crate) fn outcome(result: CallToolResult, duration: Duration) -> Outcome {
@@ -25,10 +68,23 @@ pub(crate) fn outcome(result: CallToolResult, duration: Duration) -> Outcome {
     let mut taken = |key: &str| meta.as_mut().and_then(|meta| meta.remove(key));
     let useless = taken(USELESS) == Some(Value::Bool(true));
     let details = match structured_content {
-        None | Some(Value::Null) => taken(DETAILS).unwrap_or_else(|| json!({})),
-        Some(structured) => structured,
+        None | Some(Value::Null) => taken(DETAILS),
+        structured => structured,
     };
-    let mut content: Vec<Block> = content.into_iter().filter_map(block).collect();
+    let content = content.into_iter().filter_map(block).collect();
+    Outcome {
+        useless,
+        ..outcome_of(content, details, is_error == Some(true), duration)
+    }
+}
+
+fn outcome_of(
+    mut content: Vec<Block>,
+    details: Option<Value>,
+    is_error: bool,
+    duration: Duration,
+) -> Outcome {
+    let details = details.unwrap_or_else(|| json!({}));
     let has_details = details.as_object().is_none_or(|fields| !fields.is_empty());
     if content.is_empty() && has_details {
         // Models see the content.
@@ -37,8 +93,7 @@ pub(crate) fn outcome(result: CallToolResult, duration: Duration) -> Outcome {
     Outcome {
         content,
         details,
-        is_error: is_error == Some(true),
-        useless,
+        is_error,
         ..Outcome::success(String::new(), duration)
     }
 }
@@ -165,6 +220,31 @@ mod tests {
         );
         assert_eq!(outcome.details, json!({"n": 1}));
         assert!(outcome.is_error);
+    }
+
+    #[test]
+    fn plain_results_are_those_without_anything_else() {
+        for plain in [
+            json!({"content": []}),
+            json!({"content": [{"type": "text", "text": "a"}, {"text": "\u{0}\"ä", "type": "text"}]}),
+            json!({"content": [], "isError": true, "resultType": "complete"}),
+            json!({"content": [], "structuredContent": {"n": 1.50}, "isError": false}),
+            json!({"content": [], "structuredContent": null, "isError": null}),
+        ] {
+            let text = plain.to_string();
+            let result: PlainResult = serde_json::from_str(&text).expect("it is plain");
+            let outcome = plain_outcome(result, Duration::ZERO);
+            assert_eq!(format!("{outcome:?}"), format!("{:?}", read(plain)));
+        }
+        for other in [
+            json!({}),
+            json!({"content": [], "_meta": {}}),
+            json!({"content": [], "resultType": "task"}),
+            json!({"content": [{"type": "image", "text": "a"}]}),
+            json!({"content": [{"type": "text", "text": "a", "annotations": {}}]}),
+        ] {
+            assert!(serde_json::from_value::<PlainResult>(other).is_err());
+        }
     }
 
     #[test]

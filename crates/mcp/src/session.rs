@@ -21,12 +21,14 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientNotification, ClientRequest,
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationCapability, ErrorCode, ExtensionCapabilities,
-    FormElicitationCapability, Implementation, JsonRpcMessage, ListRootsResult, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId,
+    FormElicitationCapability, Implementation, JsonRpcError, JsonRpcMessage, ListRootsResult, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId,
     RootsCapabilities, SamplingCapability, ServerNotification, TASKS_EXTENSION_ID,
     UrlElicitationCapability,
 };
-use rmcp::service::{NotificationContext, RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{
+    NotificationContext, RequestContext, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -34,7 +36,11 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::call::CallLink;
 use crate::elicitation;
+use crate::waiting::{Answer, WaitingCalls};
 use haft_tool::{CallCtx, LogLevel, LogLine, Progress, User};
+
+/// The newest version of the protocol with `initialize`.
+pub(crate) const LEGACY: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 /// Key of a whole update in the metadata of a progress notification, as haft's own server sends it.
 const UPDATE: &str = "haft/update";
@@ -45,6 +51,9 @@ const MAX_ENDED: usize = 64;
 /// State of one session.
 pub(crate) struct Session {
     server: String,
+    /// The calls of a program, which bypass rmcp.
+    pub(crate) waiting: WaitingCalls,
+    /// The other calls.
     calls: Mutex<Calls>,
     unanswered: Mutex<Unanswered>,
     /// Notified when a list of the server has changed.
@@ -75,16 +84,12 @@ impl Session {
     pub(crate) fn new(server: &str, updates: ResourceUpdates) -> Session {
         Session {
             server: server.to_owned(),
+            waiting: WaitingCalls::default(),
             calls: Mutex::default(),
             unanswered: Mutex::default(),
             list_changed: Notify::new(),
             updates,
         }
-    }
-
-    /// Returns true if the request is a call that runs.
-    pub(crate) fn is_call(&self, id: &RequestId) -> bool {
-        self.calls.lock().by_id.contains_key(id)
     }
 
     /// Notes a request that is about to be sent.
@@ -132,6 +137,23 @@ impl Session {
         &self,
         message: RxJsonRpcMessage<RoleClient>,
     ) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = match message {
+            JsonRpcMessage::Response(response) if self.waiting.has(&response.id) => {
+                let answer = Answer::Result(Box::new(response.result));
+                self.waiting.end(&response.id, answer);
+                return None;
+            }
+            JsonRpcMessage::Error(JsonRpcError {
+                id: Some(id),
+                error,
+                ..
+            }) if self.waiting.has(&id) => {
+                let answer = Answer::Failed(ServiceError::McpError(error));
+                self.waiting.end(&id, answer);
+                return None;
+            }
+            other => other,
+        };
         match &message {
             JsonRpcMessage::Response(response) => {
                 if !self.is_answer(Some(&response.id)) {
@@ -198,13 +220,13 @@ impl Session {
     }
 
     fn progress(&self, progress: &ProgressNotificationParam) {
-        let link = self
-            .calls
-            .lock()
-            .by_token
-            .get(&progress.progress_token)
-            .cloned();
-        if let Some(link) = link.and_then(|link| link.upgrade()) {
+        let token = &progress.progress_token;
+        // The token of a call that bypasses rmcp is its id.
+        let link = self.waiting.link(&token.0).or_else(|| {
+            let calls = self.calls.lock();
+            calls.by_token.get(token)?.upgrade()
+        });
+        if let Some(link) = link {
             link.update(&update(progress));
         }
     }
@@ -235,7 +257,8 @@ impl Session {
     /// Returns a running call, if all running calls have the same user and the same listener.
     fn only_link(&self) -> Option<Arc<CallLink>> {
         let calls = self.calls.lock();
-        let mut links = calls.by_id.values().filter_map(|(link, _)| link.upgrade());
+        let links = calls.by_id.values().filter_map(|(link, _)| link.upgrade());
+        let mut links = self.waiting.links().into_iter().chain(links);
         let first = links.next()?;
         links
             .all(|link| link.has_same_caller(&first))
@@ -333,6 +356,11 @@ fn tasks() -> ExtensionCapabilities {
     ExtensionCapabilities::from([(TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new())])
 }
 
+/// Returns the program that servers are told.
+pub(crate) fn implementation() -> Implementation {
+    Implementation::new("haft", env!("CARGO_PKG_VERSION"))
+}
+
 /// haft as a client of one session.
 pub(crate) struct Handler {
     session: Arc<Session>,
@@ -352,10 +380,11 @@ impl ClientHandler for Handler {
         capabilities.sampling = Some(SamplingCapability::default());
         capabilities.roots = Some(RootsCapabilities::default());
         capabilities.extensions = Some(tasks());
-        ClientConfig::new(
-            capabilities,
-            Implementation::new("haft", env!("CARGO_PKG_VERSION")),
-        )
+        let mut config = ClientConfig::new(capabilities, implementation());
+        // The newer version has no `initialize`. A server that repeats the version of its client would
+        // get the messages of one, and may not know them.
+        config.protocol_version = LEGACY;
+        config
     }
 
     async fn create_elicitation(

@@ -9,23 +9,21 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use memchr::memchr;
 use rmcp::RoleClient;
-use rmcp::model::{
-    CallToolResult, ClientRequest, CustomResult, ErrorData, JsonRpcMessage, RequestId,
-    RequestMetaObject, ServerResult,
-};
+use rmcp::model::{CallToolResult, CustomResult, ErrorData, RequestId, ServerResult};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::connection::LastWords;
+use crate::outgoing::Outgoing;
 use crate::session::Session;
-use haft_process::{Child, End, Exit, Finished, Input, Stream};
+use haft_process::{Child, End, Exit, Finished, Stream};
 
 /// Limit of a line in bytes.
 const MAX_LINE_BYTES: usize = 32 << 20;
@@ -36,17 +34,10 @@ const MAX_GARBAGE_LINES: u32 = 1000;
 /// Time that a program has to end after its input has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Time for which the end waits for a message that is being written.
-const WRITER_TIMEOUT: Duration = Duration::from_millis(100);
-
-/// The arguments of a call as its caller wrote them: numbers keep all of their digits.
-#[derive(Clone)]
-pub(crate) struct RawArguments(pub(crate) Arc<RawValue>);
-
 /// Streams of a running program.
 pub(crate) struct Stdio {
     child: Option<Child>,
-    input: Arc<Mutex<Option<Input>>>,
+    outgoing: Outgoing,
     lines: Lines,
     garbage: u32,
     session: Arc<Session>,
@@ -55,8 +46,10 @@ pub(crate) struct Stdio {
 
 impl Stdio {
     pub(crate) fn new(mut child: Child, session: Arc<Session>, words: Arc<LastWords>) -> Stdio {
+        let calls = session.clone();
+        let fails = move |written, error: &io::Error| calls.waiting.fail(written, error);
         Stdio {
-            input: Arc::new(Mutex::new(child.take_input())),
+            outgoing: Outgoing::start(child.take_input(), fails),
             child: Some(child),
             lines: Lines::default(),
             garbage: 0,
@@ -65,23 +58,32 @@ impl Stdio {
         }
     }
 
-    /// Returns the message of a line; `None` if it has none.
-    fn message(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            return None;
-        }
-        match parse(line, &self.session) {
-            Ok(message) => Some(message),
-            Err(error) => {
-                if let Some(message) = unreadable(line, &error.to_string()) {
-                    return Some(message);
-                }
-                self.garbage += 1;
-                self.words.garbage(line, &error.to_string());
-                None
+    /// Returns the program's input.
+    pub(crate) fn outgoing(&self) -> &Outgoing {
+        &self.outgoing
+    }
+
+    /// Returns the next message of the output that was read, unless it is for a call that waits.
+    fn next_message(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        while let Some(line) = self.lines.next() {
+            let line = line.trim_ascii();
+            if line.is_empty() || self.session.waiting.take_line(line) {
+                continue;
+            }
+            let why = match parse(line, &self.session) {
+                Ok(message) => return Some(message),
+                Err(error) => error.to_string(),
+            };
+            if let Some(message) = unreadable(line, &why) {
+                return Some(message);
+            }
+            self.garbage += 1;
+            self.words.garbage(line, &why);
+            if self.garbage >= MAX_GARBAGE_LINES {
+                break;
             }
         }
+        None
     }
 
     /// Ends a program that has closed its output: it can answer nothing any more. Usually it ends by
@@ -122,27 +124,54 @@ impl Transport<RoleClient> for Stdio {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let input = self.input.clone();
-        async move {
-            let line = written(&item)?;
-            match &mut *input.lock().await {
-                Some(input) => input.write(&line).await,
-                None => Err(io::ErrorKind::BrokenPipe.into()),
-            }
-        }
+        // Sent at once, so that the order of the messages is the order of the calls to `send`.
+        let sent = self.outgoing.send(&item);
+        let outgoing = self.outgoing.clone();
+        async move { outgoing.written(sent?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.next_or_end().await;
+        if message.is_none() {
+            self.session.waiting.close();
+        }
+        message
+    }
+
+    /// Ends the input, waits for the program to end by itself, then stops it.
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.outgoing.close();
+        if let Some(mut child) = self.child.take() {
+            let ended = timeout(FAREWELL, self.words.hear_to_the_end(&mut child));
+            if ended.await.is_err() {
+                child.stop();
+            }
+            let finished = child.wait().await;
+            self.words.finished(&finished);
+        }
+        self.session.waiting.close();
+        Ok(())
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        self.outgoing.close();
+        self.session.waiting.close();
+    }
+}
+
+impl Stdio {
+    /// Returns the next message; `None` when the program has ended.
+    async fn next_or_end(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            while let Some(line) = self.lines.next() {
-                if let Some(message) = self.message(&line) {
-                    return Some(message);
-                }
-                if self.garbage >= MAX_GARBAGE_LINES {
-                    let text = format!("it printed {MAX_GARBAGE_LINES} lines that are no messages");
-                    self.give_up(text).await;
-                    return None;
-                }
+            if let Some(message) = self.next_message() {
+                return Some(message);
+            }
+            if self.garbage >= MAX_GARBAGE_LINES {
+                let text = format!("it printed {MAX_GARBAGE_LINES} lines that are no messages");
+                self.give_up(text).await;
+                return None;
             }
             let child = self.child.as_mut()?;
             let closed = child.closed_output();
@@ -172,23 +201,6 @@ impl Transport<RoleClient> for Stdio {
                 }
             }
         }
-    }
-
-    /// Ends the input, waits for the program to end by itself, then stops it.
-    async fn close(&mut self) -> Result<(), io::Error> {
-        if let Ok(mut input) = timeout(WRITER_TIMEOUT, self.input.lock()).await {
-            *input = None;
-        }
-        let Some(mut child) = self.child.take() else {
-            return Ok(());
-        };
-        let ended = timeout(FAREWELL, self.words.hear_to_the_end(&mut child));
-        if ended.await.is_err() {
-            child.stop();
-        }
-        let finished = child.wait().await;
-        self.words.finished(&finished);
-        Ok(())
     }
 }
 
@@ -238,19 +250,15 @@ impl Lines {
     }
 
     /// Returns the next whole line, without its end.
-    fn next(&mut self) -> Option<Vec<u8>> {
-        let found = self.buffer[self.searched..]
-            .iter()
-            .position(|byte| *byte == b'\n');
-        let Some(found) = found else {
+    fn next(&mut self) -> Option<&[u8]> {
+        let Some(found) = memchr(b'\n', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
             return None;
         };
         let end = self.searched + found;
-        let line = self.buffer[self.start..end].to_vec();
-        self.start = end + 1;
+        let begin = std::mem::replace(&mut self.start, end + 1);
         self.searched = self.start;
-        Some(line)
+        Some(&self.buffer[begin..end])
     }
 }
 
@@ -268,7 +276,7 @@ fn parse(
     session: &Session,
 ) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
     if let Ok(usual) = serde_json::from_slice::<UsualResult<'_>>(line)
-        && session.is_call(&usual.id)
+        && session.waiting.has(&usual.id)
         && let Ok(result) = serde_json::from_str::<CallToolResult>(usual.result.get())
     {
         let result = ServerResult::CallToolResult(result);
@@ -322,59 +330,6 @@ fn unreadable(line: &[u8], why: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
     ))
 }
 
-#[derive(Serialize)]
-struct WrittenCall<'a> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    method: &'static str,
-    params: WrittenParams<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenParams<'a> {
-    name: &'a str,
-    arguments: &'a RawValue,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input_responses: Option<&'a rmcp::model::InputResponses>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_state: Option<&'a str>,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<&'a RequestMetaObject>,
-}
-
-/// Returns the line of a message, with its end.
-fn written(message: &TxJsonRpcMessage<RoleClient>) -> Result<Vec<u8>, io::Error> {
-    let mut line = match message {
-        JsonRpcMessage::Request(request) => match &request.request {
-            ClientRequest::CallToolRequest(call)
-                if let Some(RawArguments(arguments)) = call.extensions.get() =>
-            {
-                serde_json::to_vec(&WrittenCall {
-                    jsonrpc: "2.0",
-                    id: &request.id,
-                    method: "tools/call",
-                    params: WrittenParams {
-                        name: &call.params.name,
-                        arguments,
-                        input_responses: call.params.input_responses.as_ref(),
-                        request_state: call.params.request_state.as_deref(),
-                        meta: call.extensions.get(),
-                    },
-                })?
-            }
-            _ => serde_json::to_vec(message)?,
-        },
-        _ => serde_json::to_vec(message)?,
-    };
-    // JSON texts of callers may have line ends between their tokens.
-    line.iter_mut()
-        .filter(|byte| matches!(byte, b'\n' | b'\r'))
-        .for_each(|byte| *byte = b' ');
-    line.push(b'\n');
-    Ok(line)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,7 +341,7 @@ mod tests {
         for chunk in ["a", "b\nc", "d\n\ne\nf", "\n"] {
             assert!(lines.push(chunk.as_bytes()));
             while let Some(line) = lines.next() {
-                found.push(String::from_utf8(line).expect("it is text"));
+                found.push(String::from_utf8(line.to_vec()).expect("it is text"));
             }
         }
         assert_eq!(found, ["ab", "cd", "", "e", "f"]);
@@ -415,7 +370,7 @@ mod tests {
         let deep = "[".repeat(1000) + &"]".repeat(1000);
         let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{{\"content\":{deep}}}}}");
         let message = unreadable(line.as_bytes(), "too deep").expect("it is an answer");
-        let JsonRpcMessage::Error(error) = message else {
+        let RxJsonRpcMessage::<RoleClient>::Error(error) = message else {
             panic!("it is an error");
         };
         assert_eq!(error.id, Some(RequestId::Number(3)));
@@ -432,27 +387,5 @@ mod tests {
         assert!(unreadable(b"{\"id\":1,\"method\":\"ping\"}", "").is_none());
         assert!(unreadable(b"Server started", "").is_none());
         assert!(unreadable(b"{\"jsonrpc\":\"1.0\",\"id\":0,\"result\":{}}", "").is_none());
-    }
-
-    #[test]
-    fn arguments_keep_their_text() {
-        let mut call =
-            rmcp::model::CallToolRequest::new(rmcp::model::CallToolRequestParams::new("add"));
-        let raw = RawValue::from_string(
-            "{\"n\": 123456789012345678901234567890,\n\"m\":1e400}".to_owned(),
-        );
-        call.extensions
-            .insert(RawArguments(Arc::from(raw.expect("it is JSON"))));
-        let message = TxJsonRpcMessage::<RoleClient>::request(
-            ClientRequest::CallToolRequest(call),
-            RequestId::Number(7),
-        );
-        let line =
-            String::from_utf8(written(&message).expect("it is written")).expect("it is text");
-        assert_eq!(
-            line,
-            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\
-             \"arguments\":{\"n\": 123456789012345678901234567890, \"m\":1e400}}}\n"
-        );
     }
 }

@@ -153,7 +153,7 @@ impl Connection {
     /// # Errors
     /// With the server's own error, or one about the connection.
     async fn watch(&self, uri: &str) -> Result<Option<Subscription>, ErrorData> {
-        if self.is_stateless() {
+        if self.stateless().is_some() {
             let filter = SubscriptionFilter::builder().resource_subscription(uri);
             let listening = timeout(ASK_TIMEOUT, self.peer().listen(filter.build())).await;
             let subscription = self.answered(listening)?;
@@ -170,7 +170,7 @@ impl Connection {
 
     /// Asks the server of an older protocol not to report changes of a resource any more.
     async fn unwatch(&self, uri: &str) {
-        if !self.is_stateless() && self.is_open() {
+        if self.stateless().is_none() && self.is_open() {
             let request = UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri));
             // An error means that there is nothing to end.
             let _ = self.ask(ClientRequest::UnsubscribeRequest(request)).await;

@@ -32,6 +32,11 @@ pub fn unheard<T>() -> Sender<T> {
 }
 
 impl<T> Sender<T> {
+    /// Returns true if there is, or was, a receiver.
+    pub fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds `item`, unless the queue is closed. Items for a dropped receiver are discarded.
     pub fn send(&self, item: T) {
         self.send_within(usize::MAX, item);

@@ -93,6 +93,12 @@ pub trait Runner: Send + Sync {
         false
     }
 
+    /// Returns true if a thread of its own runs the tool, so that a caller can wait for a small call
+    /// without sleeping.
+    fn has_thread(&self) -> bool {
+        false
+    }
+
     /// Returns the limit of the text of this call's result in bytes, if the tool has one of its own.
     fn text_limit(&self, _call: &Call) -> Option<usize> {
         None
@@ -349,6 +355,11 @@ impl Updates {
             deadline,
             recording: None,
         }
+    }
+
+    /// Returns true if partial results are used.
+    pub fn is_heard(&self) -> bool {
+        self.events.is_heard() || self.recording.is_some()
     }
 
     /// Returns the time until the call's deadline, if it has one.

@@ -90,6 +90,10 @@ impl Runner for Resolver {
         }
     }
 
+    fn has_thread(&self) -> bool {
+        self.inner.has_thread()
+    }
+
     fn approval(&self) -> Approval<'_> {
         self.inner.approval()
     }

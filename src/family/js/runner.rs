@@ -104,6 +104,10 @@ impl Runner for JsRunner {
         self.makes_calls
     }
 
+    fn has_thread(&self) -> bool {
+        true
+    }
+
     fn prepare_runner(&self) -> Option<BoxFuture<'_, ()>> {
         // The module is not loaded with more rights before the user has approved a call.
         let module = self.looked_at();

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::servers::Prepared;
 use crate::family::pinned;
-use haft_mcp::{CallInput, Server, Standing, ToolDefinition, Unusable};
+use haft_mcp::{CallInput, Definitions, Server, Standing, ToolDefinition, Unusable};
 use haft_tool::schema::Schema;
 use haft_tool::{
     ApprovalRequirement, Call, CallCtx, Outcome, Runner, ServedTool, Tier, ToolBounds,
@@ -23,6 +24,8 @@ pub(super) struct McpRunner {
     tool: String,
     /// Hash of the trusted definition.
     digest: String,
+    /// The newest definitions of the server among which the trusted one was found.
+    checked: Mutex<Option<Arc<Definitions>>>,
     standing: Standing,
     tier: Tier,
     timeout: Option<Duration>,
@@ -45,6 +48,7 @@ impl McpRunner {
             server: prepared.server.clone(),
             tool: trusted.name.clone(),
             digest: trusted.digest(),
+            checked: Mutex::default(),
             standing,
             tier,
             timeout: prepared.settings.timeout,
@@ -85,6 +89,31 @@ impl McpRunner {
             first.message
         );
         Outcome::failure(text, outcome.duration)
+    }
+
+    /// Checks that the tool is the trusted one, once for each list of the server: the hash of a
+    /// definition takes longer than a small call.
+    fn compare(&self, definitions: Arc<Definitions>, call: &Call) -> Result<(), Error> {
+        let mut checked = self.checked.lock();
+        if (checked.as_ref()).is_some_and(|known| Arc::ptr_eq(known, &definitions)) {
+            return Ok(());
+        }
+        match definitions.tool(&self.tool) {
+            Some(tool) if tool.digest() == self.digest => {
+                *checked = Some(definitions);
+                Ok(())
+            }
+            Some(_) => Err(self.changed(&call.tool)),
+            None => {
+                let server = self.server.name();
+                let text = format!(
+                    "the MCP server `{server}` has no tool `{}` any more",
+                    self.tool
+                );
+                let hint = format!("`haft mcp refresh {server}` reads its list again");
+                Err(Error::new(ErrorKind::Load, text).with_hint(hint))
+            }
+        }
     }
 
     fn checked(&self, call: &Call) -> Result<(), Error> {
@@ -135,20 +164,7 @@ impl Runner for McpRunner {
             let unusable = Unusable(self.server.name(), failure);
             Error::new(ErrorKind::Load, unusable.to_string()).with_hint(unusable.hint())
         })?;
-        let definitions = connection.definitions();
-        match definitions.tool(&self.tool) {
-            Some(tool) if tool.digest() == self.digest => {}
-            Some(_) => return Err(self.changed(&call.tool)),
-            None => {
-                let server = self.server.name();
-                let text = format!(
-                    "the MCP server `{server}` has no tool `{}` any more",
-                    self.tool
-                );
-                let hint = format!("`haft mcp refresh {server}` reads its list again");
-                return Err(Error::new(ErrorKind::Load, text).with_hint(hint));
-            }
-        }
+        self.compare(connection.definitions(), &call)?;
         let input = CallInput {
             tool: &self.tool,
             arguments: call.arguments,
