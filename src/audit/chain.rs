@@ -30,6 +30,8 @@ const ROTATED_SUFFIX: &str = ".jsonl";
 const HEAD_LEN: usize = 128;
 /// Number of bytes at the end of a file that are read first to find its last line.
 const TAIL_LEN: u64 = 16 << 10;
+/// Length of what stands before an event in most lines, at most.
+const MAX_PREFIX_LEN: usize = 160;
 
 /// The hash before the first line.
 pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -100,7 +102,7 @@ impl Chain {
     /// The next append notes it.
     pub(super) fn append(&mut self, events: &[Event]) -> io::Result<()> {
         // Before the lock, because other processes wait for it.
-        let bodies: Vec<_> = events.iter().map(body).collect::<io::Result<_>>()?;
+        let bodies = Bodies::of(events)?;
         let mut held = Held::open(&self.folder)?;
         let found = held.current.metadata()?;
         let known = self.known.take();
@@ -109,18 +111,18 @@ impl Chain {
             Some(known) => (known.head, Vec::new(), Vec::new()),
             None => held.continue_from(&self.folder)?,
         };
-        let notes: Vec<_> = notes.iter().map(body).collect::<io::Result<_>>()?;
+        let notes = Bodies::of(&notes)?;
         if !fragment.is_empty() {
             (&held.current).write_all(b"\n")?;
         }
-        let mut batch = Batch::of(&head, notes.iter().chain(&bodies));
+        let mut batch = Batch::of(&head, &[&notes, &bodies]);
         let mut obsolete = Vec::new();
         if found.len() > 0 && found.len() + batch.bytes.len() as u64 > self.max_size {
             let dropped;
             (dropped, obsolete) = self.rotate(&mut held, &head)?;
             // The notes come first: they describe the text directly before them.
-            let dropped = dropped.as_ref().map(body).transpose()?;
-            batch = Batch::of(&head, notes.iter().chain(&dropped).chain(&bodies));
+            let dropped = Bodies::of(dropped.as_slice())?;
+            batch = Batch::of(&head, &[&notes, &dropped, &bodies]);
         }
         (&held.current).write_all(&batch.bytes)?;
         held.write_head(&batch.head)?;
@@ -178,15 +180,17 @@ impl Chain {
 }
 
 impl Batch {
-    /// Returns the lines of `bodies`, chained after `head`.
-    fn of<'a>(head: &Head, bodies: impl Iterator<Item = &'a Vec<u8>>) -> Batch {
+    /// Returns the lines of `parts`, chained after `head`.
+    fn of(head: &Head, parts: &[&Bodies]) -> Batch {
+        let lines: usize = parts.iter().map(|part| part.ends.len()).sum();
+        let bytes: usize = parts.iter().map(|part| part.bytes.len()).sum();
         let mut batch = Batch {
             head: head.clone(),
-            bytes: Vec::new(),
+            bytes: Vec::with_capacity(bytes + lines * MAX_PREFIX_LEN),
             at: Timestamp::now().precise(),
             pid: std::process::id(),
         };
-        for body in bodies {
+        for body in parts.iter().flat_map(|part| part.iter()) {
             batch.push(body);
         }
         batch
@@ -197,8 +201,9 @@ impl Batch {
         let (n, at, pid) = (n + 1, &self.at, self.pid);
         let begin = self.bytes.len();
         // The fields of a `Line`, and those of its event after them.
-        let head = format!(r#"{{"n":{n},"prev":"{prev}","at":"{at}","pid":{pid},"#);
-        self.bytes.extend_from_slice(head.as_bytes());
+        let head = &mut self.bytes;
+        // Writing to memory does not fail.
+        let _ = write!(head, r#"{{"n":{n},"prev":"{prev}","at":"{at}","pid":{pid},"#);
         self.bytes.extend_from_slice(&body[1..]);
         self.head = Head {
             n,
@@ -208,9 +213,31 @@ impl Batch {
     }
 }
 
-/// Returns the JSON of an event: an object with at least one field.
-fn body(event: &Event) -> io::Result<Vec<u8>> {
-    Ok(serde_json::to_vec(event)?)
+/// The JSON of events, each an object with at least one field. One buffer for all: most of the time of
+/// a batch would be that of the allocator.
+#[derive(Default)]
+struct Bodies {
+    bytes: Vec<u8>,
+    /// The position after each event.
+    ends: Vec<usize>,
+}
+
+impl Bodies {
+    fn of(events: &[Event]) -> io::Result<Bodies> {
+        let mut bodies = Bodies::default();
+        for event in events {
+            serde_json::to_writer(&mut bodies.bytes, event)?;
+            bodies.ends.push(bodies.bytes.len());
+        }
+        Ok(bodies)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins
+            .zip(&self.ends)
+            .map(move |(begin, end)| &self.bytes[begin..*end])
+    }
 }
 
 impl Held {
