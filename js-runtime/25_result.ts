@@ -4,16 +4,31 @@
 // of these throws here; each becomes a result that describes the error, with its exact text.
 
 import { sanitiseText } from "ext:haft/23_text.ts";
+import { carefulJson } from "ext:haft/24_json.ts";
 
 export { sanitiseText } from "ext:haft/23_text.ts";
 export { toJson } from "ext:haft/24_json.ts";
 
-export type Block =
+export type Block = (
   | { type: "text"; text: string }
   | { type: "image"; data: string; mimeType: string }
   | { type: "audio"; data: string; mimeType: string }
   | { type: "resource"; resource: Contents }
-  | ({ type: "resource_link"; uri: string; name: string } & Described);
+  | ({ type: "resource_link"; uri: string; name: string } & Described)
+) &
+  Marks;
+
+/** What a block says to clients, as MCP defines it. */
+interface Marks {
+  annotations?: Annotations;
+  _meta?: object;
+}
+
+interface Annotations {
+  audience?: ("user" | "assistant")[];
+  priority?: number;
+  lastModified?: string;
+}
 
 /** A thing with its contents: its text, or its bytes in base64. */
 type Contents = { uri: string; mimeType?: string } & ({ text: string } | { blob: string });
@@ -33,6 +48,7 @@ export interface Result {
 }
 
 const { isArray } = Array;
+const { parse } = JSON;
 
 const INVALID = "Tool returned an invalid result:";
 const MISSING_CONTENT = `${INVALID} missing content array.`;
@@ -55,9 +71,14 @@ function normalise(value: any): Result {
   const content: Block[] = [];
   let unsupported = 0;
   for (let index = 0; index < blocks.length; index++) {
-    const block = blockOf(blocks[index]);
-    if (block === undefined) unsupported += 1;
-    else content[content.length] = block;
+    const given = blocks[index];
+    const block = blockOf(given);
+    if (block === undefined) {
+      unsupported += 1;
+      continue;
+    }
+    mark(block, given);
+    content[content.length] = block;
   }
   if (unsupported > 0) {
     const blocksHad = `${unsupported} content block${unsupported === 1 ? "" : "s"} had`;
@@ -110,6 +131,35 @@ function blockOf(block: any): Block | undefined {
   const { uri, name, title, description, mimeType } = block;
   if (typeof uri !== "string" || typeof name !== "string") return undefined;
   return { type, uri, name, ...described(title, description, mimeType) };
+}
+
+/** Takes the annotations and the metadata of a block over. */
+function mark(block: Block, { annotations, _meta }: any): void {
+  const known = isObject(annotations) ? annotationsOf(annotations) : undefined;
+  if (known !== undefined) block.annotations = known;
+  if (isObject(_meta)) block._meta = parse(carefulJson(_meta));
+}
+
+/** The annotations that MCP knows, as far as they are valid; undefined without any. */
+function annotationsOf(given: any): Annotations | undefined {
+  const { audience, priority, lastModified } = given;
+  const known: Annotations = {};
+  if (isArray(audience)) {
+    const heard: ("user" | "assistant")[] = [];
+    for (let index = 0; index < audience.length; index++) {
+      const who = audience[index];
+      if (who === "user" || who === "assistant") heard[heard.length] = who;
+    }
+    known.audience = heard;
+  }
+  if (typeof priority === "number" && priority >= 0 && priority <= 1) known.priority = priority;
+  if (typeof lastModified === "string") known.lastModified = lastModified;
+  for (const _ in known) return known;
+  return undefined;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !isArray(value);
 }
 
 function contentsOf(resource: any): Contents | undefined {

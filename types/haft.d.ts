@@ -29,12 +29,26 @@ export type Static<T> = T extends { readonly _zod: { readonly output: infer Outp
 
 // ---- Results ------------------------------------------------------------------------------------
 
-export interface TextContent {
+/** What a part of a result says to clients, as MCP defines it. */
+export interface Annotated {
+  annotations?: {
+    /** For whom it is. */
+    audience?: ("user" | "assistant")[];
+    /** How important it is, from 0 to 1. */
+    priority?: number;
+    /** When it was changed, as an ISO 8601 text. */
+    lastModified?: string;
+  };
+  /** Further data for clients. */
+  _meta?: Record<string, unknown>;
+}
+
+export interface TextContent extends Annotated {
   type: "text";
   text: string;
 }
 
-export interface ImageContent {
+export interface ImageContent extends Annotated {
   type: "image";
   /** The picture in base64. */
   data: string;
@@ -42,7 +56,7 @@ export interface ImageContent {
   mimeType: string;
 }
 
-export interface AudioContent {
+export interface AudioContent extends Annotated {
   type: "audio";
   /** The sound in base64. */
   data: string;
@@ -51,13 +65,13 @@ export interface AudioContent {
 }
 
 /** A file or another thing, with its contents: its text, or its bytes in base64. */
-export interface ResourceContent {
+export interface ResourceContent extends Annotated {
   type: "resource";
   resource: { uri: string; mimeType?: string } & ({ text: string } | { blob: string });
 }
 
 /** A file or another thing by its address alone. */
-export interface ResourceLinkContent {
+export interface ResourceLinkContent extends Annotated {
   type: "resource_link";
   uri: string;
   name: string;
