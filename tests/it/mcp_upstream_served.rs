@@ -1,6 +1,8 @@
 //! Prompts, resources, subscriptions, tasks and errors of MCP servers behind haft, as clients of haft
 //! get them. Tools themselves are in `mcp_upstream_passing`.
 
+use std::process::Command;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -179,6 +181,25 @@ fn changes_of_a_watched_resource_are_told(#[case] era: &str) {
     assert_eq!(missing["error"]["code"], -32002, "{missing}");
 }
 
+#[rstest]
+#[case::old("old")]
+#[case::new("both")]
+fn a_watched_resource_of_a_server_that_died_is_watched_again(#[case] era: &str) {
+    let mut client = plain(era).client(json!({}));
+    let uri = json!({"uri": "note://one"});
+    client.ask("resources/subscribe", uri.clone());
+    let counted = client.call("count", json!({}));
+    let server = text(&counted).split(' ').next().expect("its process");
+    let killed = Command::new("kill").args(["-9", server]).status();
+    assert!(killed.expect("kill is on every machine").success());
+    // It may have changed meanwhile. No call starts the server again.
+    let updated = told(&mut client, "notifications/resources/updated");
+    assert_eq!(updated, uri);
+    client.start("write_note", json!({"name": "one", "text": "1"}));
+    let updated = told(&mut client, "notifications/resources/updated");
+    assert_eq!(updated, uri);
+}
+
 #[test]
 fn a_watched_resource_of_two_servers_has_its_prefix() {
     let mut client = twins().client(json!({}));
@@ -226,23 +247,18 @@ fn a_subscription_of_the_newer_protocol_gets_what_it_names() {
     let listening = client.request("subscriptions/listen", params);
     let acknowledged = told(&mut client, "notifications/subscriptions/acknowledged");
     assert_eq!(acknowledged["notifications"], wanted);
-    // haft subscribes at the server after it has acknowledged.
+    // haft subscribes at the server after it has acknowledged, and says then that it may have changed.
+    let uri_and_subscription = json!({
+        "uri": "note://one",
+        "_meta": {"io.modelcontextprotocol/subscriptionId": listening},
+    });
+    let updated = told(&mut client, "notifications/resources/updated");
+    assert_eq!(updated, uri_and_subscription);
     let written = json!({"name": "one", "text": "1"});
-    let updated = loop {
-        let meta = mcp_2026(json!({}));
-        let params = json!({"name": "write_note", "arguments": written, "_meta": meta});
-        let id = client.request("tools/call", params);
-        let mut message = client.next();
-        while message["id"] != id && message["method"] != "notifications/resources/updated" {
-            message = client.next();
-        }
-        if message.get("method").is_some() {
-            break message;
-        }
-    };
-    assert_eq!(updated["params"]["uri"], "note://one");
-    let subscription = &updated["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
-    assert_eq!(*subscription, json!(listening));
+    let params = json!({"name": "write_note", "arguments": written, "_meta": mcp_2026(json!({}))});
+    client.request("tools/call", params);
+    let updated = told(&mut client, "notifications/resources/updated");
+    assert_eq!(updated, uri_and_subscription);
     call_2026(
         &mut client,
         "write_note",

@@ -2,7 +2,7 @@
 
 usage: direct.py HAFT ROUNDS
 
-`pairs.py` beside it compares other programs, too, and needs their packages.
+`../2026-11-27-upstream-fast-2-cores/pairs.py` compares other programs, too, and needs their packages.
 """
 
 import json
@@ -23,7 +23,7 @@ def message(number, method, params):
     return (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n").encode()
 
 
-def measure(command, env, folder, at_once):
+def measure(command, env, folder, at_once, calls=CALLS):
     """Returns the time of a call in microseconds."""
     server = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     write, read = server.stdin.write, server.stdout.readline
@@ -49,24 +49,29 @@ def measure(command, env, folder, at_once):
     started = time.perf_counter()
     for number in range(at_once):
         send(1000 + number)
-    for number in range(at_once, CALLS + at_once):
+    for number in range(at_once, calls + at_once):
         read()
-        if number < CALLS:
+        if number < calls:
             send(1000 + number)
     taken = time.perf_counter() - started
     server.stdin.close()
     server.wait()
-    return taken / CALLS * 1e6
+    return taken / calls * 1e6
+
+
+def home_in(folder, node, script):
+    """Makes a home directory with the server in its configuration, and returns its variables."""
+    config = Path(folder, "home/.config/haft")
+    config.mkdir(parents=True)
+    shutil.copy(bench / "mcp_upstream.yaml", config / "config.yaml")
+    return {"PATH": os.environ["PATH"], "HOME": str(Path(folder, "home")), "NODE": node, "UPSTREAM": script}
 
 
 def main():
     haft, rounds = sys.argv[1], int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder, "home/.config/haft")
-        config.mkdir(parents=True)
-        shutil.copy(bench / "mcp_upstream.yaml", config / "config.yaml")
         node, script = shutil.which("node"), str(bench / "mcp_bare.mjs")
-        env = {"PATH": os.environ["PATH"], "HOME": str(Path(folder, "home")), "NODE": node, "UPSTREAM": script}
+        env = home_in(folder, node, script)
         # The definitions are read once, as on every machine that uses them.
         subprocess.run([haft, "mcp", "test", "bare"], env=env, check=True, stdout=subprocess.DEVNULL)
         ways = {"direct": [node, script], "haft": [haft, "mcp"]}
@@ -78,4 +83,5 @@ def main():
         print(f"{way:8} {at_once:3} at once   {statistics.median(taken):6.1f} µs a call")
 
 
-main()
+if __name__ == "__main__":
+    main()

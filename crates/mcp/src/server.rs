@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -370,7 +371,34 @@ async fn watch_over(server: Weak<Server>, connection: Arc<Connection>) {
     // Otherwise it was closed on purpose.
     if is_ours {
         server.fail(connection.failure());
+        let known = Arc::downgrade(&server);
+        drop(server);
+        start_again(known).await;
     }
+}
+
+/// Starts a server that ended again, with the usual delays, while its resources are watched. Boxed,
+/// because the start follows its connection with [`watch_over`].
+fn start_again(server: Weak<Server>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        loop {
+            let Some(known) = server.upgrade() else {
+                return;
+            };
+            if !known.is_watched().await {
+                return;
+            }
+            let retry_at = known.state.lock().await.retry_at;
+            drop(known);
+            sleep_until(retry_at.unwrap_or_else(Instant::now)).await;
+            let Some(server) = server.upgrade() else {
+                return;
+            };
+            if server.closing.is_cancelled() || server.connect().await.is_ok() {
+                return;
+            }
+        }
+    })
 }
 
 #[cfg(test)]

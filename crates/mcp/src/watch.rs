@@ -1,7 +1,7 @@
 //! Resources whose changes a server reports.
 //!
-//! All who watch a resource share one subscription. The server runs while one exists. A server that
-//! ended is started again by the next call, and its subscriptions are renewed then.
+//! All who watch a resource share one subscription. The server runs while one exists: one that ended is
+//! started again, and its subscriptions are renewed.
 
 #![expect(deprecated, reason = "older servers have no other way")]
 
@@ -124,6 +124,11 @@ impl Server {
         }
     }
 
+    /// Returns true if a resource is watched.
+    pub(crate) async fn is_watched(&self) -> bool {
+        !self.watches().by_uri.lock().await.is_empty()
+    }
+
     /// Renews the subscriptions of an earlier connection.
     pub(crate) async fn renew_watches(&self, connection: &Arc<Connection>) {
         let mut by_uri = self.watches().by_uri.lock().await;
@@ -135,6 +140,8 @@ impl Server {
                 Ok(subscription) => {
                     watched.connection = Arc::downgrade(connection);
                     watched._subscription = subscription;
+                    // It may have changed while nobody watched it. An error means that nobody does.
+                    let _ = self.watches().updates.send(Arc::from(uri.as_str()));
                 }
                 Err(error) => tracing::warn!(
                     server = self.name(),

@@ -417,11 +417,9 @@ async fn tell_of_resources(server: &Server, sender: Option<Sender>, context: &Su
                 return;
             }
         };
-        loop {
+        // The client was told of its subscription before, so it may have missed a change.
+        while context.sink().notify_resource_updated(uri).await.is_ok() {
             watch.changed().await;
-            if context.sink().notify_resource_updated(uri).await.is_err() {
-                return;
-            }
         }
     });
     join_all(watching).await;
