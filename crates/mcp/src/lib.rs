@@ -32,6 +32,7 @@ mod waiting;
 mod http;
 mod oauth;
 mod outgoing;
+mod spin;
 mod sse;
 mod stdio;
 mod text;
