@@ -419,7 +419,10 @@ impl Connection {
 
     /// Returns true until the connection has ended.
     pub fn is_open(&self) -> bool {
-        !self.ended.is_cancelled() && !self.peer.is_transport_closed()
+        // The calls of a program end first.
+        !self.ended.is_cancelled()
+            && !self.peer.is_transport_closed()
+            && !self.session.waiting.is_over()
     }
 
     /// Waits for the end of the connection.

@@ -149,6 +149,11 @@ impl WaitingCalls {
         }
     }
 
+    /// Returns true when the session has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.lock().is_over
+    }
+
     /// Ends all calls with the session.
     pub(crate) fn close(&self) {
         let mut calls = self.0.lock();
@@ -278,6 +283,6 @@ mod tests {
             answered(&mut written),
             Some(Err(ServiceError::TransportClosed))
         ));
-        assert!(calls.add(&link).is_none());
+        assert!(calls.is_over() && calls.add(&link).is_none());
     }
 }
