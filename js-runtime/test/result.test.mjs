@@ -24,6 +24,26 @@ const RESULTS = [
   ["sound", { content: [sound] }, [sound], false],
   ["a thing and its address", { content: [thing, bytes, link] }, [thing, bytes, link], false],
   ["what is more of a thing goes", { content: [{ ...link, size: 5, title: 7 }] }, [link], false],
+  [
+    "hints for clients",
+    {
+      content: [
+        {
+          ...image,
+          annotations: { audience: ["user", "nobody"], priority: 0.5, colour: 1 },
+          _meta: { a: new Map([["b", 1n]]) },
+        },
+        { ...link, annotations: { priority: 2, lastModified: 7 }, _meta: [1] },
+        { ...text("hi")[0], annotations: null, _meta: "text" },
+      ],
+    },
+    [
+      { ...image, annotations: { audience: ["user"], priority: 0.5 }, _meta: { a: { b: "1" } } },
+      link,
+      ...text("hi"),
+    ],
+    false,
+  ],
   ["details are kept", { content: text("hi"), details: { n: 1 } }, text("hi"), false, { n: 1 }],
   ["details that are a list", { content: [], details: [1] }, [], false, [1]],
   ["details that are falsy", { content: [], details: 0 }, [], false, 0],
