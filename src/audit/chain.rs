@@ -203,7 +203,10 @@ impl Batch {
         // The fields of a `Line`, and those of its event after them.
         let head = &mut self.bytes;
         // Writing to memory does not fail.
-        let _ = write!(head, r#"{{"n":{n},"prev":"{prev}","at":"{at}","pid":{pid},"#);
+        let _ = write!(
+            head,
+            r#"{{"n":{n},"prev":"{prev}","at":"{at}","pid":{pid},"#
+        );
         self.bytes.extend_from_slice(&body[1..]);
         self.head = Head {
             n,

@@ -21,10 +21,10 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientNotification, ClientRequest,
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationCapability, ErrorCode, ExtensionCapabilities,
-    FormElicitationCapability, Implementation, JsonRpcError, JsonRpcMessage, ListRootsResult, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId,
-    RootsCapabilities, SamplingCapability, ServerNotification, TASKS_EXTENSION_ID,
-    UrlElicitationCapability,
+    FormElicitationCapability, Implementation, JsonRpcError, JsonRpcMessage, ListRootsResult,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    ProtocolVersion, RequestId, RootsCapabilities, SamplingCapability, ServerNotification,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{
     NotificationContext, RequestContext, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage,
