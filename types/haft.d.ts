@@ -32,7 +32,7 @@ export type Static<T> = T extends { readonly _zod: { readonly output: infer Outp
 /** What a part of a result says to clients, as MCP defines it. */
 export interface Annotated {
   annotations?: {
-    /** For whom it is. */
+    /** The readers that it is for. */
     audience?: ("user" | "assistant")[];
     /** How important it is, from 0 to 1. */
     priority?: number;

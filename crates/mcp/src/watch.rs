@@ -140,7 +140,7 @@ impl Server {
                 Ok(subscription) => {
                     watched.connection = Arc::downgrade(connection);
                     watched._subscription = subscription;
-                    // It may have changed while nobody watched it. An error means that nobody does.
+                    // It may have changed meanwhile. An error means that there is no receiver.
                     let _ = self.watches().updates.send(Arc::from(uri.as_str()));
                 }
                 Err(error) => tracing::warn!(
