@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::fleet::{Fleet, open_link};
 use crate::frames::{CallerFrame, Finished, HostFrame, HostInfo, known_method};
 use crate::link::{LinkEvent, LinkOptions};
-use crate::protocol::Headers;
+use crate::message::Headers;
 use crate::serve_call::{CALLER, LATER, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER};
 use crate::subjects;
 
@@ -163,7 +163,7 @@ impl Fleet {
             max_frame: MAX_FRAME,
         };
         let headers = self.headers(call, ctx, is_long);
-        let mut link = open_link(client, &subject, tenant, headers, payload, options);
+        let mut link = open_link(client, &subject, tenant, headers, payload, options).await;
         if is_long {
             link.send(CallerFrame::Arguments(call.arguments.clone()).encoded());
         }
@@ -202,7 +202,11 @@ impl Fleet {
                     LinkEvent::Frame(frame) => match HostFrame::read(&frame, call.tool) {
                         Ok(HostFrame::Finished(by, finished)) => {
                             link.confirm();
-                            return Tried::Ended(ended(finished, &by, started));
+                            let ended = ended(finished, &by).map(|outcome| Outcome {
+                duration: outcome.duration.min(started.elapsed()),
+                ..outcome
+            });
+            return Tried::Ended(ended);
                         }
                         Ok(HostFrame::Refused(refused)) => {
                             link.confirm();
@@ -255,13 +259,19 @@ impl Fleet {
         if ctx.user.as_ref().is_some_and(|user| user.is_there()) {
             headers = headers.with(USER, "1");
         }
-        if let Some(span) = &ctx.span {
-            headers = headers.with(TRACE_PARENT, span.to_string());
-            if let Some(state) = &span.state {
-                headers = headers.with(TRACE_STATE, state.to_string());
-            }
-        }
-        headers
+        traced(headers, ctx)
+    }
+}
+
+/// Adds the caller's span.
+pub(crate) fn traced(headers: Headers, ctx: &CallCtx) -> Headers {
+    let Some(span) = &ctx.span else {
+        return headers;
+    };
+    let headers = headers.with(TRACE_PARENT, span.to_string());
+    match &span.state {
+        Some(state) => headers.with(TRACE_STATE, state.to_string()),
+        None => headers,
     }
 }
 
@@ -333,12 +343,9 @@ impl Questions {
 }
 
 /// Returns the end of a call as its caller sees it.
-fn ended(finished: Finished, by: &HostInfo, started: Instant) -> Result<Outcome, Error> {
+pub(crate) fn ended(finished: Finished, by: &HostInfo) -> Result<Outcome, Error> {
     match finished {
-        Finished::Outcome(outcome) => Ok(Outcome {
-            duration: outcome.duration.min(started.elapsed()),
-            ..outcome
-        }),
+        Finished::Outcome(outcome) => Ok(outcome),
         Finished::Failed(error) => {
             let text = format!("host `{}`: {}", shown(by), error.message());
             let named = Error::new(error.kind(), text);
@@ -366,7 +373,7 @@ fn unavailable(tool: &str, why: &str) -> Error {
     Error::new(ErrorKind::Unavailable, text).with_hint(hint)
 }
 
-fn shown(host: &HostInfo) -> String {
+pub(crate) fn shown(host: &HostInfo) -> String {
     let name: String = host.name.chars().take(64).collect();
     haft_tool::visible::name(&name).into_owned()
 }

@@ -1,57 +1,36 @@
 //! A connection with a server. It comes back by itself, with all subscriptions.
 //!
-//! Nothing waits for the network: what is published while there is no connection is dropped, and
+//! Publishing waits for nothing: what is published while there is no connection is dropped, and
 //! `link` sends it again.
 
-use std::collections::{HashMap, VecDeque};
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use async_nats::connection::State;
+use async_nats::{Event, ServerError, Subscriber};
+use bytes::Bytes;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::task::{AbortHandle, unconstrained};
+use tokio::time::timeout;
 
-use crate::connection::{ConnectError, ConnectOptions, Established, establish, plain};
-use crate::protocol::{self, Headers, ServerOp};
+use crate::connection::{ConnectError, ConnectOptions, Dialer, Heard};
+use crate::message::{Headers, Message};
+use crate::subjects;
 
-/// Delay before the first new connection; it doubles up to the other one.
-const RECONNECT_DELAY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// Number of unread messages of a subscription. More than a server sends between two looks.
+const CAPACITY: usize = 16 << 10;
 
-/// Interval of pings. A server that leaves two unanswered is gone.
-const PING_INTERVAL: Duration = Duration::from_secs(5);
+/// Number of messages that a subscription still takes after it is told to end.
+const LAST_MESSAGES: u64 = 32;
 
-/// Time for writing what is waiting. A server that takes longer is gone.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Bytes that are written at once.
-const BATCH: usize = 256 << 10;
-
-/// Reads and parses in pieces of this size.
-const READ: usize = 64 << 10;
-
-/// A message of a subscription.
-#[derive(Clone, Debug)]
-pub struct Message {
-    /// The subject to which it was published.
-    pub subject: String,
-    /// The subject for an answer.
-    pub reply: Option<String>,
-    /// Its headers.
-    pub headers: Headers,
-    /// Its content.
-    pub payload: Bytes,
-}
+/// Time for the server to say that it has taken what was sent.
+const FLUSH: Duration = Duration::from_secs(5);
 
 /// State of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionState {
-    /// Connected, for the nth time.
-    Connected(u64),
+    Connected,
     /// Not connected, for this reason.
     Disconnected(String),
 }
@@ -66,49 +45,27 @@ pub(crate) struct Refusal {
 /// A client of one server or cluster. Clones share the connection, which ends with the last one.
 #[derive(Clone)]
 pub struct Client {
+    nats: async_nats::Client,
     shared: Arc<Shared>,
-    _end: Arc<DropGuard>,
 }
 
 struct Shared {
-    commands: mpsc::UnboundedSender<Command>,
-    subscriptions: Mutex<HashMap<u64, Entry>>,
-    next_subscription: AtomicU64,
     state: watch::Sender<ConnectionState>,
-    max_payload: AtomicU64,
-    pongs: Mutex<VecDeque<Option<oneshot::Sender<()>>>>,
     refusals: broadcast::Sender<Refusal>,
-}
-
-struct Entry {
-    subject: String,
-    queue: Option<&'static str>,
-    messages: mpsc::Sender<Message>,
-}
-
-enum Command {
-    Publish {
-        subject: String,
-        reply: Option<String>,
-        headers: Headers,
-        payload: Bytes,
-    },
-    Subscribe(u64),
-    Unsubscribe(u64),
-    Flush(oneshot::Sender<()>),
-    Pong,
 }
 
 /// Messages of one subject. The subscription ends with it.
 pub struct Subscription {
-    messages: mpsc::Receiver<Message>,
-    _guard: SubscriptionGuard,
+    /// None if the client has ended.
+    messages: Option<Subscriber>,
+    /// One that was looked at.
+    next: Option<Message>,
 }
 
 /// A subscription whose messages go to a shared channel. Dropping it ends the subscription.
-pub(crate) struct SubscriptionGuard {
-    shared: Arc<Shared>,
-    id: u64,
+pub(crate) struct Feed {
+    leave: Option<oneshot::Sender<()>>,
+    task: AbortHandle,
 }
 
 impl Client {
@@ -117,30 +74,16 @@ impl Client {
     /// # Errors
     /// If no server accepts the client. Later the client connects again by itself.
     pub async fn connect(options: ConnectOptions) -> Result<Client, ConnectError> {
-        let first = establish(&options).await?;
-        let (commands, queue) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
-            commands,
-            subscriptions: Mutex::default(),
-            next_subscription: AtomicU64::new(1),
-            state: watch::Sender::new(ConnectionState::Connected(1)),
-            max_payload: AtomicU64::new(as_u64(first.info.max_payload)),
-            pongs: Mutex::default(),
+            state: watch::Sender::new(ConnectionState::Disconnected(String::new())),
             refusals: broadcast::channel(256).0,
         });
-        let end = CancellationToken::new();
-        let running = keep_connected(shared.clone(), options, first, queue);
-        let ended = end.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = ended.cancelled() => {}
-                () = running => {}
-            }
-        });
-        Ok(Client {
-            shared,
-            _end: Arc::new(end.drop_guard()),
-        })
+        let dialer = Dialer::new(options);
+        let (hearing, dialing) = (shared.clone(), dialer.clone());
+        let hear = move |heard| hearing.hear(heard, &dialing);
+        let nats = dialer.connect(CAPACITY, hear).await?;
+        shared.state.send_replace(ConnectionState::Connected);
+        Ok(Client { nats, shared })
     }
 
     /// Publishes a message. It is dropped if there is no connection.
@@ -151,51 +94,93 @@ impl Client {
         headers: Headers,
         payload: Bytes,
     ) {
-        self.shared.send(Command::Publish {
-            subject: subject.into(),
-            reply: reply.map(str::to_owned),
-            headers,
-            payload,
-        });
+        if self.nats.connection_state() != State::Connected {
+            return;
+        }
+        let (subject, fields) = (subject.into(), headers.into_fields());
+        // It waits only if too much is unwritten, and does not take part in sharing the time of tasks,
+        // which would make it wait too.
+        let published = match reply {
+            Some(reply) => {
+                let reply = reply.to_owned();
+                let publishing = self
+                    .nats
+                    .publish_with_reply_and_headers(subject, reply, fields, payload);
+                unconstrained(publishing).now_or_never()
+            }
+            None => {
+                let publishing = self.nats.publish_with_headers(subject, fields, payload);
+                unconstrained(publishing).now_or_never()
+            }
+        };
+        match published {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::warn!("a message was not published: {error}"),
+            None => tracing::warn!("a message was dropped: the server does not read"),
+        }
     }
 
-    /// Subscribes to a subject. Beyond `capacity` unread messages, others are dropped.
-    pub fn subscribe(&self, subject: impl Into<String>, capacity: usize) -> Subscription {
-        let (sender, messages) = mpsc::channel(capacity);
+    /// Subscribes to a subject. Beyond a number of unread messages, others are dropped.
+    pub async fn subscribe(&self, subject: impl Into<String>) -> Subscription {
+        let messages = self.nats.subscribe(subject.into()).await;
         Subscription {
-            messages,
-            _guard: self.subscribe_into(subject, None, sender),
+            messages: messages.inspect_err(not_subscribed).ok(),
+            next: None,
         }
     }
 
     /// Subscribes to a subject, as one of the group `queue` if there is one. The messages go to a
     /// channel.
-    pub(crate) fn subscribe_into(
+    pub(crate) async fn feed(
         &self,
-        subject: impl Into<String>,
-        queue: Option<&'static str>,
-        messages: mpsc::Sender<Message>,
-    ) -> SubscriptionGuard {
-        let id = (self.shared.next_subscription).fetch_add(1, Ordering::Relaxed);
-        let entry = Entry {
-            subject: subject.into(),
-            queue,
-            messages,
+        subject: String,
+        queue: Option<&str>,
+        to: mpsc::Sender<Message>,
+    ) -> Feed {
+        let messages = match queue {
+            Some(queue) => self.nats.queue_subscribe(subject, queue.to_owned()).await,
+            None => self.nats.subscribe(subject).await,
         };
-        self.shared.subscriptions.lock().insert(id, entry);
-        self.shared.send(Command::Subscribe(id));
-        SubscriptionGuard {
-            shared: self.shared.clone(),
-            id,
+        let messages = messages.inspect_err(not_subscribed).ok();
+        let (leave, leaving) = oneshot::channel();
+        Feed {
+            leave: Some(leave),
+            task: tokio::spawn(forward(messages, to, leaving)).abort_handle(),
         }
     }
 
-    /// Waits until the server has taken everything that was published and subscribed before. Returns
-    /// false if the connection ended first.
-    pub async fn flush(&self) -> bool {
-        let (sender, done) = oneshot::channel();
-        self.shared.send(Command::Flush(sender));
-        done.await.is_ok()
+    /// Waits until the server has taken everything that was published and subscribed before, by
+    /// subjects that a host of this tenant may use. Returns false if it does not say so.
+    ///
+    /// The client's own `flush` only writes.
+    pub async fn flush(&self, tenant: &str) -> bool {
+        let mut state = self.shared.state.subscribe();
+        if *state.borrow_and_update() != ConnectionState::Connected {
+            return false;
+        }
+        let mut refusals = self.refusals();
+        let id = subjects::new_id();
+        let (to, answer) = (
+            subjects::events(tenant, &id),
+            subjects::control(tenant, &id),
+        );
+        let mut answers = self.subscribe(answer.clone()).await;
+        // Nobody listens there, and the server says so.
+        self.publish(to.clone(), Some(&answer), Headers::default(), Bytes::new());
+        let answered = async {
+            tokio::select! {
+                answer = answers.next() => answer.is_some(),
+                _ = state.changed() => false,
+                () = async {
+                    while let Ok(refusal) = refusals.recv().await {
+                        if [&to, &answer].contains(&&refusal.subject) {
+                            return;
+                        }
+                    }
+                } => false,
+            }
+        };
+        timeout(FLUSH, answered).await.unwrap_or(false)
     }
 
     /// Waits for a connection.
@@ -204,11 +189,11 @@ impl Client {
     /// If there is none within that time.
     pub async fn connected(&self, within: Duration) -> Result<(), ConnectError> {
         let mut state = self.shared.state.subscribe();
-        let connected = state.wait_for(|state| matches!(state, ConnectionState::Connected(_)));
+        let connected = state.wait_for(|state| matches!(state, ConnectionState::Connected));
         match timeout(within, connected).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) | Err(_) => match &*self.shared.state.borrow() {
-                ConnectionState::Connected(_) => Ok(()),
+                ConnectionState::Connected => Ok(()),
                 ConnectionState::Disconnected(why) => Err(ConnectError::new(why.clone())),
             },
         }
@@ -224,67 +209,128 @@ impl Client {
         self.shared.refusals.subscribe()
     }
 
+    /// Returns the client of the library.
+    pub(crate) fn nats(&self) -> &async_nats::Client {
+        &self.nats
+    }
+
     /// Returns the limit of a message in bytes, with its headers.
     pub(crate) fn max_payload(&self) -> usize {
-        usize::try_from(self.shared.max_payload.load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+        self.nats.max_payload()
     }
 }
 
 impl Subscription {
     /// Returns true if a message waits to be read.
-    pub fn is_waiting(&self) -> bool {
-        !self.messages.is_empty()
+    pub fn is_waiting(&mut self) -> bool {
+        if self.next.is_none() {
+            self.next = self.next().now_or_never().flatten();
+        }
+        self.next.is_some()
     }
 
     /// Waits for the next message. Cancel safe.
     pub async fn next(&mut self) -> Option<Message> {
-        self.messages.recv().await
+        if let Some(next) = self.next.take() {
+            return Some(next);
+        }
+        self.messages.as_mut()?.next().await.map(Message::from)
     }
 }
 
-impl SubscriptionGuard {
-    /// Tells the server to send no more. What it has sent before still arrives.
-    pub(crate) fn unsubscribe(&mut self) {
-        self.shared.send(Command::Unsubscribe(self.id));
+impl Feed {
+    /// Tells the server to send no more than a few messages. These still arrive: the client would drop
+    /// what is on the way when a subscription ends at once, also when it drains it.
+    pub(crate) fn leave(&mut self) {
+        if let Some(leave) = self.leave.take() {
+            // The task has ended with the client.
+            let _ = leave.send(());
+        }
     }
 }
 
-impl Drop for SubscriptionGuard {
+impl Drop for Feed {
     fn drop(&mut self) {
-        self.shared.subscriptions.lock().remove(&self.id);
-        self.shared.send(Command::Unsubscribe(self.id));
+        self.task.abort();
     }
+}
+
+async fn forward(
+    messages: Option<Subscriber>,
+    to: mpsc::Sender<Message>,
+    leaving: oneshot::Receiver<()>,
+) {
+    let Some(mut messages) = messages else {
+        return;
+    };
+    let mut leaving = leaving.fuse();
+    let mut count = 0;
+    loop {
+        tokio::select! {
+            message = messages.next() => {
+                let Some(message) = message else {
+                    return;
+                };
+                count += 1;
+                if to.send(message.into()).await.is_err() {
+                    return;
+                }
+            }
+            left = &mut leaving => {
+                if left.is_ok() {
+                    // An error means that the client has ended.
+                    let _ = messages.unsubscribe_after(count + LAST_MESSAGES).await;
+                }
+            }
+        }
+    }
+}
+
+fn not_subscribed(error: &async_nats::SubscribeError) {
+    tracing::warn!("nothing is subscribed: {error}");
 }
 
 impl Shared {
-    fn send(&self, command: Command) {
-        // Without a task there is no connection any more.
-        let _ = self.commands.send(command);
-    }
-
-    fn deliver(&self, message: protocol::RawMessage) {
-        let sender = {
-            let subscriptions = self.subscriptions.lock();
-            let entry = subscriptions.get(&message.subscription);
-            entry.map(|entry| entry.messages.clone())
-        };
-        let Some(sender) = sender else {
-            return;
-        };
-        let message = Message {
-            subject: message.subject,
-            reply: message.reply,
-            headers: message.headers,
-            payload: message.payload,
-        };
-        if let Err(mpsc::error::TrySendError::Full(message)) = sender.try_send(message) {
-            tracing::warn!(subject = message.subject, "a message was dropped: too many");
+    fn hear(&self, heard: Heard, dialer: &Dialer) {
+        match heard {
+            Heard::Event(Event::Connected) => {
+                dialer.reset();
+                self.state.send_if_modified(|state| {
+                    let is_new = *state != ConnectionState::Connected;
+                    *state = ConnectionState::Connected;
+                    is_new
+                });
+            }
+            Heard::Event(Event::Disconnected) => {
+                let why = "the server closed the connection".to_owned();
+                tracing::warn!("the connection with the NATS server ended");
+                let why = ConnectionState::Disconnected(why);
+                self.state.send_replace(why);
+            }
+            Heard::Event(Event::ServerError(error)) => self.refuse(&error),
+            Heard::Event(Event::SlowConsumer(_)) => {
+                tracing::warn!("a message was dropped: too many");
+            }
+            Heard::Event(_) => {}
+            Heard::Unconnected(Some(why)) => {
+                self.state.send_if_modified(|state| match state {
+                    ConnectionState::Connected => false,
+                    ConnectionState::Disconnected(before) => {
+                        *before = why;
+                        true
+                    }
+                });
+            }
+            Heard::Unconnected(None) => {}
         }
     }
 
     /// Notes what the server does not allow.
-    fn refuse(&self, error: &str) {
+    fn refuse(&self, error: &ServerError) {
         tracing::warn!("the NATS server: {error}");
+        let ServerError::Other(error) = error else {
+            return;
+        };
         let kinds = [("Publish", true), ("Subscription", false)];
         for (word, is_publish) in kinds {
             let subject = error.split_once(&format!("Permissions Violation for {word} to \""));
@@ -297,181 +343,4 @@ impl Shared {
             }
         }
     }
-}
-
-/// Keeps the connection until the future is dropped.
-async fn keep_connected(
-    shared: Arc<Shared>,
-    options: ConnectOptions,
-    first: Established,
-    mut commands: mpsc::UnboundedReceiver<Command>,
-) {
-    let mut established = first;
-    let mut count = 1;
-    loop {
-        let why = converse(&shared, established, &mut commands).await;
-        tracing::warn!("the connection with the NATS server ended: {why}");
-        shared.pongs.lock().clear();
-        shared
-            .state
-            .send_replace(ConnectionState::Disconnected(why));
-        established = {
-            let mut connecting = pin!(reconnect(&shared, &options));
-            loop {
-                tokio::select! {
-                    established = &mut connecting => break established,
-                    // Dropped: a flush ends with its sender.
-                    command = commands.recv() => if command.is_none() {
-                        return;
-                    },
-                }
-            }
-        };
-        count += 1;
-        let limit = as_u64(established.info.max_payload);
-        shared.max_payload.store(limit, Ordering::Relaxed);
-        shared.state.send_replace(ConnectionState::Connected(count));
-    }
-}
-
-async fn reconnect(shared: &Shared, options: &ConnectOptions) -> Established {
-    let (mut delay, max_delay) = RECONNECT_DELAY;
-    loop {
-        sleep(delay).await;
-        match establish(options).await {
-            Ok(established) => return established,
-            Err(error) => {
-                let state = ConnectionState::Disconnected(error.to_string());
-                shared.state.send_replace(state);
-            }
-        }
-        delay = (delay * 2).min(max_delay);
-    }
-}
-
-/// Reads and writes until the connection ends; returns the reason.
-async fn converse(
-    shared: &Shared,
-    established: Established,
-    commands: &mut mpsc::UnboundedReceiver<Command>,
-) -> String {
-    let (reader, writer) = tokio::io::split(established.stream);
-    tokio::select! {
-        why = read(shared, reader, established.received) => why,
-        why = write(shared, writer, commands) => why,
-    }
-}
-
-async fn read(
-    shared: &Shared,
-    mut reader: ReadHalf<impl tokio::io::AsyncRead>,
-    mut received: BytesMut,
-) -> String {
-    loop {
-        loop {
-            match protocol::take(&mut received) {
-                Ok(None) => break,
-                Ok(Some(ServerOp::Message(message))) => shared.deliver(message),
-                Ok(Some(ServerOp::Ping)) => shared.send(Command::Pong),
-                Ok(Some(ServerOp::Pong)) => {
-                    if let Some(Some(flushed)) = shared.pongs.lock().pop_front() {
-                        // The waiting task may have ended.
-                        let _ = flushed.send(());
-                    }
-                }
-                Ok(Some(ServerOp::Error(error))) => {
-                    shared.refuse(&error);
-                    // The server closes the connection after all other errors.
-                    if !error.starts_with("Permissions Violation") {
-                        return error;
-                    }
-                }
-                Ok(Some(ServerOp::Info(_) | ServerOp::Ok)) => {}
-                Err(why) => return why,
-            }
-        }
-        received.reserve(READ);
-        match reader.read_buf(&mut received).await {
-            Ok(0) => return "the server closed the connection".to_owned(),
-            Ok(_) => {}
-            Err(error) => return plain(&error),
-        }
-    }
-}
-
-async fn write(
-    shared: &Shared,
-    mut writer: WriteHalf<impl tokio::io::AsyncWrite>,
-    commands: &mut mpsc::UnboundedReceiver<Command>,
-) -> String {
-    let mut bytes = BytesMut::new();
-    {
-        let subscriptions = shared.subscriptions.lock();
-        for (id, entry) in subscriptions.iter() {
-            protocol::subscribe(&mut bytes, &entry.subject, entry.queue, *id);
-        }
-    }
-    let mut pings = interval(PING_INTERVAL);
-    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Its first tick is at once.
-    pings.tick().await;
-    loop {
-        if !bytes.is_empty() {
-            let writing = async {
-                writer.write_all(&bytes).await?;
-                writer.flush().await
-            };
-            match timeout(WRITE_TIMEOUT, writing).await {
-                Ok(Ok(())) => bytes.clear(),
-                Ok(Err(error)) => return plain(&error),
-                Err(_) => return "the server does not read".to_owned(),
-            }
-        }
-        tokio::select! {
-            command = commands.recv() => match command {
-                None => return "the client has ended".to_owned(),
-                Some(command) => append(shared, command, &mut bytes),
-            },
-            _ = pings.tick() => {
-                let mut pongs = shared.pongs.lock();
-                if pongs.len() >= 2 && pongs.iter().filter(|pong| pong.is_none()).count() >= 2 {
-                    return "the server does not answer".to_owned();
-                }
-                pongs.push_back(None);
-                bytes.extend_from_slice(b"PING\r\n");
-            }
-        }
-        while bytes.len() < BATCH {
-            match commands.try_recv() {
-                Ok(command) => append(shared, command, &mut bytes),
-                Err(_) => break,
-            }
-        }
-    }
-}
-
-fn append(shared: &Shared, command: Command, bytes: &mut BytesMut) {
-    match command {
-        Command::Publish {
-            subject,
-            reply,
-            headers,
-            payload,
-        } => protocol::publish(bytes, &subject, reply.as_deref(), &headers, &payload),
-        Command::Subscribe(id) => {
-            if let Some(entry) = shared.subscriptions.lock().get(&id) {
-                protocol::subscribe(bytes, &entry.subject, entry.queue, id);
-            }
-        }
-        Command::Unsubscribe(id) => bytes.extend_from_slice(format!("UNSUB {id}\r\n").as_bytes()),
-        Command::Flush(flushed) => {
-            shared.pongs.lock().push_back(Some(flushed));
-            bytes.extend_from_slice(b"PING\r\n");
-        }
-        Command::Pong => bytes.extend_from_slice(b"PONG\r\n"),
-    }
-}
-
-fn as_u64(size: usize) -> u64 {
-    u64::try_from(size).unwrap_or(u64::MAX)
 }

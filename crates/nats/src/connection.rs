@@ -1,25 +1,28 @@
-//! The start of a connection with a server: address, TLS, authentication.
+//! The start of a connection with a server: address, identity, and what went wrong.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use rustls::pki_types::ServerName;
-use serde_json::json;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use async_nats::{AuthError, ReconnectToServer, ServerAddr};
+use nkeys::{KeyPair, KeyPairType};
+use parking_lot::Mutex;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 use url::Url;
 
-use crate::nkeys::{self, UserKey};
-use crate::protocol::{self, ServerInfo, ServerOp};
 use crate::tls::{self, MachineRoots, TlsFiles};
 
 /// Time for a connection with one server, up to its first answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Delay before a new connection; it doubles up to the other one while the server is not reached.
+const RECONNECT_DELAY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// Interval of pings. A server that leaves two unanswered is gone.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Number of messages that wait to be written. Others are dropped; `link` sends them again.
+const UNWRITTEN: usize = 64 << 10;
 
 const DEFAULT_PORT: u16 = 4222;
 
@@ -66,35 +69,189 @@ impl ConnectError {
     }
 }
 
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send {}
-impl<T: AsyncRead + AsyncWrite + Send> Stream for T {}
-
-/// A connection that the server has accepted.
-pub(crate) struct Established {
-    pub(crate) stream: Pin<Box<dyn Stream>>,
-    /// Bytes that came after the server's first answer.
-    pub(crate) received: BytesMut,
-    pub(crate) info: ServerInfo,
+/// Chooses the server of each connection, and identifies the client there.
+pub(crate) struct Dialer {
+    options: ConnectOptions,
+    state: Mutex<Dialing>,
 }
 
-/// Connects with the first server that accepts the client.
-pub(crate) async fn establish(options: &ConnectOptions) -> Result<Established, ConnectError> {
-    let mut failures = Vec::new();
-    for server in &options.servers {
-        let shown = shown(server);
-        match timeout(CONNECT_TIMEOUT, connect(server, options)).await {
-            Ok(Ok(established)) => return Ok(established),
-            Ok(Err(why)) => failures.push(format!("{shown}: {why}")),
-            Err(_) => {
-                let seconds = CONNECT_TIMEOUT.as_secs();
-                failures.push(format!("{shown}: no answer in {seconds} s"));
+#[derive(Default)]
+struct Dialing {
+    /// Number of tries with each server since the last connection.
+    tries: Vec<u32>,
+    /// Index of the server that is tried.
+    current: usize,
+    /// Reason why the client has no identity.
+    fault: Option<String>,
+}
+
+impl Dialer {
+    pub(crate) fn new(options: ConnectOptions) -> Arc<Dialer> {
+        let tries = vec![0; options.servers.len()];
+        Arc::new(Dialer {
+            options,
+            state: Mutex::new(Dialing {
+                tries,
+                ..Dialing::default()
+            }),
+        })
+    }
+
+    /// Connects with the first server that accepts the client. The client then uses all of them.
+    /// `hear` gets what happens to the connection, and the reasons why there is none.
+    pub(crate) async fn connect(
+        self: &Arc<Dialer>,
+        capacity: usize,
+        hear: impl Fn(Heard) + Send + Sync + 'static,
+    ) -> Result<async_nats::Client, ConnectError> {
+        let hear = Arc::new(hear);
+        let mut failures = Vec::new();
+        for (index, server) in self.options.servers.iter().enumerate() {
+            self.state.lock().current = index;
+            let connecting = self.connect_one(server, capacity, hear.clone());
+            match timeout(CONNECT_TIMEOUT, connecting).await {
+                Ok(Ok(client)) => return Ok(client),
+                Ok(Err(why)) => failures.push(format!("{}: {why}", shown(server))),
+                Err(_) => {
+                    let seconds = CONNECT_TIMEOUT.as_secs();
+                    failures.push(format!("{}: no answer in {seconds} s", shown(server)));
+                }
             }
         }
+        if failures.is_empty() {
+            failures.push("no address of a server".to_owned());
+        }
+        Err(ConnectError::new(failures.join("; ")))
     }
-    if failures.is_empty() {
-        failures.push("no address of a server".to_owned());
+
+    async fn connect_one(
+        self: &Arc<Dialer>,
+        server: &Url,
+        capacity: usize,
+        hear: Arc<impl Fn(Heard) + Send + Sync + 'static>,
+    ) -> Result<async_nats::Client, String> {
+        match server.scheme() {
+            "nats" | "tls" => {}
+            other => return Err(format!("the scheme is `{other}`, not `nats` or `tls`")),
+        }
+        if server.host_str().is_none() {
+            return Err("the address has no host".to_owned());
+        }
+        let (choosing, identifying) = (self.clone(), self.clone());
+        let reporting = hear.clone();
+        let (first, max) = RECONNECT_DELAY;
+        let options = async_nats::ConnectOptions::with_auth_callback(move |nonce| {
+            let identity = identifying.identity(&nonce);
+            async move { identity.map_err(AuthError::new) }
+        });
+        let options = options
+            .name(&self.options.name)
+            .require_tls(self.options.tls.is_any())
+            .tls_client_config(tls::config(&self.options.machine_roots, &self.options.tls)?)
+            .connection_timeout(CONNECT_TIMEOUT)
+            .ping_interval(PING_INTERVAL)
+            .client_capacity(UNWRITTEN)
+            .subscription_capacity(capacity)
+            // Only servers that the user names get the client's identity.
+            .ignore_discovered_servers()
+            .event_callback(move |event| {
+                hear(Heard::Event(event));
+                std::future::ready(())
+            })
+            .reconnect_to_server_callback(move |pool, _| {
+                let why = choosing.failures(&pool);
+                reporting(Heard::Unconnected(why));
+                std::future::ready(choosing.choose(&pool, first, max))
+            });
+        let connected = async_nats::connect_with_options(&address(server)?, options).await;
+        let client = connected.map_err(|error| {
+            let fault = self.state.lock().fault.take();
+            fault.unwrap_or_else(|| reason(&error))
+        })?;
+        let info = client.server_info();
+        if !info.headers {
+            return Err(format!("the server {} has no headers", info.version));
+        }
+        let all: Result<Vec<ServerAddr>, String> =
+            self.options.servers.iter().map(address).collect();
+        let all = all.unwrap_or_default();
+        if all.len() > 1 {
+            let set = client.set_server_pool(all.as_slice()).await;
+            set.map_err(|error| error.to_string())?;
+        }
+        Ok(client)
     }
-    Err(ConnectError::new(failures.join("; ")))
+
+    /// Notes that there is a connection.
+    pub(crate) fn reset(&self) {
+        self.state.lock().tries.fill(0);
+    }
+
+    /// Returns the server that was tried least often.
+    fn choose(
+        &self,
+        pool: &[async_nats::Server],
+        first: Duration,
+        max: Duration,
+    ) -> Option<ReconnectToServer> {
+        let mut state = self.state.lock();
+        let of_pool = |server: &async_nats::Server| self.index(&server.addr);
+        let tries = |server: &&async_nats::Server| {
+            let index = of_pool(server)?;
+            state.tries.get(index).copied()
+        };
+        let next = pool.iter().min_by_key(|server| tries(server))?;
+        let count = tries(&next).unwrap_or_default();
+        let index = of_pool(next)?;
+        let delay = if count == 0 && !next.did_connect {
+            Duration::ZERO
+        } else {
+            first.saturating_mul(1 << count.min(16)).min(max)
+        };
+        state.current = index;
+        if let Some(tries) = state.tries.get_mut(index) {
+            *tries += 1;
+        }
+        Some(ReconnectToServer {
+            addr: next.addr.clone(),
+            delay: Some(delay),
+        })
+    }
+
+    /// Returns the reasons why the servers were not reached, as far as they are known.
+    fn failures(&self, pool: &[async_nats::Server]) -> Option<String> {
+        let fault = self.state.lock().fault.take();
+        let failures: Vec<String> = { pool.iter() }
+            .filter_map(|server| {
+                let error = server.last_error.as_ref()?;
+                let shown = shown(self.options.servers.get(self.index(&server.addr)?)?);
+                let why = fault.clone().unwrap_or_else(|| plain(error));
+                Some(format!("{shown}: {why}"))
+            })
+            .collect();
+        (!failures.is_empty()).then(|| failures.join("; "))
+    }
+
+    fn index(&self, addr: &ServerAddr) -> Option<usize> {
+        let mut servers = self.options.servers.iter();
+        servers.position(|server| address(server).is_ok_and(|known| known == *addr))
+    }
+
+    /// Returns the client's identity for the server that is tried.
+    fn identity(&self, nonce: &[u8]) -> Result<async_nats::Auth, String> {
+        let mut state = self.state.lock();
+        let server = self.options.servers.get(state.current);
+        let identity = identity(server, &self.options.auth, nonce);
+        state.fault = identity.as_ref().err().cloned();
+        identity
+    }
+}
+
+/// News of a connection.
+pub(crate) enum Heard {
+    Event(async_nats::Event),
+    /// A connection begins. The reasons why there is none, if they are known.
+    Unconnected(Option<String>),
 }
 
 /// Returns an address without what is secret in it.
@@ -104,124 +261,77 @@ pub(crate) fn shown(server: &Url) -> String {
     format!("{}://{host}:{port}", server.scheme())
 }
 
-async fn connect(server: &Url, options: &ConnectOptions) -> Result<Established, String> {
-    let wants_tls = match server.scheme() {
-        "nats" => options.tls.is_any(),
-        "tls" => true,
-        other => return Err(format!("the scheme is `{other}`, not `nats` or `tls`")),
-    };
-    let host = server.host_str().ok_or("the address has no host")?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let port = server.port().unwrap_or(DEFAULT_PORT);
-    let socket = TcpStream::connect((host, port)).await;
-    let socket = socket.map_err(|error| plain(&error))?;
-    // Small messages must not wait for each other.
-    socket.set_nodelay(true).map_err(|error| plain(&error))?;
-    let mut stream: Pin<Box<dyn Stream>> = Box::pin(socket);
-    let mut received = BytesMut::new();
-    let mut info = match next(&mut stream, &mut received).await? {
-        ServerOp::Info(info) => *info,
-        _ => return Err("it does not begin with INFO".to_owned()),
-    };
-    if !info.headers {
-        return Err(format!("the server {} has no headers", info.version));
-    }
-    if wants_tls || info.tls_required {
-        if !(info.tls_required || info.tls_available) {
-            return Err("the server has no TLS".to_owned());
-        }
-        let config = tls::config(&options.machine_roots, &options.tls)?;
-        let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|_| format!("`{host}` is no name of a server"))?;
-        // What came before the handshake would be unencrypted.
-        received.clear();
-        let secured = TlsConnector::from(Arc::new(config)).connect(name, stream);
-        let secured = secured.await.map_err(|error| format!("TLS: {error}"))?;
-        stream = Box::pin(secured);
-    }
-    let mut hello = json!({
-        "verbose": false,
-        "pedantic": false,
-        "tls_required": wants_tls || info.tls_required,
-        "name": options.name,
-        "lang": "rust",
-        "version": env!("CARGO_PKG_VERSION"),
-        "protocol": 1,
-        "echo": true,
-        "headers": true,
-        "no_responders": true,
-    });
-    identify(&mut hello, server, &options.auth, info.nonce.as_deref())?;
-    let hello = format!("CONNECT {hello}\r\nPING\r\n");
-    let sent = stream.write_all(hello.as_bytes()).await;
-    sent.map_err(|error| plain(&error))?;
-    stream.flush().await.map_err(|error| plain(&error))?;
-    loop {
-        match next(&mut stream, &mut received).await? {
-            ServerOp::Pong => break,
-            ServerOp::Error(error) => return Err(error),
-            // A cluster sends it again when it has accepted the client.
-            ServerOp::Info(newer) => info = *newer,
-            ServerOp::Ok | ServerOp::Ping | ServerOp::Message(_) => {}
-        }
-    }
-    Ok(Established {
-        stream,
-        received,
-        info,
-    })
+/// Returns an address as the client gets it. What is secret in it is left out: the client writes
+/// addresses to its log.
+fn address(server: &Url) -> Result<ServerAddr, String> {
+    shown(server).parse().map_err(|error| format!("{error}"))
 }
 
-/// Adds the client's identity to the first message.
-fn identify(
-    hello: &mut serde_json::Value,
-    server: &Url,
-    auth: &Auth,
-    nonce: Option<&str>,
-) -> Result<(), String> {
+fn identity(server: Option<&Url>, auth: &Auth, nonce: &[u8]) -> Result<async_nats::Auth, String> {
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path);
         text.map_err(|error| format!("{}: {error}", path.display()))
     };
-    let named = |path: &PathBuf, why: String| format!("{}: {why}", path.display());
-    let (key, token) = match auth {
+    let named = |path: &PathBuf, why: &str| format!("{}: {why}", path.display());
+    let mut identity = async_nats::Auth::new();
+    let key = match auth {
         Auth::Address => {
             let decoded = |text: &str| {
                 let bytes = percent_decoded(text);
-                String::from_utf8_lossy(&bytes).into_owned()
+                Some(String::from_utf8_lossy(&bytes).into_owned())
             };
-            match (server.username(), server.password()) {
+            let user = server.map_or("", Url::username);
+            match (user, server.and_then(Url::password)) {
                 ("", _) => {}
-                (token, None) => hello["auth_token"] = decoded(token).into(),
+                (token, None) => identity.token = decoded(token),
                 (user, Some(password)) => {
-                    hello["user"] = decoded(user).into();
-                    hello["pass"] = decoded(password).into();
+                    identity.username = decoded(user);
+                    identity.password = decoded(password);
                 }
             }
-            return Ok(());
+            return Ok(identity);
         }
         Auth::NkeyFile(path) => {
             let text = read(path)?;
             let seed = text.lines().find(|line| line.starts_with('S'));
-            let key = UserKey::from_seed(seed.unwrap_or_default());
-            (key.map_err(|why| named(path, why))?, None)
+            let key = user_key(seed.unwrap_or_default()).map_err(|why| named(path, why))?;
+            identity.nkey = Some(key.public_key());
+            key
         }
         Auth::CredsFile(path) => {
-            let found = nkeys::credentials(&read(path)?);
-            let (token, seed) = found.map_err(|why| named(path, why))?;
-            let key = UserKey::from_seed(&seed);
-            (key.map_err(|why| named(path, why))?, Some(token))
+            let text = read(path)?;
+            let (token, seed) = credentials(&text).map_err(|why| named(path, why))?;
+            identity.jwt = Some(token.to_owned());
+            user_key(seed).map_err(|why| named(path, why))?
         }
     };
-    // A server without authentication sends none, and needs no signature.
-    if let Some(nonce) = nonce {
-        hello["sig"] = key.sign(nonce).into();
+    let signature = key.sign(nonce);
+    identity.signature = Some(signature.map_err(|error| format!("no signature: {error}"))?);
+    Ok(identity)
+}
+
+/// Reads the seed of a user: `SU…`.
+fn user_key(seed: &str) -> Result<KeyPair, &'static str> {
+    let key = KeyPair::from_seed(seed.trim()).map_err(|_| "it is not a seed of nkeys")?;
+    if key.key_pair_type() != KeyPairType::User {
+        return Err("it is not the seed of a user (`SU…`)");
     }
-    match token {
-        Some(token) => hello["jwt"] = token.into(),
-        None => hello["nkey"] = key.public().into(),
+    Ok(key)
+}
+
+/// Takes the token and the seed out of the text of a `.creds` file.
+fn credentials(text: &str) -> Result<(&str, &str), &'static str> {
+    let block = |name: &str| {
+        let begin = format!("-----BEGIN {name}-----");
+        let (_, rest) = text.split_once(&begin)?;
+        let (block, _) = rest.split_once("---")?;
+        Some(block.trim().trim_end_matches('-').trim())
+    };
+    match (block("NATS USER JWT"), block("USER NKEY SEED")) {
+        (Some(token), Some(seed)) => Ok((token, seed)),
+        (None, _) => Err("it has no block `NATS USER JWT`"),
+        (_, None) => Err("it has no block `USER NKEY SEED`"),
     }
-    Ok(())
 }
 
 fn percent_decoded(text: &str) -> Vec<u8> {
@@ -246,26 +356,68 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-async fn next(
-    stream: &mut Pin<Box<dyn Stream>>,
-    received: &mut BytesMut,
-) -> Result<ServerOp, String> {
-    loop {
-        if let Some(operation) = protocol::take(received)? {
-            return Ok(operation);
+/// Returns why a server was not reached.
+fn reason(error: &async_nats::ConnectError) -> String {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = source {
+        let inner = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let of_tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match of_tls.or_else(|| error.downcast_ref()) {
+            // The first bytes of the server's answer are those of its plain protocol.
+            Some(rustls::Error::InvalidMessage(_)) => return "the server has no TLS".to_owned(),
+            Some(error) => return format!("TLS: {error}"),
+            None => source = error.source(),
         }
-        let count = stream.read_buf(received).await;
-        if count.map_err(|error| plain(&error))? == 0 {
-            return Err("the server closed the connection".to_owned());
-        }
+    }
+    plain(&error.to_string())
+}
+
+/// Returns the text of an error of the client without its kind and without numbers of the system.
+fn plain(text: &str) -> String {
+    let kinds = ["IO error: ", "DNS error: ", "failed signing nonce: "];
+    let text = kinds
+        .iter()
+        .find_map(|kind| text.strip_prefix(kind))
+        .unwrap_or(text);
+    if text.starts_with("authorization violation") {
+        return "Authorization Violation".to_owned();
+    }
+    match text.split_once(" (os error") {
+        Some((text, _)) => text.to_lowercase(),
+        None => text.trim_start_matches("nats: ").to_owned(),
     }
 }
 
-/// Returns the text of an error of the system without its number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((text, _)) => text.to_lowercase(),
-        None => text,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the documentation of nkeys; it opens nothing.
+    const SEED: &str = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+    const PUBLIC: &str = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
+
+    #[test]
+    fn other_keys_are_refused() {
+        let key = user_key(&format!("{SEED}\n")).expect("it is valid");
+        assert_eq!(key.public_key(), PUBLIC);
+        let account = KeyPair::new_account().seed().expect("it has one");
+        let damaged = SEED.replacen("CSSL", "CSSM", 1);
+        for seed in [&account, &damaged, "", "SU", PUBLIC, "not base32!", "ÄÖÜ"] {
+            assert!(user_key(seed).is_err(), "{seed}");
+        }
+    }
+
+    #[test]
+    fn credentials_have_a_token_and_a_seed() {
+        let text = format!(
+            "-----BEGIN NATS USER JWT-----\nabc.d-e-f.ghi\n------END NATS USER JWT------\n\n\
+             ****** IMPORTANT ******\n\n-----BEGIN USER NKEY SEED-----\n{SEED}\n\
+             ------END USER NKEY SEED------\n"
+        );
+        assert_eq!(credentials(&text), Ok(("abc.d-e-f.ghi", SEED)));
+        assert!(credentials("").is_err());
+        assert!(credentials(&text.replace("NKEY", "KEY")).is_err());
     }
 }

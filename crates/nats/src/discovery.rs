@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use haft_tool::Timestamp;
 
-use crate::client::{Client, Message, SubscriptionGuard};
+use crate::client::{Client, Feed};
 use crate::frames::HostInfo;
-use crate::protocol::Headers;
+use crate::message::{Headers, Message};
 use crate::service::OfferedTool;
 use crate::subjects::{self, QUEUE};
 
@@ -54,11 +54,11 @@ impl Discovery {
     }
 
     /// Subscribes to the requests of discovery.
-    pub(crate) fn subscribe(
+    pub(crate) async fn subscribe(
         &self,
         client: &Client,
         messages: &tokio::sync::mpsc::Sender<Message>,
-    ) -> Vec<SubscriptionGuard> {
+    ) -> Vec<Feed> {
         let scopes = [
             String::new(),
             format!(".{SERVICE}"),
@@ -69,9 +69,8 @@ impl Discovery {
                 .iter()
                 .map(move |scope| format!("$SRV.{verb}{scope}"))
         });
-        subjects
-            .map(|subject| client.subscribe_into(subject, None, messages.clone()))
-            .collect()
+        let feeds = subjects.map(|subject| client.feed(subject, None, messages.clone()));
+        futures::future::join_all(feeds).await
     }
 
     /// Answers a request.

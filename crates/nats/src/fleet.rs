@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::client::{Client, Subscription};
 use crate::connection::{ConnectError, ConnectOptions};
 use crate::frames::{Finished, HostFrame, HostInfo};
-use crate::link::{CAPACITY, Link, LinkEvent, LinkOptions};
-use crate::protocol::Headers;
+use crate::link::{Link, LinkEvent, LinkOptions};
+use crate::message::Headers;
 use crate::serve_call::{CALL, KEY};
 use crate::subjects;
 
@@ -139,7 +139,7 @@ impl Fleet {
     /// If there is no connection.
     pub async fn news(&self) -> Result<Subscription, ConnectError> {
         let client = self.client().await?;
-        Ok(client.subscribe(subjects::news(&self.options.tenant), CAPACITY))
+        Ok(client.subscribe(subjects::news(&self.options.tenant)).await)
     }
 
     /// Asks all hosts what they offer.
@@ -194,7 +194,7 @@ impl Fleet {
         let mut connection = client.state();
         let tenant = &self.options.tenant;
         let inbox = subjects::events(tenant, &subjects::new_id());
-        let mut messages = client.subscribe(inbox.clone(), MAX_HOSTS);
+        let mut messages = client.subscribe(inbox.clone()).await;
         let mut refusals = client.refusals();
         let subject = subjects::list(tenant);
         client.publish(
@@ -266,7 +266,8 @@ impl Fleet {
             Headers::default(),
             Bytes::new(),
             self.limits(),
-        );
+        )
+        .await;
         let until = Instant::now() + DEFINITIONS;
         loop {
             match timeout_at(until, link.next()).await {
@@ -298,7 +299,7 @@ impl Fleet {
 }
 
 /// Sends a request with a link and returns the caller's end.
-pub(crate) fn open_link(
+pub(crate) async fn open_link(
     client: &Client,
     subject: &str,
     tenant: &str,
@@ -308,7 +309,7 @@ pub(crate) fn open_link(
 ) -> Link {
     let (id, key) = (subjects::new_id(), subjects::new_id());
     let events = subjects::events(tenant, &id);
-    let messages = client.subscribe(events.clone(), CAPACITY);
+    let messages = client.subscribe(events.clone()).await;
     let to = (subjects::control(tenant, &id), key.clone());
     let link = Link::new(client, to, messages, options, true);
     let headers = headers.with(CALL, id).with(KEY, key);

@@ -5,19 +5,18 @@
 //! network is hostile input: sizes, counts and times are bounded, and what cannot be read costs only
 //! itself.
 //!
-//! - [`Client`]: a connection with a server, which comes back by itself. The client is our own,
-//!   because `async-nats` changes features of crates that all of Deno's depend on.
+//! - [`Client`]: a connection with a server, which comes back by itself. Only it, its `connection`,
+//!   `message`, and `queue` know `async-nats`.
 //! - `subjects`: the layout, which tenant and which tool are called by which subject.
 //! - `link`: the messages of one call in their order, of any size, over two subjects.
 //! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
 //! - [`Fleet`]: lists and calls the tools of other hosts.
-
-mod nkeys;
-mod protocol;
-mod tls;
+//! - [`Queue`]: calls that the server keeps until a host runs them.
 
 mod client;
 mod connection;
+mod message;
+mod tls;
 
 mod frames;
 mod link;
@@ -26,15 +25,17 @@ mod subjects;
 mod caller;
 mod discovery;
 mod fleet;
+mod queue;
 mod serve_call;
 mod service;
 
 pub use caller::RemoteCall;
-pub use client::{Client, Message, Subscription};
+pub use client::{Client, Subscription};
 pub use connection::{Auth, ConnectError, ConnectOptions};
 pub use fleet::{Fleet, FleetOptions, HostOffer, Listing, Unavailable};
 pub use frames::HostInfo;
-pub use protocol::Headers;
+pub use message::{Headers, Message};
+pub use queue::{Queue, QueueStatus, QueueTimes, QueuedCall};
 pub use serve_call::{CallLink, IncomingCall};
 pub use service::{OfferedTool, Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};

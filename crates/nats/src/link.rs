@@ -13,8 +13,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::{Client, ConnectionState, Message, Subscription};
-use crate::protocol::Headers;
+use crate::client::{Client, ConnectionState, Subscription};
+use crate::message::{Headers, Message};
 
 /// Number of a message.
 const SEQUENCE: &str = "Haft-Seq";
@@ -54,9 +54,6 @@ const RESEND_AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Time without a connection after which a call is given up.
 const MAX_OUTAGE: Duration = Duration::from_secs(30);
-
-/// Number of messages that wait to be read. The window keeps honest peers below it.
-pub(crate) const CAPACITY: usize = 256;
 
 /// One end of a link.
 pub(crate) struct Link {
@@ -219,7 +216,7 @@ impl Link {
                     if changed.is_err() {
                         return LinkEvent::Disconnected("the client has ended".to_owned());
                     }
-                    if matches!(&*self.connection.borrow(), ConnectionState::Connected(_)) {
+                    if matches!(&*self.connection.borrow(), ConnectionState::Connected) {
                         // The other side gets the time of a new call.
                         self.heard_at = Instant::now();
                         self.sent = 0;
@@ -239,7 +236,7 @@ impl Link {
     }
 
     fn is_connected(&self) -> bool {
-        matches!(&*self.connection.borrow(), ConnectionState::Connected(_))
+        matches!(&*self.connection.borrow(), ConnectionState::Connected)
     }
 
     fn connection_event(&self) -> Option<LinkEvent> {

@@ -17,9 +17,10 @@ use haft_tool::{
     Answer, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt, TraceContext,
 };
 
-use crate::client::{Client, Message};
+use crate::client::Client;
 use crate::frames::{Ask, CallerFrame, Finished, Forward, HostFrame, HostInfo, Refused};
-use crate::link::{CAPACITY, Link, LinkEvent, LinkOptions};
+use crate::link::{Link, LinkEvent, LinkOptions};
+use crate::message::{Headers, Message};
 use crate::subjects;
 
 /// Id of a call.
@@ -185,7 +186,7 @@ pub(crate) struct Request {
 impl Request {
     /// Reads a message. `None` if it has no link.
     pub(crate) fn of(message: Message) -> Result<Request, Message> {
-        let token = |name| {
+        let token = |name: &'static str| {
             let value = message.headers.get(name)?;
             subjects::is_token(value).then(|| value.to_owned())
         };
@@ -196,8 +197,8 @@ impl Request {
     }
 
     /// Opens the link.
-    pub(crate) fn open(&self, client: &Client, tenant: &str, silence: Duration) -> Link {
-        let messages = client.subscribe(subjects::control(tenant, &self.id), CAPACITY);
+    pub(crate) async fn open(&self, client: &Client, tenant: &str, silence: Duration) -> Link {
+        let messages = client.subscribe(subjects::control(tenant, &self.id)).await;
         let to = (subjects::events(tenant, &self.id), self.key.clone());
         let options = LinkOptions {
             silence,
@@ -264,25 +265,8 @@ pub(crate) async fn run<F>(
         next_question: AtomicU64::new(1),
         questions: Mutex::default(),
     });
-    let cancellation = Cancellation::default();
-    let caller: String = headers
-        .get(CALLER)
-        .unwrap_or_default()
-        .chars()
-        .take(MAX_CALLER)
-        .collect();
-    let call = IncomingCall {
-        id: request.id.clone(),
-        tool: tool.to_owned(),
-        arguments,
-        timeout: headers.number(TIMEOUT).map(Duration::from_millis),
-        caller: haft_tool::visible::line(&caller).into_owned(),
-        trace: headers
-            .get(TRACE_PARENT)
-            .and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
-        link: CallLink(state.clone()),
-        cancellation: cancellation.clone(),
-    };
+    let call = IncomingCall::of(&request.id, tool, arguments, headers, state.clone());
+    let cancellation = call.cancellation.clone();
     let mut running = pin!(run(call));
     let ended = loop {
         tokio::select! {
@@ -383,6 +367,18 @@ pub(crate) fn json_text(payload: &Bytes) -> Result<Box<RawValue>, Error> {
 
 /// Returns a call of a client without links, which gets only the result.
 pub(crate) fn plain_call(message: &Message, tool: &str) -> Result<IncomingCall, Error> {
+    let arguments = json_text(&message.payload)?;
+    let id = subjects::new_id();
+    Ok(lonely_call(&id, tool, arguments, &message.headers))
+}
+
+/// Returns a call whose caller does not listen. Nobody can be asked.
+pub(crate) fn lonely_call(
+    id: &str,
+    tool: &str,
+    arguments: Box<RawValue>,
+    headers: &Headers,
+) -> IncomingCall {
     let (frames, _) = mpsc::unbounded_channel();
     let state = LinkState {
         frames,
@@ -390,17 +386,29 @@ pub(crate) fn plain_call(message: &Message, tool: &str) -> Result<IncomingCall, 
         next_question: AtomicU64::new(1),
         questions: Mutex::default(),
     };
-    let headers = &message.headers;
-    Ok(IncomingCall {
-        id: subjects::new_id(),
-        tool: tool.to_owned(),
-        arguments: json_text(&message.payload)?,
-        timeout: None,
-        caller: String::new(),
-        trace: headers
-            .get(TRACE_PARENT)
-            .and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
-        link: CallLink(Arc::new(state)),
-        cancellation: Cancellation::default(),
-    })
+    IncomingCall::of(id, tool, arguments, headers, Arc::new(state))
+}
+
+impl IncomingCall {
+    fn of(
+        id: &str,
+        tool: &str,
+        arguments: Box<RawValue>,
+        headers: &Headers,
+        link: Arc<LinkState>,
+    ) -> IncomingCall {
+        let caller = headers.get(CALLER).unwrap_or_default();
+        let caller: String = caller.chars().take(MAX_CALLER).collect();
+        let trace = headers.get(TRACE_PARENT);
+        IncomingCall {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+            timeout: headers.number(TIMEOUT).map(Duration::from_millis),
+            caller: haft_tool::visible::line(&caller).into_owned(),
+            trace: trace.and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
+            link: CallLink(link),
+            cancellation: Cancellation::default(),
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::FutureExt;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
@@ -13,11 +14,12 @@ use tokio::time::Instant;
 
 use haft_tool::{Error, Outcome};
 
-use crate::client::{Client, Message, Refusal, SubscriptionGuard};
+use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery};
 use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::link::Link;
-use crate::protocol::Headers;
+use crate::message::{Headers, Message};
+use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
 use crate::serve_call::{self, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
@@ -41,6 +43,18 @@ pub struct OfferedTool {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl OfferedTool {
+    /// Returns how its queued calls are taken.
+    fn queued(&self) -> QueuedTool {
+        let says = |hint: &str| self.definition["annotations"][hint] == true;
+        QueuedTool {
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+            is_idempotent: says("readOnlyHint") || says("idempotentHint"),
+        }
+    }
+}
+
 /// The host behind a service.
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
@@ -61,7 +75,7 @@ pub trait Provider: Send + Sync + 'static {
 }
 
 /// Options of a service.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServiceOptions {
     /// The tenant whose callers it serves.
     pub tenant: String,
@@ -73,6 +87,8 @@ pub struct ServiceOptions {
     pub max_calls: usize,
     /// Time without a sign of life after which a caller is gone and its call is cancelled.
     pub caller_silence: Duration,
+    /// The queue whose calls it runs too, and the number of them at the same time.
+    pub queue: Option<(Queue, usize)>,
 }
 
 /// A running service. Dropping it ends it with its calls.
@@ -96,10 +112,17 @@ struct Core {
     slots: Semaphore,
 }
 
-/// Guard of a running call.
-struct Running<'a>(&'a watch::Sender<usize>);
+/// Counts a call as long as it runs.
+pub(crate) struct InPlace(watch::Sender<usize>);
 
-impl Drop for Running<'_> {
+impl InPlace {
+    pub(crate) fn new(running: &watch::Sender<usize>) -> InPlace {
+        running.send_modify(|running| *running += 1);
+        InPlace(running.clone())
+    }
+}
+
+impl Drop for InPlace {
     fn drop(&mut self) {
         self.0.send_modify(|running| *running -= 1);
     }
@@ -129,9 +152,9 @@ impl Service {
         });
         let (drain, draining) = oneshot::channel();
         let (running, offered) = (core.running.subscribe(), core.offered.subscribe());
-        let mut offering = Offering::new(core);
+        let mut offering = Offering::new(core).await;
         offering.refresh().await;
-        offering.core.client.flush().await;
+        offering.flush().await;
         let task = tokio::spawn(offering.run(draining));
         Service {
             host,
@@ -178,34 +201,57 @@ impl Drop for Service {
     }
 }
 
+/// A tool with what brings its calls.
+struct Offered {
+    tool: OfferedTool,
+    feed: Feed,
+    queued: Option<Ends>,
+}
+
 /// The subscriptions of a service, and the task that answers them.
 struct Offering {
     core: Arc<Core>,
+    /// Set when calls are left to other hosts.
+    is_leaving: bool,
     discovery: Discovery,
     tools: Vec<OfferedTool>,
     /// The tools by the subjects of their calls.
-    by_subject: HashMap<String, (OfferedTool, SubscriptionGuard)>,
-    others: Vec<SubscriptionGuard>,
+    by_subject: HashMap<String, Offered>,
+    worker: Option<Arc<Worker>>,
+    /// Says that the host runs queued calls.
+    _beat: Option<Ends>,
+    others: Vec<Feed>,
     sender: mpsc::Sender<Message>,
     messages: mpsc::Receiver<Message>,
     refusals: broadcast::Receiver<Refusal>,
 }
 
 impl Offering {
-    fn new(core: Arc<Core>) -> Offering {
+    async fn new(core: Arc<Core>) -> Offering {
         let (sender, messages) = mpsc::channel(CAPACITY);
         let refusals = core.client.refusals();
         let tenant = core.options.tenant.clone();
         let discovery = Discovery::new(core.host.clone(), tenant.clone());
-        let mut others = discovery.subscribe(&core.client, &sender);
+        let mut others = discovery.subscribe(&core.client, &sender).await;
         for subject in [
             subjects::list(&tenant),
             subjects::host(&tenant, &core.host.id),
         ] {
-            others.push(core.client.subscribe_into(subject, None, sender.clone()));
+            others.push(core.client.feed(subject, None, sender.clone()).await);
         }
+        let worker = core.options.queue.clone().map(|(queue, calls)| {
+            let running = core.clone();
+            let run: RunCall = Arc::new(move |call| {
+                let core = running.clone();
+                Box::pin(async move { core.call(call).await })
+            });
+            Worker::new(queue, core.host.clone(), calls, core.running.clone(), run)
+        });
         Offering {
+            _beat: worker.as_ref().map(Worker::beat),
+            worker,
             core,
+            is_leaving: false,
             discovery,
             tools: Vec::new(),
             by_subject: HashMap::new(),
@@ -224,16 +270,25 @@ impl Offering {
         let mut before = std::mem::take(&mut self.by_subject);
         for tool in &tools {
             let subject = subject(tool);
-            let guard = match before.remove(&subject) {
-                Some((_, guard)) => guard,
+            let offered = match before.remove(&subject) {
+                Some(offered) => Offered {
+                    tool: tool.clone(),
+                    ..offered
+                },
                 None => {
                     let sender = self.sender.clone();
-                    self.core
-                        .client
-                        .subscribe_into(subject.clone(), Some(QUEUE), sender)
+                    let feed = self.core.client.feed(subject.clone(), Some(QUEUE), sender);
+                    Offered {
+                        tool: tool.clone(),
+                        feed: feed.await,
+                        queued: self
+                            .worker
+                            .as_ref()
+                            .map(|worker| worker.take(tool.queued())),
+                    }
                 }
             };
-            self.by_subject.insert(subject, (tool.clone(), guard));
+            self.by_subject.insert(subject, offered);
         }
         self.core.offered.send_replace(tools.len());
         if self.tools != tools {
@@ -242,20 +297,18 @@ impl Offering {
         }
     }
 
-    async fn run(mut self, mut draining: oneshot::Receiver<oneshot::Sender<()>>) {
+    async fn run(mut self, draining: oneshot::Receiver<oneshot::Sender<()>>) {
         let provider = self.core.provider.clone();
+        let mut draining = draining.fuse();
         loop {
             tokio::select! {
                 biased;
-                drained = &mut draining => {
-                    if let Ok(done) = drained {
-                        self.drain().await;
-                        let _ = done.send(());
-                    }
-                    return;
+                Ok(done) = &mut draining => {
+                    self.drain().await;
+                    let _ = done.send(());
                 }
                 Some(message) = self.messages.recv() => self.receive(message),
-                () = provider.changed() => self.refresh().await,
+                () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
                     if !refusal.is_publish {
                         let subject = refusal.subject;
@@ -267,34 +320,41 @@ impl Offering {
         }
     }
 
-    /// Ends the subscriptions and begins the calls that came before.
+    /// Begins the calls that came before, and refuses the others, so that other hosts take them.
     async fn drain(&mut self) {
         self.others.clear();
-        let guards: Vec<_> = self
-            .by_subject
-            .iter_mut()
-            .map(|(_, (_, guard))| guard)
-            .collect();
-        guards.into_iter().for_each(SubscriptionGuard::unsubscribe);
-        self.core.client.flush().await;
+        for offered in self.by_subject.values_mut() {
+            offered.feed.leave();
+            offered.queued = None;
+        }
         while let Ok(message) = self.messages.try_recv() {
             self.receive(message);
         }
+        self.is_leaving = true;
         self.tools.clear();
         self.tell_news();
         // The connection may end with the service.
-        self.core.client.flush().await;
+        self.flush().await;
+    }
+
+    async fn flush(&self) {
+        self.core.client.flush(&self.core.options.tenant).await;
     }
 
     fn receive(&self, message: Message) {
         let core = &self.core;
         let tenant = &core.options.tenant;
-        if let Some((tool, _)) = self.by_subject.get(&message.subject) {
-            let (core, tool) = (core.clone(), tool.name.clone());
-            core.running.send_modify(|running| *running += 1);
+        if let Some(offered) = self.by_subject.get(&message.subject) {
+            let (core, tool) = (core.clone(), offered.tool.name.clone());
+            let is_leaving = self.is_leaving;
+            let place = InPlace::new(&core.running);
             tokio::spawn(async move {
-                let _running = Running(&core.running);
-                core.serve(message, &tool).await;
+                let _place = place;
+                if is_leaving {
+                    core.refuse(message, "it is shutting down".to_owned()).await;
+                } else {
+                    core.serve(message, &tool).await;
+                }
             });
         } else if message.subject.starts_with("$SRV.") {
             let counts = core.counts.lock();
@@ -311,7 +371,7 @@ impl Offering {
             let definitions = Finished::Definitions(definitions.collect());
             let (core, host) = (core.clone(), core.host.clone());
             tokio::spawn(async move {
-                let link = core.open(&request);
+                let link = core.open(&request).await;
                 serve_call::finish(link, HostFrame::Finished(host, definitions)).await;
             });
         }
@@ -320,11 +380,7 @@ impl Offering {
     /// Says which host this is, and a hash of what it offers.
     fn say_hello(&self, to: String) {
         let digests: Vec<&str> = self.tools.iter().map(|tool| tool.digest.as_str()).collect();
-        let digest =
-            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, digests.join("\n").as_bytes());
-        let digest: String = { digest.as_ref().iter() }
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = subjects::hash(&digests.join("\n"));
         let hello = json!({"host": self.core.host, "offer": digest, "tools": digests.len()});
         let bytes = Bytes::from(hello.to_string());
         self.core
@@ -338,30 +394,35 @@ impl Offering {
 }
 
 impl Core {
-    fn open(&self, request: &Request) -> Link {
-        request.open(
-            &self.client,
-            &self.options.tenant,
-            self.options.caller_silence,
-        )
+    async fn open(&self, request: &Request) -> Link {
+        let (tenant, silence) = (&self.options.tenant, self.options.caller_silence);
+        request.open(&self.client, tenant, silence).await
     }
 
     async fn serve(&self, message: Message, tool: &str) {
-        match (Request::of(message), self.slots.try_acquire()) {
-            (Ok(request), Err(_)) => {
-                let why = format!("it runs {} calls already", self.options.max_calls);
-                serve_call::refuse(self.open(&request), &self.host, why).await;
-            }
-            (Ok(request), Ok(_slot)) => {
+        let Ok(_slot) = self.slots.try_acquire() else {
+            let why = format!("it runs {} calls already", self.options.max_calls);
+            return self.refuse(message, why).await;
+        };
+        match Request::of(message) {
+            Ok(request) => {
+                let link = self.open(&request).await;
                 let run = |call| self.call(call);
-                serve_call::run(&request, self.open(&request), &self.host, tool, run).await;
+                serve_call::run(&request, link, &self.host, tool, run).await;
             }
-            (Err(message), Ok(_slot)) => {
+            Err(message) => {
                 let answer = self.serve_plain(&message, tool).await;
                 self.answer_plain(&message, answer);
             }
-            (Err(message), Err(_)) => {
-                let why = "the host runs too many calls".to_owned();
+        }
+    }
+
+    /// Refuses a call that was not begun.
+    async fn refuse(&self, message: Message, why: String) {
+        match Request::of(message) {
+            Ok(request) => serve_call::refuse(self.open(&request).await, &self.host, why).await,
+            Err(message) => {
+                let why = format!("the host refuses the call: {why}");
                 self.answer_plain(&message, Err(("503", why)));
             }
         }

@@ -5,6 +5,7 @@
 //! | `haft.v1.call.TENANT.TOOL.DIGEST` | one host of those with that definition | calls |
 //! | `haft.v1.evt.TENANT.CALL` | the caller | from the host: updates, logs, questions, the result |
 //! | `haft.v1.ctl.TENANT.CALL` | the host that runs the call | from the caller: cancellation, answers |
+//! | `haft.v1.q.TENANT.TOOL.DIGEST` | a stream of the server | calls that must not be lost |
 //! | `haft.v1.list.TENANT` | all hosts | who is there |
 //! | `haft.v1.news.TENANT` | all callers | that a host has come, goes, or offers something else |
 //! | `haft.v1.host.TENANT.HOST` | one host | its definitions |
@@ -56,8 +57,20 @@ pub(crate) fn host(tenant: &str, host: &str) -> String {
     format!("haft.v1.host.{tenant}.{host}")
 }
 
+/// Returns the subject of queued calls. `tool` is a token.
+pub(crate) fn queued(tenant: &str, tool: &str, digest: &str) -> String {
+    format!("haft.v1.q.{tenant}.{tool}.{digest}")
+}
+
+/// Returns a hash of a text, for names that may be long.
+pub(crate) fn hash(text: &str) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
+    let bytes = digest.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Returns a name as one token of a subject.
-fn token(name: &str) -> String {
+pub(crate) fn token(name: &str) -> String {
     let mut token = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-' {

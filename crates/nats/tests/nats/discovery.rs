@@ -11,7 +11,7 @@ use crate::server::{SOON, Server};
 /// Sends a request and returns the first answer.
 async fn ask(client: &Client, subject: &str) -> Value {
     let inbox = format!("_INBOX.{}", subject.replace(['$', '.'], "-"));
-    let mut answers = client.subscribe(inbox.clone(), 16);
+    let mut answers = client.subscribe(inbox.clone()).await;
     client.publish(subject, Some(&inbox), Headers::default(), "".into());
     let answer = timeout(SOON, answers.next())
         .await
@@ -59,7 +59,12 @@ async fn changes_are_announced_and_count_at_once() {
     let server = Server::start();
     let fleet = server.fleet();
     let mut news = fleet.news().await.expect("a server");
-    fleet.client().await.expect("a server").flush().await;
+    fleet
+        .client()
+        .await
+        .expect("a server")
+        .flush("default")
+        .await;
     let host = Host::new("one");
     let service = host.serve(&server.client().await).await;
     let mut next = async || {
@@ -158,7 +163,7 @@ async fn a_client_that_knows_nothing_of_haft_gets_the_result() {
     let server = Server::start();
     let client = server.client().await;
     let _service = Host::new("one").serve(&client).await;
-    let mut answers = client.subscribe("_INBOX.x", 16);
+    let mut answers = client.subscribe("_INBOX.x").await;
     let mut request = async |tool: &str, arguments: &'static str| {
         let subject = format!("haft.v1.call.default.{tool}.d1");
         client.publish(

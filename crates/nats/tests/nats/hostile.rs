@@ -99,7 +99,7 @@ async fn shout(client: &Client, subjects: &[&str]) {
                 client.publish(*subject, Some("_INBOX.noise"), headers, payload.into());
             }
         }
-        assert!(client.flush().await);
+        assert!(client.flush("default").await);
     }
 }
 
@@ -107,7 +107,7 @@ async fn shout(client: &Client, subjects: &[&str]) {
 async fn noise_on_all_subjects_changes_nothing() {
     let server = Server::start();
     let noise = server.client().await;
-    let mut spy = noise.subscribe("haft.v1.call.>", 1000);
+    let mut spy = noise.subscribe("haft.v1.call.>").await;
     let host = Host::new("one");
     host.offer(&["hold", "echo"]);
     let service = host.serve(&server.client().await).await;
@@ -158,8 +158,10 @@ struct Impostor {
 impl Impostor {
     async fn of(server: &Server) -> Impostor {
         let client = server.client().await;
-        let calls = client.subscribe(format!("haft.v1.call.default.echo.{DIGEST}"), 16);
-        assert!(client.flush().await);
+        let calls = client
+            .subscribe(format!("haft.v1.call.default.echo.{DIGEST}"))
+            .await;
+        assert!(client.flush("default").await);
         Impostor { client, calls }
     }
 
@@ -206,7 +208,7 @@ async fn answered(
         for (index, frame) in frames.into_iter().enumerate() {
             host.send(&call, index, frame);
         }
-        assert!(host.client.flush().await);
+        assert!(host.client.flush("default").await);
     };
     let (outcome, ()) = tokio::join!(caller.call(&fleet, "echo", "{}"), answering);
     (outcome, caller)
@@ -292,7 +294,7 @@ async fn the_order_of_messages_does_not_matter() {
         host.send(&call, 2, result("the end").to_string().into_bytes());
         host.send(&call, 1, update("two"));
         host.answer(&call, &[json!(1), json!(2), result("the end")]);
-        assert!(host.client.flush().await);
+        assert!(host.client.flush("default").await);
     };
     let (outcome, ()) = tokio::join!(caller.call(&fleet, "echo", "{}"), answering);
     assert_eq!(outcome.expect("a result").text(), "the end");

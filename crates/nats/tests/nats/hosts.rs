@@ -95,6 +95,7 @@ impl Host {
             version: "1.2.3".to_owned(),
             max_calls: 64,
             caller_silence: Duration::from_secs(60),
+            queue: None,
         };
         change(&mut options);
         Service::start(client, options, self.clone()).await

@@ -1,0 +1,363 @@
+//! Calls that must not be lost: they are kept by the server (JetStream) until a host runs them, and
+//! their results until they are old.
+//!
+//! - A stream of the tenant has the calls as messages, until a host has ended them.
+//! - A bucket has a *record* of each call: its state, its host, its end. Every change names the revision
+//!   that it changes, so that two hosts never begin the same call: the record decides, and the message
+//!   only makes a host look.
+//! - A bucket has what is too long for a message, in parts, and a sign of life of each host.
+//!
+//! A call whose record says that a host runs it is begun again only if its definition says that this
+//! does no harm. Otherwise it is lost when its host gives no sign of life. The times of these signs are
+//! compared with each other and never with a clock of this machine.
+
+mod record;
+mod store;
+mod worker;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio::time::timeout;
+
+use haft_tool::{CallCtx, Error, ErrorKind, Outcome, Stopped};
+
+use crate::caller::{self, RemoteCall};
+use crate::client::Client;
+use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::message::Headers;
+use crate::serve_call::{CALL, CALLER, TIMEOUT};
+use crate::subjects;
+
+use record::{End, Record};
+pub use record::{QueueStatus, QueuedCall};
+use store::Store;
+pub(crate) use worker::{Ends, QueuedTool, RunCall, Worker};
+
+/// Number of hosts that may begin a call that does no harm when it is made twice.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// Number of parts of arguments, in the message of a call.
+const PARTS: &str = "Haft-Parts";
+
+/// Time between two looks at a call that is waited for. A message of its host makes it shorter.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Number of records that are looked at at the same time.
+const LOOKS: usize = 64;
+
+/// Times of a queue. All of one tenant should have the same.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueTimes {
+    /// Time after which the server gives a call to another host if its host says nothing about it.
+    pub ack_wait: Duration,
+    /// Time without a sign of life after which a host is lost.
+    pub silence: Duration,
+    /// Time for which calls wait, and results are kept.
+    pub keep: Duration,
+    /// Time for a server that is away to come back.
+    pub patience: Duration,
+}
+
+impl Default for QueueTimes {
+    fn default() -> QueueTimes {
+        QueueTimes {
+            ack_wait: Duration::from_secs(30),
+            silence: Duration::from_secs(10),
+            keep: Duration::from_secs(7 * 24 * 60 * 60),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The queue of one tenant.
+#[derive(Clone)]
+pub struct Queue {
+    client: Client,
+    tenant: String,
+    times: QueueTimes,
+    store: Store,
+}
+
+impl Queue {
+    /// Opens the queue of a tenant. It is made if there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] if the server keeps none, or is not reached.
+    pub async fn open(client: &Client, tenant: &str, times: QueueTimes) -> Result<Queue, Error> {
+        let store = Store::open(client, tenant, times).await;
+        let store = store.map_err(|why| unusable(tenant, &why))?;
+        Ok(Queue {
+            client: client.clone(),
+            tenant: tenant.to_owned(),
+            times,
+            store,
+        })
+    }
+
+    /// Queues a call and returns its id. Then it is kept by the server.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] if the server does not take it.
+    pub async fn put(
+        &self,
+        call: &RemoteCall<'_>,
+        caller: &str,
+        ctx: &CallCtx,
+    ) -> Result<String, Error> {
+        let id = subjects::new_id();
+        let mut headers = Headers::default()
+            .with(CALL, id.clone())
+            .with(CALLER, caller);
+        if let Some(timeout) = call.timeout {
+            headers = headers.with(TIMEOUT, timeout.as_millis().to_string());
+        }
+        headers = caller::traced(headers, ctx);
+        let arguments = call.arguments.get().as_bytes();
+        let putting = async {
+            let mut payload = bytes::Bytes::copy_from_slice(arguments);
+            if arguments.len() > self.store.limit() {
+                let key = format!("{id}.arguments");
+                let parts = self.store.put_parts(&key, payload).await?;
+                headers = headers.clone().with(PARTS, parts.to_string());
+                payload = bytes::Bytes::new();
+            }
+            let sequence = self
+                .store
+                .put_message(&id, call.tool, call.digest, headers, payload)
+                .await?;
+            let record = Record {
+                tool: call.tool.to_owned(),
+                digest: call.digest.to_owned(),
+                caller: caller.to_owned(),
+                queued: now(),
+                status: QueueStatus::Queued,
+                attempts: 0,
+                sequence: Some(sequence),
+                is_idempotent: call.is_idempotent,
+                host: None,
+                cancel: None,
+                end: None,
+            };
+            // A host may have begun it already.
+            self.store.create(&id, &record).await
+        };
+        putting.await.map_err(|why| unusable(&self.tenant, &why))?;
+        Ok(id)
+    }
+
+    /// Returns the calls, oldest first.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub async fn list(&self) -> Result<Vec<QueuedCall>, Error> {
+        let listing = async {
+            let mut ids = self.store.ids().await?;
+            ids.sort();
+            let looks = ids.iter().map(async |id| {
+                let record = self.judged(id).await?;
+                Ok::<_, String>(record.map(|record| record.shown(id)))
+            });
+            // Those of hosts that are gone take some time.
+            let calls: Vec<Option<QueuedCall>> =
+                stream::iter(looks).buffered(LOOKS).try_collect().await?;
+            Ok(calls.into_iter().flatten().collect())
+        };
+        self.answered(listing.await)
+    }
+
+    /// Returns a call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
+    pub async fn show(&self, id: &str) -> Result<QueuedCall, Error> {
+        let record = self.known(id).await?;
+        Ok(record.shown(id))
+    }
+
+    /// Waits for the end of a call. Giving up does not cancel the call.
+    ///
+    /// # Errors
+    /// - The call's own error.
+    /// - [`ErrorKind::Lost`] if its host was lost, and the call may not be made again.
+    /// - [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
+    pub async fn wait(&self, id: &str) -> Result<Outcome, Error> {
+        let events = subjects::events(&self.tenant, id);
+        let mut news = self.client.subscribe(events).await;
+        loop {
+            let record = self.known(id).await?;
+            if record.status.is_end() {
+                return self.end_of(id, record).await;
+            }
+            // News may be lost.
+            let _ = timeout(LOOK, news.next()).await;
+        }
+    }
+
+    /// Cancels a call. One that is queued has ended then; the host of one that runs is asked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
+    pub async fn cancel(&self, id: &str) -> Result<QueuedCall, Error> {
+        self.known(id).await?;
+        let cancelling = self.store.change(id, |record| match record.status {
+            QueueStatus::Queued => {
+                let tool = record.tool.clone();
+                let why = Stopped::Cancelled;
+                let text = format!("The call of `{tool}` was cancelled before a host began it.");
+                let outcome = Outcome::stopped(why, text, Duration::ZERO);
+                let frame = HostFrame::Finished(nobody(), Finished::Outcome(outcome));
+                record.status = QueueStatus::Cancelled;
+                record.end = frame_of(frame).map(End::Frame);
+                true
+            }
+            QueueStatus::Working if record.cancel.is_none() => {
+                record.cancel = Some(Stopped::Cancelled);
+                true
+            }
+            _ => false,
+        });
+        let record = self.answered(cancelling.await)?;
+        let record = record.ok_or_else(|| unknown(id))?;
+        if record.status == QueueStatus::Cancelled {
+            self.ended(id, &record).await;
+        } else {
+            // The host looks at the record then.
+            let subject = subjects::control(&self.tenant, id);
+            let nothing = bytes::Bytes::new();
+            self.client
+                .publish(subject, None, Headers::default(), nothing);
+        }
+        Ok(record.shown(id))
+    }
+
+    async fn known(&self, id: &str) -> Result<Record, Error> {
+        if !subjects::is_token(id) {
+            return Err(unknown(id));
+        }
+        let record = self.answered(self.judged(id).await)?;
+        record.ok_or_else(|| unknown(id))
+    }
+
+    fn answered<T>(&self, answer: Result<T, String>) -> Result<T, Error> {
+        answer.map_err(|why| unusable(&self.tenant, &why))
+    }
+
+    /// Returns a record. A call whose host is gone is lost by this.
+    async fn judged(&self, id: &str) -> Result<Option<Record>, String> {
+        let Some(record) = self.store.get(id).await? else {
+            return Ok(None);
+        };
+        let host = match (record.status, &record.host) {
+            (QueueStatus::Working, Some(host)) if !record.may_repeat() => host.clone(),
+            _ => return Ok(Some(record)),
+        };
+        if self.store.is_alive(&host.id).await? {
+            return Ok(Some(record));
+        }
+        self.lose(id, &host).await
+    }
+
+    /// Notes that the host of a call is gone.
+    async fn lose(&self, id: &str, host: &HostInfo) -> Result<Option<Record>, String> {
+        let record = self.store.change(id, |record| {
+            let is_theirs = record.host.as_ref() == Some(host);
+            if record.status != QueueStatus::Working || !is_theirs || record.may_repeat() {
+                return false;
+            }
+            let (tool, by) = (&record.tool, caller::shown(host));
+            let text = format!("host `{by}` was lost during the queued call of `{tool}`");
+            let hint =
+                "it may have done its work; calls of tools that can be repeated are made again";
+            let error = Error::new(ErrorKind::Lost, text).with_hint(hint);
+            let frame = HostFrame::Finished(host.clone(), Finished::Failed(error));
+            record.status = QueueStatus::Lost;
+            record.end = frame_of(frame).map(End::Frame);
+            true
+        });
+        let record = record.await?;
+        if let Some(record) = &record {
+            self.ended(id, record).await;
+        }
+        Ok(record)
+    }
+
+    /// Takes the message of a call that has ended out of the stream, and tells those who wait.
+    async fn ended(&self, id: &str, record: &Record) {
+        if let Some(sequence) = record.sequence {
+            self.store.drop_message(sequence).await;
+        }
+        let subject = subjects::events(&self.tenant, id);
+        let nothing = bytes::Bytes::new();
+        self.client
+            .publish(subject, None, Headers::default(), nothing);
+    }
+
+    async fn end_of(&self, id: &str, record: Record) -> Result<Outcome, Error> {
+        let frame = match record.end {
+            Some(End::Frame(frame)) => bytes::Bytes::copy_from_slice(frame.get().as_bytes()),
+            Some(End::Parts(count)) => {
+                let key = result_key(id, record.attempts);
+                self.answered(self.store.get_parts(&key, count).await)?
+            }
+            None => bytes::Bytes::new(),
+        };
+        match HostFrame::read(&frame, &record.tool) {
+            Ok(HostFrame::Finished(by, finished)) if by == nobody() => match finished {
+                Finished::Outcome(outcome) => Ok(outcome),
+                Finished::Failed(error) => Err(error),
+                Finished::Definitions(_) => Err(unreadable(id)),
+            },
+            Ok(HostFrame::Finished(by, finished)) if record.status != QueueStatus::Lost => {
+                caller::ended(finished, &by)
+            }
+            Ok(HostFrame::Finished(_, Finished::Failed(error))) => Err(error),
+            _ => Err(unreadable(id)),
+        }
+    }
+}
+
+/// Returns the milliseconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+/// The host of a call that was never begun.
+fn nobody() -> HostInfo {
+    HostInfo {
+        id: String::new(),
+        name: String::new(),
+        version: String::new(),
+    }
+}
+
+fn result_key(id: &str, attempt: u32) -> String {
+    format!("{id}.result{attempt}")
+}
+
+fn frame_of(frame: HostFrame) -> Option<Box<serde_json::value::RawValue>> {
+    serde_json::from_slice(&frame.encoded()).ok()
+}
+
+fn unknown(id: &str) -> Error {
+    let id: String = id.chars().take(100).collect();
+    let id = haft_tool::visible::name(&id);
+    let text = format!("there is no queued call `{id}`");
+    let hint = "`haft queue list` shows those that are known; results are kept for some days";
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
+}
+
+fn unreadable(id: &str) -> Error {
+    let text = format!("the end of the queued call `{id}` cannot be read");
+    Error::new(ErrorKind::Internal, text)
+}
+
+fn unusable(tenant: &str, why: &str) -> Error {
+    let text = format!("the queue of the tenant `{tenant}` cannot be used: {why}");
+    let hint = "the NATS server keeps calls with JetStream (`nats-server --jetstream`), and this client \
+                needs the permissions of docs/nats.md";
+    Error::new(ErrorKind::Unavailable, text).with_hint(hint)
+}

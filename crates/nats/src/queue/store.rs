@@ -1,0 +1,344 @@
+//! The stream and the buckets of a queue.
+//!
+//! All operations are tried again until they succeed or cannot: a server that is away comes back. Their
+//! callers limit the time.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
+use async_nats::jetstream::kv::{self, CreateErrorKind, UpdateErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy, StorageType};
+use async_nats::jetstream::{self, Context};
+use bytes::{Bytes, BytesMut};
+use futures::TryStreamExt;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{QueueTimes, Record};
+use crate::client::Client;
+use crate::message::Headers;
+use crate::subjects;
+
+/// Time in which the server takes a message with the same id only once.
+const DUPLICATES: Duration = Duration::from_secs(120);
+
+/// Time for one answer of the server.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// Time before an operation is tried again.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// Room for headers in a message of the largest size.
+const ROOM_FOR_HEADERS: usize = 8 << 10;
+
+/// Limit of a message in bytes, whatever the server allows.
+const MAX_MESSAGE: usize = 256 << 10;
+
+/// Limit of the number of parts of arguments or a result.
+const MAX_PARTS: u32 = 16 << 10;
+
+/// Key under which the server's time is read.
+const CLOCK: &str = "clock";
+
+#[derive(Clone)]
+pub(super) struct Store {
+    client: Client,
+    context: Context,
+    tenant: String,
+    times: QueueTimes,
+    calls: stream::Stream,
+    records: kv::Store,
+    parts: kv::Store,
+}
+
+impl Store {
+    pub(super) async fn open(
+        client: &Client,
+        tenant: &str,
+        times: QueueTimes,
+    ) -> Result<Store, String> {
+        if !client.nats().server_info().jetstream {
+            return Err("the server has no JetStream".to_owned());
+        }
+        let mut context = jetstream::new(client.nats().clone());
+        context.set_timeout(ANSWER);
+        let config = stream::Config {
+            name: format!("HAFT_CALLS_{tenant}"),
+            description: Some("Calls of tools that must not be lost".to_owned()),
+            subjects: vec![subjects::queued(tenant, "*", "*")],
+            retention: RetentionPolicy::WorkQueue,
+            discard: DiscardPolicy::New,
+            storage: StorageType::File,
+            duplicate_window: DUPLICATES,
+            max_age: times.keep,
+            ..stream::Config::default()
+        };
+        let calls = retried(times.patience, || {
+            context.get_or_create_stream(config.clone())
+        })
+        .await?;
+        let bucket = |name: &str| kv::Config {
+            bucket: format!("HAFT_{name}_{tenant}"),
+            history: 1,
+            max_age: times.keep,
+            storage: StorageType::File,
+            ..kv::Config::default()
+        };
+        let records = open_bucket(&context, times.patience, bucket("TASKS")).await?;
+        let parts = open_bucket(&context, times.patience, bucket("PARTS")).await?;
+        Ok(Store {
+            client: client.clone(),
+            context,
+            tenant: tenant.to_owned(),
+            times,
+            calls,
+            records,
+            parts,
+        })
+    }
+
+    /// Returns the limit of a value in bytes.
+    pub(super) fn limit(&self) -> usize {
+        let limit = self.client.max_payload().saturating_sub(ROOM_FOR_HEADERS);
+        limit.clamp(1 << 10, MAX_MESSAGE)
+    }
+
+    /// Adds a call to the stream, and returns its number there.
+    pub(super) async fn put_message(
+        &self,
+        id: &str,
+        tool: &str,
+        digest: &str,
+        headers: Headers,
+        payload: Bytes,
+    ) -> Result<u64, String> {
+        let subject = subjects::queued(&self.tenant, &subjects::token(tool), digest);
+        let message = PublishMessage::build()
+            .headers(headers.into_fields())
+            .payload(payload)
+            // The server takes it once, however often it is sent.
+            .message_id(id);
+        let put = async || {
+            let message = message.clone();
+            self.context
+                .send_publish(subject.clone(), message)
+                .await?
+                .await
+        };
+        let ack = retried(self.times.patience, put).await?;
+        Ok(ack.sequence)
+    }
+
+    /// Takes a call out of the stream. A host that gets it sees that it has ended.
+    pub(super) async fn drop_message(&self, sequence: u64) {
+        if let Err(error) = self.calls.delete_message(sequence).await {
+            tracing::debug!("a call stays in the stream: {error}");
+        }
+    }
+
+    /// Returns the calls of one tool, which hosts with this definition share.
+    pub(super) async fn consumer(&self, tool: &str, digest: &str) -> Result<PullConsumer, String> {
+        let tool = subjects::token(tool);
+        let short: String = tool.chars().take(64).collect();
+        // Long names that begin with the same letters differ by their digest.
+        let name = format!("{short}-{}", subjects::hash(&format!("{tool}.{digest}")));
+        let config = pull::Config {
+            durable_name: Some(name),
+            filter_subject: subjects::queued(&self.tenant, &tool, digest),
+            ack_policy: AckPolicy::Explicit,
+            deliver_policy: DeliverPolicy::All,
+            ack_wait: self.times.ack_wait,
+            // The record decides whether a call is begun, also again.
+            max_deliver: -1,
+            max_ack_pending: -1,
+            ..pull::Config::default()
+        };
+        retried(self.times.patience, || {
+            self.calls.create_consumer(config.clone())
+        })
+        .await
+    }
+
+    /// Adds a record. Returns false if there is one already.
+    pub(super) async fn create(&self, id: &str, record: &Record) -> Result<bool, String> {
+        let value = bytes_of(record)?;
+        let create = async || match self.records.create(id, value.clone()).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        };
+        retried(self.times.patience, create).await
+    }
+
+    pub(super) async fn get(&self, id: &str) -> Result<Option<Record>, String> {
+        Ok(self.entry(id).await?.map(|(record, _)| record))
+    }
+
+    async fn entry(&self, id: &str) -> Result<Option<(Record, u64)>, String> {
+        let entry = retried(self.times.patience, || self.records.entry(id)).await?;
+        let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
+            return Ok(None);
+        };
+        let record = serde_json::from_slice(&entry.value);
+        let record = record.map_err(|error| format!("a record cannot be read: {error}"))?;
+        Ok(Some((record, entry.revision)))
+    }
+
+    /// Changes a record, unless `change` returns false. Returns the record as it is then.
+    pub(super) async fn change(
+        &self,
+        id: &str,
+        mut change: impl FnMut(&mut Record) -> bool,
+    ) -> Result<Option<Record>, String> {
+        let begun = Instant::now();
+        loop {
+            let Some((mut record, revision)) = self.entry(id).await? else {
+                return Ok(None);
+            };
+            if !change(&mut record) {
+                return Ok(Some(record));
+            }
+            let value = bytes_of(&record)?;
+            match self.records.update(id, value, revision).await {
+                Ok(_) => return Ok(Some(record)),
+                // Another process has changed it meanwhile.
+                Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
+                Err(error) if begun.elapsed() >= self.times.patience => {
+                    return Err(error.to_string());
+                }
+                // Perhaps only the answer was lost, and the change is seen then.
+                Err(error) => {
+                    tracing::debug!("a record is changed again: {error}");
+                    sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    pub(super) async fn ids(&self) -> Result<Vec<String>, String> {
+        let keys = async || self.records.keys().await;
+        let keys = retried(self.times.patience, keys).await?;
+        keys.try_collect().await.map_err(|error| error.to_string())
+    }
+
+    /// Keeps long bytes in parts, and returns their number.
+    pub(super) async fn put_parts(&self, key: &str, mut bytes: Bytes) -> Result<u32, String> {
+        let limit = self.limit();
+        let mut count = 0;
+        while !bytes.is_empty() {
+            if count >= MAX_PARTS {
+                return Err("it is too long".to_owned());
+            }
+            let part = bytes.split_to(bytes.len().min(limit));
+            let key = format!("{key}.{count}");
+            retried(self.times.patience, || self.parts.put(&key, part.clone())).await?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    pub(super) async fn get_parts(&self, key: &str, count: u32) -> Result<Bytes, String> {
+        let mut bytes = BytesMut::new();
+        for index in 0..count.min(MAX_PARTS) {
+            let key = format!("{key}.{index}");
+            let part = retried(self.times.patience, || self.parts.get(&key)).await?;
+            bytes.extend_from_slice(&part.ok_or("a part is missing: it is too old")?);
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// Gives a sign of life of a host.
+    pub(super) async fn beat(&self, host: &str) -> Result<(), String> {
+        let beat = self.parts.put(host_key(host), Bytes::new()).await;
+        beat.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Returns true if a host gives signs of life.
+    ///
+    /// A last sign that is too old is not enough to count it as gone: nothing arrives while the server is
+    /// away. So the next one is awaited, with a connection.
+    pub(super) async fn is_alive(&self, host: &str) -> Result<bool, String> {
+        if !subjects::is_token(host) {
+            return Ok(false);
+        }
+        let key = host_key(host);
+        let beat = async || retried(self.times.patience, || self.parts.entry(&key)).await;
+        let Some(last) = beat().await? else {
+            return Ok(false);
+        };
+        retried(self.times.patience, || self.parts.put(CLOCK, Bytes::new())).await?;
+        let clock = retried(self.times.patience, || self.parts.entry(CLOCK)).await?;
+        let clock = clock.ok_or("the server's time cannot be read")?;
+        // Both times are the server's.
+        let age = clock.created.unix_timestamp_nanos() - last.created.unix_timestamp_nanos();
+        let silence = self.times.silence;
+        if age < i128::try_from(silence.as_nanos()).unwrap_or(i128::MAX) {
+            return Ok(true);
+        }
+        let mut connection = self.client.state();
+        connection.borrow_and_update();
+        while let Ok(Ok(())) = timeout(silence, connection.changed()).await {}
+        let next = beat().await?;
+        Ok(next.is_some_and(|next| next.revision != last.revision))
+    }
+}
+
+async fn open_bucket(
+    context: &Context,
+    patience: Duration,
+    config: kv::Config,
+) -> Result<kv::Store, String> {
+    let name = config.bucket.clone();
+    if let Ok(store) = context.get_key_value(&name).await {
+        return Ok(store);
+    }
+    match retried(patience, || context.create_key_value(config.clone())).await {
+        Ok(store) => Ok(store),
+        // Another process may have made it meanwhile.
+        Err(why) => context.get_key_value(&name).await.map_err(|_| why),
+    }
+}
+
+fn host_key(host: &str) -> String {
+    format!("host.{host}")
+}
+
+fn bytes_of(record: &Record) -> Result<Bytes, String> {
+    let bytes = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+    Ok(bytes.into())
+}
+
+/// Tries an operation until it succeeds. While the server is away this takes some time.
+async fn retried<T, E, F>(patience: Duration, operation: impl Fn() -> F) -> Result<T, String>
+where
+    F: Future<Output = Result<T, E>>,
+    E: std::fmt::Display,
+{
+    let begun = Instant::now();
+    loop {
+        match operation().await {
+            Ok(value) => return Ok(value),
+            Err(error) => {
+                let why = error.to_string();
+                if !is_away(&why) || begun.elapsed() >= patience {
+                    return Err(why);
+                }
+                tracing::debug!("the queue's server is asked again: {why}");
+            }
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+/// Returns true if an error says that the server has not answered, and may later.
+fn is_away(why: &str) -> bool {
+    let signs = [
+        "timed out",
+        "no responders",
+        "unavailable",
+        "broken pipe",
+        "no message found",
+    ];
+    let why = why.to_lowercase();
+    signs.iter().any(|sign| why.contains(sign))
+}

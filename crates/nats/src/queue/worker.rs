@@ -1,0 +1,448 @@
+//! The queued calls of a host: from their message to their end in the record.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::{self, AckKind};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{interval, sleep};
+
+use haft_tool::{Error, ErrorKind, Outcome, Stopped};
+
+use super::record::{End, QueueStatus, Record};
+use super::{PARTS, Queue, result_key};
+use crate::client::ConnectionState;
+use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::message::Message;
+use crate::serve_call::{self, CALL, CALLER, IncomingCall};
+use crate::service::InPlace;
+use crate::subjects;
+
+/// Time for which the server waits for the next call before it is asked again.
+const ASKED: Duration = Duration::from_secs(30);
+
+/// Time before the server is asked again after an error.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Time after which another host gets a call that this one cannot begin now.
+const ELSEWHERE: Duration = Duration::from_millis(500);
+
+/// Runs a call.
+pub(crate) type RunCall =
+    Arc<dyn Fn(IncomingCall) -> BoxFuture<'static, Result<Outcome, Error>> + Send + Sync>;
+
+/// Takes queued calls for a host.
+pub(crate) struct Worker {
+    run: RunCall,
+    queue: Queue,
+    host: HostInfo,
+    slots: Arc<Semaphore>,
+    running_calls: watch::Sender<usize>,
+    /// Ids of the calls that run here. Their messages may come again.
+    running: Mutex<HashSet<String>>,
+}
+
+/// The end of a guard is the end of what it guards.
+pub(crate) struct Ends(AbortHandle);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The place of a running call among those of its host.
+struct Running<'a>(&'a Worker, String);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.lock().remove(&self.1);
+    }
+}
+
+/// A tool whose calls are taken.
+#[derive(Clone)]
+pub(crate) struct QueuedTool {
+    pub(crate) name: String,
+    pub(crate) digest: String,
+    /// Set if its calls may be made twice. The host knows, whatever a message says.
+    pub(crate) is_idempotent: bool,
+}
+
+/// A decision about a message.
+enum Taken {
+    /// The call is begun by this host.
+    Begun(Record),
+    /// It has ended.
+    Over,
+    /// Another host runs it, as far as is known.
+    Elsewhere,
+}
+
+impl Worker {
+    /// Creates a worker that runs that number of calls at the same time.
+    /// `running_calls` counts them.
+    pub(crate) fn new(
+        queue: Queue,
+        host: HostInfo,
+        max_calls: usize,
+        running_calls: watch::Sender<usize>,
+        run: RunCall,
+    ) -> Arc<Worker> {
+        Arc::new(Worker {
+            run,
+            running_calls,
+            queue,
+            host,
+            slots: Arc::new(Semaphore::new(max_calls)),
+            running: Mutex::default(),
+        })
+    }
+
+    /// Says that the host is there, until the guard is dropped.
+    pub(crate) fn beat(self: &Arc<Worker>) -> Ends {
+        let worker = self.clone();
+        let beating = tokio::spawn(async move {
+            let mut beats = interval(worker.queue.times.silence / 4);
+            loop {
+                beats.tick().await;
+                if let Err(why) = worker.queue.store.beat(&worker.host.id).await {
+                    tracing::debug!("a sign of life was not taken: {why}");
+                }
+            }
+        });
+        Ends(beating.abort_handle())
+    }
+
+    /// Takes the calls of a tool until the guard is dropped. Those that were begun go on.
+    pub(crate) fn take(self: &Arc<Worker>, tool: QueuedTool) -> Ends {
+        let worker = self.clone();
+        let taking = tokio::spawn(async move {
+            loop {
+                if let Err(why) = worker.take_some(&tool).await {
+                    tracing::warn!(tool = tool.name, "queued calls are not taken now: {why}");
+                    sleep(AGAIN).await;
+                }
+            }
+        });
+        Ends(taking.abort_handle())
+    }
+
+    async fn take_some(self: &Arc<Worker>, tool: &QueuedTool) -> Result<(), String> {
+        let consumer = self.queue.store.consumer(&tool.name, &tool.digest).await?;
+        let mut connection = self.queue.client.state();
+        loop {
+            connection.borrow_and_update();
+            // A host without a free place asks for nothing.
+            let slot = self
+                .slots
+                .acquire()
+                .await
+                .map_err(|error| error.to_string())?;
+            drop(slot);
+            let asking = consumer.batch().max_messages(1).expires(ASKED).messages();
+            let mut messages = asking.await.map_err(|error| error.to_string())?;
+            let message = tokio::select! {
+                message = messages.next() => message,
+                // A new connection does not know what was asked.
+                _ = connection.changed() => {
+                    let back = |state: &ConnectionState| *state == ConnectionState::Connected;
+                    let _ = connection.wait_for(back).await;
+                    continue;
+                }
+            };
+            let Some(message) = message else {
+                continue;
+            };
+            let message = message.map_err(|error| error.to_string())?;
+            let Ok(slot) = self.slots.clone().try_acquire_owned() else {
+                leave(&message, ELSEWHERE).await;
+                continue;
+            };
+            let (worker, tool) = (self.clone(), tool.clone());
+            let place = InPlace::new(&self.running_calls);
+            tokio::spawn(async move {
+                let _guards = (slot, place);
+                worker.serve(message, &tool).await;
+            });
+        }
+    }
+
+    /// Runs one call, if it is to be run.
+    async fn serve(&self, message: jetstream::Message, tool: &QueuedTool) {
+        let (sequence, wire) = {
+            let info = message.info().ok().map(|info| info.stream_sequence);
+            (info, Message::from(message.message.clone()))
+        };
+        let id = wire.headers.get(CALL).filter(|id| subjects::is_token(id));
+        let Some(id) = id.map(str::to_owned) else {
+            // No haft has written it.
+            let _ = message.ack_with(AckKind::Term).await;
+            return;
+        };
+        if !self.running.lock().insert(id.clone()) {
+            // It runs here, and its message came again.
+            let _ = message.ack_with(AckKind::Progress).await;
+            return;
+        }
+        let _running = Running(self, id.clone());
+        match self.begin(&id, &wire, sequence, tool).await {
+            Ok(Taken::Begun(record)) => {
+                self.run(message, wire, &id, &tool.name, record).await;
+            }
+            Ok(Taken::Over) => {
+                let _ = message.ack().await;
+            }
+            Ok(Taken::Elsewhere) => leave(&message, self.queue.times.silence).await,
+            Err(why) => {
+                tracing::warn!(tool = tool.name, "a queued call is not begun: {why}");
+                leave(&message, AGAIN).await;
+            }
+        }
+    }
+
+    /// Notes that this host begins the call, if it may.
+    async fn begin(
+        &self,
+        id: &str,
+        wire: &Message,
+        sequence: Option<u64>,
+        tool: &QueuedTool,
+    ) -> Result<Taken, String> {
+        let store = &self.queue.store;
+        let known = match store.get(id).await? {
+            Some(known) => known,
+            None => {
+                // Its caller has not written it yet, or has ended before it could.
+                let record = Record {
+                    tool: tool.name.clone(),
+                    digest: tool.digest.clone(),
+                    caller: wire.headers.get(CALLER).unwrap_or_default().to_owned(),
+                    queued: super::now(),
+                    status: QueueStatus::Queued,
+                    attempts: 0,
+                    sequence,
+                    is_idempotent: tool.is_idempotent,
+                    host: None,
+                    cancel: None,
+                    end: None,
+                };
+                store.create(id, &record).await?;
+                record
+            }
+        };
+        if let (QueueStatus::Working, Some(host)) = (known.status, &known.host) {
+            if store.is_alive(&host.id).await? {
+                return Ok(Taken::Elsewhere);
+            }
+            if !known.may_repeat() {
+                self.queue.lose(id, host).await?;
+                return Ok(Taken::Over);
+            }
+        }
+        let mut is_ours = false;
+        let record = store.change(id, |record| {
+            is_ours =
+                record.host.as_ref() == Some(&self.host) && record.status == QueueStatus::Working;
+            let is_same = record.status == known.status && record.host == known.host;
+            if is_ours || record.status.is_end() || !is_same {
+                return false;
+            }
+            record.status = QueueStatus::Working;
+            record.host = Some(self.host.clone());
+            record.attempts += 1;
+            record.sequence = sequence;
+            record.is_idempotent = tool.is_idempotent;
+            true
+        });
+        match record.await? {
+            Some(record) if record.status.is_end() => Ok(Taken::Over),
+            Some(record) if record.host.as_ref() == Some(&self.host) => Ok(Taken::Begun(record)),
+            _ => Ok(Taken::Elsewhere),
+        }
+    }
+
+    async fn run(
+        &self,
+        message: jetstream::Message,
+        wire: Message,
+        id: &str,
+        tool: &str,
+        record: Record,
+    ) {
+        let control = subjects::control(&self.queue.tenant, id);
+        let mut news = self.queue.client.subscribe(control).await;
+        let headers = &wire.headers;
+        let ended = match self.arguments(id, &wire).await {
+            Err(error) => Err(error),
+            Ok(arguments) => {
+                let call = serve_call::lonely_call(id, tool, arguments, headers);
+                let cancellation = call.cancellation.clone();
+                let mut running = std::pin::pin!((self.run)(call));
+                let mut ticks = interval(self.queue.times.ack_wait / 3);
+                loop {
+                    tokio::select! {
+                        ended = &mut running => break ended,
+                        _ = ticks.tick() => {
+                            // Otherwise the server gives the call to another host.
+                            let _ = message.ack_with(AckKind::Progress).await;
+                        }
+                        Some(_) = news.next() => {}
+                    }
+                    if let Ok(Some(now)) = self.queue.store.get(id).await {
+                        if let Some(why) = now.cancel {
+                            cancellation.request(why);
+                        }
+                        if now.status != QueueStatus::Working
+                            || now.host.as_ref() != Some(&self.host)
+                        {
+                            // It is lost for all others, or another host has begun it.
+                            cancellation.cancel();
+                        }
+                    }
+                }
+            }
+        };
+        let is_put_back = record.is_idempotent
+            && matches!(&ended, Ok(outcome)
+            if outcome.stopped == Some(Stopped::HostShutdown));
+        if is_put_back {
+            let put_back = self.queue.store.change(id, |record| {
+                let is_ours = record.host.as_ref() == Some(&self.host);
+                if record.status != QueueStatus::Working || !is_ours || record.cancel.is_some() {
+                    return false;
+                }
+                record.status = QueueStatus::Queued;
+                record.attempts = record.attempts.saturating_sub(1);
+                true
+            });
+            match put_back.await {
+                Ok(Some(record)) if record.status == QueueStatus::Queued => {
+                    leave(&message, Duration::ZERO).await;
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let (ended, status) = match ended {
+            Ok(outcome) => {
+                let status = match outcome.stopped {
+                    Some(_) => QueueStatus::Cancelled,
+                    None if outcome.is_error => QueueStatus::Failed,
+                    None => QueueStatus::Completed,
+                };
+                (Finished::Outcome(outcome), status)
+            }
+            Err(error) => {
+                let status = match error.kind() {
+                    ErrorKind::Stopped(_) => QueueStatus::Cancelled,
+                    _ => QueueStatus::Failed,
+                };
+                (Finished::Failed(error), status)
+            }
+        };
+        self.keep(
+            id,
+            HostFrame::Finished(self.host.clone(), ended),
+            status,
+            &record,
+            &message,
+        )
+        .await;
+    }
+
+    async fn arguments(
+        &self,
+        id: &str,
+        wire: &Message,
+    ) -> Result<Box<serde_json::value::RawValue>, Error> {
+        let Some(count) = wire.headers.number(PARTS) else {
+            return serve_call::json_text(&wire.payload);
+        };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let key = format!("{id}.arguments");
+        let bytes = self.queue.store.get_parts(&key, count).await;
+        let bytes = bytes.map_err(|why| {
+            let text = format!("the arguments cannot be read: {why}");
+            Error::new(ErrorKind::Unavailable, text)
+        })?;
+        serve_call::json_text(&bytes)
+    }
+
+    /// Keeps the end of a call, until the server has it.
+    async fn keep(
+        &self,
+        id: &str,
+        frame: HostFrame,
+        status: QueueStatus,
+        begun: &Record,
+        message: &jetstream::Message,
+    ) {
+        let bytes = frame.encoded();
+        let mut ticks = interval(self.queue.times.ack_wait / 3);
+        let keeping = async {
+            loop {
+                match self.kept(id, &bytes, status, begun).await {
+                    Ok(record) => return record,
+                    Err(why) => {
+                        tracing::warn!(call = id, "the result is not kept yet: {why}");
+                        sleep(AGAIN).await;
+                    }
+                }
+            }
+        };
+        let mut keeping = std::pin::pin!(keeping);
+        let record = loop {
+            tokio::select! {
+                record = &mut keeping => break record,
+                _ = ticks.tick() => {
+                    let _ = message.ack_with(AckKind::Progress).await;
+                }
+            }
+        };
+        // If this is lost, the call comes again, and its record says that it has ended.
+        let _ = message.ack().await;
+        if let Some(record) = record {
+            self.queue.ended(id, &record).await;
+        }
+    }
+
+    async fn kept(
+        &self,
+        id: &str,
+        bytes: &bytes::Bytes,
+        status: QueueStatus,
+        begun: &Record,
+    ) -> Result<Option<Record>, String> {
+        let store = &self.queue.store;
+        let end = if bytes.len() > store.limit() {
+            let key = result_key(id, begun.attempts);
+            End::Parts(store.put_parts(&key, bytes.clone()).await?)
+        } else {
+            let frame = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+            End::Frame(frame)
+        };
+        let kept = store.change(id, |record| {
+            let is_ours = record.host.as_ref() == Some(&self.host);
+            if record.status != QueueStatus::Working || !is_ours {
+                // The result of a call that is known as lost, or that another host has made again.
+                return false;
+            }
+            record.status = status;
+            record.end = Some(end.clone());
+            true
+        });
+        kept.await
+    }
+}
+
+/// Leaves a call to another host, or to this one later.
+async fn leave(message: &jetstream::Message, delay: Duration) {
+    // Otherwise the server does that after a while.
+    let _ = message.ack_with(AckKind::Nak(Some(delay))).await;
+}
