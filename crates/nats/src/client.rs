@@ -210,7 +210,7 @@ impl Client {
     }
 
     /// Returns the client of the library.
-    pub(crate) fn nats(&self) -> &async_nats::Client {
+    pub fn library(&self) -> &async_nats::Client {
         &self.nats
     }
 

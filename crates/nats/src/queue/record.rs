@@ -10,7 +10,7 @@ use haft_tool::Stopped;
 use crate::frames::HostInfo;
 
 /// State of a queued call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueStatus {
     /// No host has begun it.

@@ -57,10 +57,10 @@ impl Store {
         tenant: &str,
         times: QueueTimes,
     ) -> Result<Store, String> {
-        if !client.nats().server_info().jetstream {
+        if !client.library().server_info().jetstream {
             return Err("the server has no JetStream".to_owned());
         }
-        let mut context = jetstream::new(client.nats().clone());
+        let mut context = jetstream::new(client.library().clone());
         context.set_timeout(ANSWER);
         let config = stream::Config {
             name: format!("HAFT_CALLS_{tenant}"),

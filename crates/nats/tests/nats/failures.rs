@@ -10,14 +10,17 @@ use haft_tool::{ErrorKind, Event, Stopped};
 use tokio::time::timeout;
 
 use crate::hosts::{Caller, Host, call, started};
+use crate::queue::serve_queue;
 use crate::server::{SOON, Server, options};
 
 /// Variables of the process of [`host_process`].
 const URL: &str = "HAFT_TEST_NATS_URL";
 const NAME: &str = "HAFT_TEST_NATS_NAME";
+/// The tool that it offers, if it takes queued calls.
+const QUEUED: &str = "HAFT_TEST_NATS_QUEUED";
 
 /// A host in a process of its own.
-struct HostProcess {
+pub struct HostProcess {
     child: Child,
     output: BufReader<ChildStdout>,
 }
@@ -25,6 +28,15 @@ struct HostProcess {
 impl HostProcess {
     /// Starts it and waits until it serves.
     fn start(server: &Server, name: &str) -> HostProcess {
+        HostProcess::with(server, name, "")
+    }
+
+    /// Starts one that offers this tool and takes its queued calls.
+    pub fn queued(server: &Server, name: &str, tool: &str) -> HostProcess {
+        HostProcess::with(server, name, tool)
+    }
+
+    fn with(server: &Server, name: &str, tool: &str) -> HostProcess {
         let test = std::env::current_exe().expect("a program");
         let mut child = Command::new(test)
             .args([
@@ -35,6 +47,7 @@ impl HostProcess {
             ])
             .env(URL, server.url().as_str())
             .env(NAME, name)
+            .env(QUEUED, tool)
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
@@ -45,7 +58,7 @@ impl HostProcess {
     }
 
     /// Waits until it prints this line.
-    fn wait_for(&mut self, expected: &str) {
+    pub fn wait_for(&mut self, expected: &str) {
         let mut line = String::new();
         while !line.ends_with(&format!("{expected}\n")) {
             line.clear();
@@ -55,7 +68,7 @@ impl HostProcess {
     }
 
     /// Kills it, and returns the time.
-    fn kill(&mut self) -> Instant {
+    pub fn kill(&mut self) -> Instant {
         self.child.kill().expect("it runs");
         let killed = Instant::now();
         self.child.wait().expect("it is our child");
@@ -78,8 +91,14 @@ async fn host_process() {
     let url = std::env::var(URL).expect("another test starts it");
     let name = std::env::var(NAME).expect("another test starts it");
     let client = Client::connect(options(url.parse().expect("an address"))).await;
-    let host = Host::new(&name);
-    let _service = host.serve(&client.expect("a server")).await;
+    let (host, client) = (Host::new(&name), client.expect("a server"));
+    let tool = std::env::var(QUEUED).expect("another test starts it");
+    let _service = if tool.is_empty() {
+        host.serve(&client).await
+    } else {
+        host.offer(&[&tool]);
+        serve_queue(&host, &client, 8).await
+    };
     println!("serving");
     for count in 1.. {
         started(&host, count).await;

@@ -1,6 +1,7 @@
 //! Hosts with tools for the tests, and callers.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -21,6 +22,9 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 /// The digest of all tools of the tests.
 pub const DIGEST: &str = "d1";
+
+/// The end of the names of tools whose calls may be made twice.
+pub const AGAIN: &str = "_again";
 
 /// A host whose tools are written here.
 pub struct Host {
@@ -105,7 +109,7 @@ impl Host {
         let text = |text: String| Ok(Outcome::success(text, Duration::ZERO));
         let arguments: Value = serde_json::from_str(call.arguments.get()).expect("JSON");
         let number = || arguments["n"].as_u64().expect("a number");
-        match call.tool.as_str() {
+        match call.tool.trim_end_matches(AGAIN) {
             "echo" => text(call.arguments.get().to_owned()),
             "rich" => Ok(Outcome {
                 content: serde_json::from_value(json!([
@@ -209,6 +213,14 @@ impl Host {
                     }
                 }
             }
+            // Notes that it was begun, in a file.
+            "note" => {
+                let notes = arguments["notes"].as_str().expect("a file");
+                let notes = std::fs::OpenOptions::new().append(true).open(notes);
+                let mut notes = notes.expect("the file is there");
+                writeln!(notes, "{}", call.id).expect("it is noted");
+                text(call.id.clone())
+            }
             // Ends when it is killed, and not before.
             "deaf" => {
                 call.cancellation.force_token().cancelled().await;
@@ -229,7 +241,10 @@ impl Provider for Host {
     async fn tools(&self) -> Vec<OfferedTool> {
         let tools = self.tools.lock().clone();
         let tool = |name: String| OfferedTool {
-            definition: json!({"name": name, "inputSchema": {"type": "object"}}),
+            definition: match name.ends_with(AGAIN) {
+                true => json!({"name": name, "annotations": {"idempotentHint": true}}),
+                false => json!({"name": name, "inputSchema": {"type": "object"}}),
+            },
             digest: DIGEST.to_owned(),
             metadata: BTreeMap::from([("tier".to_owned(), "exec".to_owned())]),
             name,

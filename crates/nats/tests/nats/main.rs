@@ -12,4 +12,5 @@ mod failures;
 mod hostile;
 mod hosts;
 mod nats_server;
+mod queue;
 mod server;

@@ -1,0 +1,485 @@
+//! Calls that must not be lost, with a server that keeps them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream;
+use haft_nats::{Client, Queue, QueueStatus, QueueTimes, QueuedCall, RemoteCall, Service};
+use haft_tool::{CallCtx, Error, ErrorKind, Outcome, Stopped};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use crate::failures::HostProcess;
+use crate::hosts::{Caller, DIGEST, Host, started};
+use crate::server::{SOON, Server};
+
+/// A server that keeps calls in files, which a kill does not damage.
+fn keeping() -> Server {
+    Server::with("jetstream { store_dir: \"FOLDER/kept\" }")
+}
+
+/// Times for hosts that are killed. They are long enough for a loaded machine.
+fn times() -> QueueTimes {
+    QueueTimes {
+        ack_wait: Duration::from_secs(4),
+        silence: Duration::from_secs(3),
+        patience: SOON,
+        ..QueueTimes::default()
+    }
+}
+
+async fn queue(client: &Client) -> Queue {
+    let queue = Queue::open(client, "default", times()).await;
+    queue.expect("the server keeps calls")
+}
+
+/// Serves as this host, which takes that number of queued calls.
+pub async fn serve_queue(host: &Arc<Host>, client: &Client, calls: usize) -> Service {
+    let queue = queue(client).await;
+    let options = |options: &mut haft_nats::ServiceOptions| options.queue = Some((queue, calls));
+    host.serve_with(client, options).await
+}
+
+fn ctx() -> CallCtx {
+    Caller::new().ctx
+}
+
+async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
+    let call = RemoteCall {
+        tool,
+        digest: DIGEST,
+        arguments: RawValue::from_string(arguments.to_owned()).expect("JSON"),
+        is_idempotent: false,
+        timeout: None,
+    };
+    let put = queue.put(&call, "desk", &ctx()).await;
+    put.expect("the server keeps it")
+}
+
+async fn wait(queue: &Queue, id: &str) -> Result<Outcome, Error> {
+    timeout(SOON, queue.wait(id)).await.expect("it ends")
+}
+
+async fn show(queue: &Queue, id: &str) -> QueuedCall {
+    queue.show(id).await.expect("it is known")
+}
+
+/// Waits until a host runs the call.
+async fn working(queue: &Queue, id: &str) -> QueuedCall {
+    loop {
+        let call = show(queue, id).await;
+        if call.status != QueueStatus::Queued {
+            return call;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits until no call is kept for hosts.
+async fn emptied(client: &Client) {
+    let stream = async_nats::jetstream::new(client.library().clone());
+    let empty = async {
+        let stream = stream.get_stream("HAFT_CALLS_default").await;
+        let mut stream = stream.expect("it is there");
+        while stream.info().await.expect("it is there").state.messages > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, empty).await.expect("all calls are taken out");
+}
+
+#[tokio::test]
+async fn a_queued_call_waits_for_a_host_and_its_result_for_callers() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let id = put(&calls, "echo", r#"{"n": 1.0}"#).await;
+    let call = show(&calls, &id).await;
+    assert_eq!(call.status, QueueStatus::Queued);
+    assert_eq!((call.tool.as_str(), call.caller.as_str()), ("echo", "desk"));
+    assert_eq!((call.host, call.attempts), (None, 0));
+    let host = Host::new("lab");
+    let _service = serve_queue(&host, &server.client().await, 4).await;
+    let outcome = wait(&calls, &id).await.expect("a result");
+    assert_eq!(outcome.text(), r#"{"n": 1.0}"#);
+    // Any caller has it, also later.
+    let others = queue(&server.client().await).await;
+    let outcome = wait(&others, &id).await.expect("a result");
+    assert_eq!(outcome.text(), r#"{"n": 1.0}"#);
+    let call = show(&others, &id).await;
+    assert_eq!(call.status, QueueStatus::Completed);
+    assert_eq!(call.host.expect("a host").name, "lab");
+    let other = put(&others, "rich", "{}").await;
+    let rich = wait(&calls, &other).await.expect("a result");
+    assert_eq!(rich.display.as_deref(), Some("for people"));
+    let listed = calls.list().await.expect("a server");
+    let listed: Vec<_> = { listed.iter() }
+        .map(|call| (call.id.clone(), call.status, call.attempts))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (id, QueueStatus::Completed, 1),
+            (other, QueueStatus::Failed, 1)
+        ]
+    );
+    emptied(&client).await;
+    assert_eq!(host.count(), 2);
+    let seen = host.last.lock().clone().expect("a call");
+    assert_eq!((seen.caller.as_str(), seen.has_user), ("desk", false));
+}
+
+#[tokio::test]
+async fn errors_of_queued_calls_name_the_host() {
+    let server = keeping();
+    let client = server.client().await;
+    let _service = serve_queue(&Host::new("lab"), &client, 4).await;
+    let calls = queue(&client).await;
+    let id = put(&calls, "fail", "{}").await;
+    let error = wait(&calls, &id).await.expect_err("it fails");
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert_eq!(error.message(), "host `lab`: the policy refuses it");
+    assert_eq!(error.hint(), Some("on that host: ask the owner"));
+    assert_eq!(show(&calls, &id).await.status, QueueStatus::Failed);
+    for unknown in ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "a.b", "*", "", "\u{1b}[31m"] {
+        let error = calls.show(unknown).await.expect_err("it is unknown");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(!error.message().contains('\u{1b}'));
+    }
+}
+
+#[tokio::test]
+async fn queued_arguments_and_results_have_any_size() {
+    for limit in ["", "max_payload: 16KB"] {
+        let server = Server::with(&format!(
+            "{limit}\njetstream {{ store_dir: \"FOLDER/kept\" }}"
+        ));
+        let client = server.client().await;
+        let _service = serve_queue(&Host::new("one"), &client, 4).await;
+        let calls = queue(&client).await;
+        let id = put(&calls, "big", r#"{"n": 2000000}"#).await;
+        let outcome = wait(&calls, &id).await.expect("a result");
+        assert_eq!(outcome.text().len(), 2_000_000);
+        for length in [3000, 9000, 300_000, 1_500_000] {
+            let arguments = json!({"text": "ö".repeat(length / 2)}).to_string();
+            let id = put(&calls, "echo", &arguments).await;
+            let outcome = wait(&calls, &id).await.expect("a result");
+            assert!(outcome.text() == arguments, "{length}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_not_begun() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let id = put(&calls, "echo", "{}").await;
+    let waiting = {
+        let (calls, id) = (calls.clone(), id.clone());
+        tokio::spawn(async move { wait(&calls, &id).await })
+    };
+    let others = queue(&server.client().await).await;
+    let cancelled = others.cancel(&id).await.expect("it is known");
+    assert_eq!(cancelled.status, QueueStatus::Cancelled);
+    let outcome = waiting.await.expect("it ends").expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    assert_eq!(
+        outcome.text(),
+        "The call of `echo` was cancelled before a host began it."
+    );
+    emptied(&client).await;
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &client, 4).await;
+    let next = put(&calls, "echo", "[2]").await;
+    wait(&calls, &next).await.expect("a result");
+    assert_eq!(host.count(), 1);
+}
+
+#[tokio::test]
+async fn a_running_call_is_cancelled_by_any_caller() {
+    let server = keeping();
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &server.client().await, 4).await;
+    let calls = queue(&server.client().await).await;
+    let id = put(&calls, "hold", "{}").await;
+    assert_eq!(working(&calls, &id).await.status, QueueStatus::Working);
+    started(&host, 1).await;
+    let others = queue(&server.client().await).await;
+    let asked = others.cancel(&id).await.expect("it is known");
+    assert_eq!(
+        (asked.status, asked.is_cancelling),
+        (QueueStatus::Working, true)
+    );
+    let outcome = wait(&calls, &id).await.expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    assert_eq!(*host.stopped.borrow(), Some(Stopped::Cancelled));
+    let ended = others.cancel(&id).await.expect("it is known");
+    assert_eq!(
+        (ended.status, ended.is_cancelling),
+        (QueueStatus::Cancelled, false)
+    );
+}
+
+#[tokio::test]
+async fn a_host_runs_no_more_queued_calls_than_it_says() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &client, 1).await;
+    let first = put(&calls, "hold", "{}").await;
+    working(&calls, &first).await;
+    let second = put(&calls, "echo", "{}").await;
+    let third = put(&calls, "hold", "{}").await;
+    // Another host has room.
+    let other = Host::new("other");
+    other.offer(&["echo"]);
+    let _other = serve_queue(&other, &client, 1).await;
+    wait(&calls, &second).await.expect("a result");
+    assert_eq!((host.count(), other.count()), (1, 1));
+    assert_eq!(show(&calls, &third).await.status, QueueStatus::Queued);
+    host.held.add_permits(2);
+    wait(&calls, &first).await.expect("a result");
+    wait(&calls, &third).await.expect("a result");
+}
+
+#[tokio::test]
+async fn a_leaving_host_ends_its_queued_calls_and_leaves_the_others() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let leaving = Host::new("leaving");
+    let service = serve_queue(&leaving, &server.client().await, 4).await;
+    let held = put(&calls, "hold", "{}").await;
+    working(&calls, &held).await;
+    service.take_no_more().await;
+    let left = put(&calls, "echo", "{}").await;
+    leaving.held.add_permits(1);
+    assert_eq!(
+        wait(&calls, &held).await.expect("a result").text(),
+        "leaving"
+    );
+    timeout(SOON, service.calls_ended())
+        .await
+        .expect("no call runs");
+    assert_eq!(show(&calls, &left).await.status, QueueStatus::Queued);
+    let staying = Host::new("staying");
+    let _staying = serve_queue(&staying, &client, 4).await;
+    wait(&calls, &left).await.expect("a result");
+    assert_eq!((leaving.count(), staying.count()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_queued_call_of_a_killed_host_is_lost_and_never_made_again() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let mut victim = HostProcess::queued(&server, "victim", "hold");
+    let id = put(&calls, "hold", "{}").await;
+    let killing = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.kill();
+    });
+    killing.await.expect("it was killed");
+    let spare = Host::new("spare");
+    let _service = serve_queue(&spare, &client, 4).await;
+    let error = wait(&calls, &id).await.expect_err("the host is gone");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    assert_eq!(
+        error.message(),
+        "host `victim` was lost during the queued call of `hold`"
+    );
+    assert_eq!(show(&calls, &id).await.status, QueueStatus::Lost);
+    emptied(&client).await;
+    assert_eq!(spare.count(), 0);
+}
+
+#[tokio::test]
+async fn the_loss_of_a_call_is_noted_without_a_waiting_caller() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let mut victim = HostProcess::queued(&server, "victim", "hold");
+    let id = put(&calls, "hold", "{}").await;
+    let killing = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.kill();
+    });
+    killing.await.expect("it was killed");
+    let spare = Host::new("spare");
+    let _service = serve_queue(&spare, &client, 4).await;
+    // The server gives the call to the other host, which notes the loss and takes it out.
+    emptied(&client).await;
+    assert_eq!(show(&calls, &id).await.status, QueueStatus::Lost);
+    assert_eq!(spare.count(), 0);
+}
+
+#[tokio::test]
+async fn an_idempotent_queued_call_of_a_killed_host_is_made_again() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let mut victim = HostProcess::queued(&server, "victim", "hold_again");
+    let id = put(&calls, "hold_again", "{}").await;
+    let killing = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.kill();
+    });
+    killing.await.expect("it was killed");
+    let spare = Host::new("spare");
+    spare.offer(&["hold_again"]);
+    spare.held.add_permits(1);
+    let _service = serve_queue(&spare, &client, 4).await;
+    let outcome = wait(&calls, &id).await.expect("the other host");
+    assert_eq!(outcome.text(), "spare");
+    let call = show(&calls, &id).await;
+    assert_eq!((call.status, call.attempts), (QueueStatus::Completed, 2));
+}
+
+#[tokio::test]
+async fn queued_calls_and_results_survive_a_killed_server() {
+    let mut server = keeping();
+    let calls = queue(&server.client().await).await;
+    let waiting = put(&calls, "echo", "[1]").await;
+    let host = Host::new("one");
+    host.offer(&["hold", "rich"]);
+    let client = server.client().await;
+    let _service = serve_queue(&host, &client, 4).await;
+    let ended = put(&calls, "rich", "{}").await;
+    wait(&calls, &ended).await.expect("a result");
+    let running = put(&calls, "hold", "{}").await;
+    started(&host, 2).await;
+    server.kill();
+    // It ends while there is no server.
+    host.held.add_permits(1);
+    let put_meanwhile = {
+        let calls = calls.clone();
+        tokio::spawn(async move { put(&calls, "rich", "{}").await })
+    };
+    server.restart();
+    let outcome = wait(&calls, &running).await.expect("a result");
+    assert_eq!(outcome.text(), "one");
+    wait(&calls, &ended).await.expect("it is kept");
+    let put_meanwhile = put_meanwhile.await.expect("it is put");
+    wait(&calls, &put_meanwhile).await.expect("a result");
+    assert_eq!(show(&calls, &waiting).await.status, QueueStatus::Queued);
+    host.offer(&["echo"]);
+    assert_eq!(
+        wait(&calls, &waiting).await.expect("a result").text(),
+        "[1]"
+    );
+    emptied(&client).await;
+    assert_eq!(host.count(), 4);
+}
+
+#[tokio::test]
+async fn no_call_is_missing_and_none_is_made_twice_when_hosts_and_the_server_are_killed() {
+    const CALLS: usize = 150;
+    let mut server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let notes = server.folder().join("notes");
+    std::fs::write(&notes, "").expect("it is written");
+    let arguments = json!({"notes": notes}).to_string();
+    let mut ids = Vec::new();
+    for _ in 0..CALLS {
+        ids.push(put(&calls, "note", &arguments).await);
+    }
+    for name in ["first", "second"] {
+        let mut victim = HostProcess::queued(&server, name, "note");
+        let killing = tokio::task::spawn_blocking(move || {
+            for _ in 0..20 {
+                victim.wait_for("started");
+            }
+            victim.kill();
+        });
+        killing.await.expect("it was killed");
+    }
+    let _last = HostProcess::queued(&server, "last", "note");
+    server.kill();
+    server.restart();
+    let mut counts: HashMap<QueueStatus, usize> = HashMap::new();
+    let mut lost = Vec::new();
+    for id in &ids {
+        match wait(&calls, id).await {
+            Ok(outcome) => assert_eq!(outcome.text(), *id),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
+                lost.push(id.clone());
+            }
+        }
+        *counts.entry(show(&calls, id).await.status).or_default() += 1;
+    }
+    emptied(&client).await;
+    let begun = std::fs::read_to_string(&notes).expect("it is there");
+    let mut begun: Vec<&str> = begun.lines().collect();
+    begun.sort_unstable();
+    let count = begun.len();
+    begun.dedup();
+    assert_eq!(begun.len(), count, "a call was begun twice");
+    // A host can be killed between the two.
+    let not_begun = ids.iter().filter(|id| !begun.contains(&id.as_str()));
+    assert!(not_begun.clone().all(|id| lost.contains(id)));
+    assert_eq!(counts.values().sum::<usize>(), CALLS);
+    assert!(lost.len() <= 2 * 8, "{counts:?}");
+}
+
+#[tokio::test]
+async fn what_no_haft_has_queued_costs_only_itself() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let host = Host::new("one");
+    let stream = jetstream::new(client.library().clone());
+    let send = async |headers: &[(&str, &str)], payload: &'static str| {
+        let mut fields = async_nats::HeaderMap::new();
+        for (name, value) in headers {
+            fields.append(*name, *value);
+        }
+        let subject = format!("haft.v1.q.default.echo.{DIGEST}");
+        let sent = stream
+            .publish_with_headers(subject, fields, payload.into())
+            .await;
+        sent.expect("it is sent").await.expect("it is kept");
+    };
+    send(&[], "{}").await;
+    send(&[("Haft-Call", "a.b")], "{}").await;
+    send(
+        &[("Haft-Call", "strange"), ("Haft-Parts", "99999999999")],
+        "",
+    )
+    .await;
+    send(&[("Haft-Call", "broken")], "{").await;
+    let id = put(&calls, "echo", "[1]").await;
+    let _service = serve_queue(&host, &client, 4).await;
+    assert_eq!(wait(&calls, &id).await.expect("a result").text(), "[1]");
+    let error = wait(&calls, "strange").await.expect_err("no arguments");
+    assert_eq!(
+        error.message(),
+        "host `one`: the arguments cannot be read: a part is missing: it is too old"
+    );
+    let error = wait(&calls, "broken").await.expect_err("no JSON");
+    assert_eq!(error.kind(), ErrorKind::BadArguments);
+    // A call that has ended is not begun again, however often it is queued.
+    send(&[("Haft-Call", &id)], "[2]").await;
+    emptied(&client).await;
+    assert_eq!(wait(&calls, &id).await.expect("a result").text(), "[1]");
+    assert_eq!(host.count(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_nothing_has_no_queue() {
+    let server = Server::start();
+    let client = server.client().await;
+    let Err(error) = Queue::open(&client, "acme", times()).await else {
+        panic!("it keeps calls");
+    };
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        error.message(),
+        "the queue of the tenant `acme` cannot be used: the server has no JetStream"
+    );
+}
