@@ -42,6 +42,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
     /// The MCP client that makes the call, if one does.
     pub(crate) mcp_client: Option<Arc<McpClient>>,
+    /// Set if the call is put into a queue of other hosts.
+    pub(crate) is_queued: bool,
     /// The listener for the tool's log lines, if there is one.
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// The record of the call's actions, if the call is recorded.
@@ -89,6 +91,7 @@ pub(crate) async fn execute(
     ctx.recording = terms.recording;
     ctx.span = terms.span;
     ctx.mcp_client = terms.mcp_client;
+    ctx.is_queued = terms.is_queued;
     ctx.auto_approve = terms.policy.auto_approves();
     // Dropped when the call ends for any reason, which withdraws its questions.
     let _withdraw = terms.ui.map(|ui| {

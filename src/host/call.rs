@@ -182,6 +182,9 @@ impl Host {
             return Ok(Outcome::not_started(why.unwrap_or(Stopped::Cancelled)));
         };
         match tool {
+            Ok(tool) if self.options.is_queueing && tool.tool.source.family != Family::Remote => {
+                Err(not_queued(&call.tool))
+            }
             Ok(tool) => {
                 if let Some(trace) = &trace {
                     let bounds = tool.runner.bounds();
@@ -201,6 +204,7 @@ impl Host {
                     },
                     ui: self.user_interface(),
                     mcp_client: self.options.mcp_client.clone(),
+                    is_queued: self.options.is_queueing,
                     log: self.options.log.clone(),
                     nested: &|call, updates| {
                         let makes_calls = tool.runner.makes_calls();
@@ -298,6 +302,13 @@ impl Host {
         }
         Err(no_such_tool(name, &catalog))
     }
+}
+
+fn not_queued(tool: &str) -> Error {
+    let text = format!("calls of `{tool}` cannot be queued: it is not a tool of other hosts");
+    let hint =
+        "`remote` in the configuration names the NATS server of hosts that take queued calls";
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
 }
 
 /// Notes the programs that a call starts in its trace, and gives them the span of the call.

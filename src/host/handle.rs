@@ -40,6 +40,8 @@ pub(super) struct HandleOptions {
     pub(super) source: Option<Arc<CallSource>>,
     /// The MCP client that makes the handle's calls.
     pub(super) mcp_client: Option<Arc<McpClient>>,
+    /// Set if the handle's calls are put into a queue of other hosts.
+    pub(super) is_queueing: bool,
 }
 
 /// Tools that only calls of one handle find, before those of the catalog.
@@ -140,6 +142,14 @@ impl Host {
     pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
         let mut host = self.clone();
         host.options.text_limit = Some(bytes);
+        host
+    }
+
+    /// Returns a handle of the same host, whose calls are put into the queue of the hosts that have the
+    /// tool. Their outcome is the place in the queue. Calls of other tools are refused.
+    pub(crate) fn queueing(&self) -> Host {
+        let mut host = self.clone();
+        host.options.is_queueing = true;
         host
     }
 

@@ -26,6 +26,28 @@ impl Host {
         })
     }
 
+    /// Returns the other hosts of that name, or those of the only entry of the configuration.
+    pub(crate) fn remote_hosts_or_only(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Arc<RemoteHosts>, Error> {
+        let names: Vec<&String> = self.config().remote.keys().collect();
+        match (name, &names[..]) {
+            (Some(name), _) => self.remote_hosts(name),
+            (None, [only]) => self.remote_hosts(only),
+            (None, []) => {
+                let error = Error::new(ErrorKind::Usage, "the configuration has no `remote`");
+                Err(error.with_hint("`remote: nats://HOST:4222` in config.yaml makes one"))
+            }
+            (None, names) => {
+                let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+                let text = "the configuration has several remotes";
+                let hint = format!("--remote NAME says which: {}", names.join(", "));
+                Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+            }
+        }
+    }
+
     /// Returns the MCP servers of all configuration files, in the order in which they claim names.
     /// Starts nothing.
     pub(crate) async fn mcp_servers(&self) -> Result<Vec<ServerState>, Error> {

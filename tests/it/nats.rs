@@ -581,3 +581,127 @@ fn a_call_is_in_the_callers_trace_and_in_the_hosts_log() {
     assert!(log.contains("0af7651916cd43dd8448eb211c80319c"), "{log}");
     assert!(log.contains(r#""surface":"nats""#), "{log}");
 }
+
+/// A server that keeps calls.
+fn keeping() -> Server {
+    Server::with("jetstream { store_dir: \"FOLDER/kept\" }")
+}
+
+#[test]
+fn a_queued_call_waits_for_its_host_and_its_result_for_its_caller() {
+    let server = keeping();
+    let mut host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let asked =
+        sandbox.sh("haft call greet --arg name=Ada --queue 2>told; sed 's/as .*/as ID/' told");
+    assert_eq!(asked.output, "hello Ada\nqueued as ID\n");
+    let _ = host.child.kill();
+    let _ = host.child.wait();
+    // The tools are those of the last time.
+    let id = succeeds(
+        &sandbox,
+        "haft call greet --arg name=Bob --queue --detach 2>/dev/null",
+    );
+    let id = id.trim();
+    assert_eq!(id.len(), 26);
+    let state = |id: &str| {
+        let shown = succeeds(&sandbox, &format!("haft queue show {id} --json"));
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        (shown["status"].clone(), shown["host"].clone())
+    };
+    assert_eq!(state(id), (json!("queued"), Value::Null));
+    let cancelled = succeeds(
+        &sandbox,
+        "haft call greet --arg name=Eve --queue --detach --json 2>/dev/null",
+    );
+    let cancelled: Value = serde_json::from_str(&cancelled).expect("JSON");
+    assert_eq!(cancelled["remote"], "lab");
+    let cancelled = cancelled["id"].as_str().expect("an id");
+    let shown = succeeds(&sandbox, &format!("haft queue cancel {cancelled}"));
+    assert!(shown.contains("cancelled"), "{shown}");
+    let _host = Host::start(&server, "other");
+    assert_eq!(
+        succeeds(&sandbox, &format!("haft queue wait {id}")),
+        "hello Bob\n"
+    );
+    assert_eq!(state(id), (json!("completed"), json!("other")));
+    let waited = sandbox.sh(&format!("haft queue wait {cancelled} --json 2>/dev/null"));
+    assert_eq!(waited.code, 130);
+    let waited: Value = serde_json::from_str(&waited.output).expect("JSON");
+    assert_eq!(waited["stopped"], "cancelled");
+    let listed = succeeds(&sandbox, "haft queue list --json");
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let states: Vec<&str> = { listed.as_array().expect("a list").iter() }
+        .map(|call| call["status"].as_str().expect("a state"))
+        .collect();
+    assert_eq!(states, ["completed", "completed", "cancelled"]);
+}
+
+#[test]
+fn the_host_decides_about_queued_calls_and_asks_nobody() {
+    let server = keeping();
+    let _host = Host::with(&server, "strict", |command| {
+        command.env("HAFT_APPROVAL_MODE", "always-ask");
+    });
+    let sandbox = caller(&server, "");
+    let refused = sandbox.sh("haft call greet --arg name=Ada --queue 2>&1 | grep -v queued");
+    assert!(
+        refused.output.contains("host `strict`: "),
+        "{}",
+        refused.output
+    );
+    // A question has no answer.
+    let free = keeping();
+    let _free = Host::start(&free, "free");
+    let sandbox = caller(&free, "");
+    assert_eq!(
+        succeeds(&sandbox, "haft call name --queue 2>/dev/null"),
+        "hello undefined\n"
+    );
+}
+
+#[test]
+fn a_queued_call_of_a_killed_host_is_lost() {
+    let server = keeping();
+    let mut host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let id = succeeds(&sandbox, "haft call waits --queue --detach 2>/dev/null");
+    let id = id.trim();
+    host.marks("started\n");
+    let _ = host.child.kill();
+    let _ = host.child.wait();
+    let lost = sandbox.sh(&format!("haft queue wait {id} 2>&1"));
+    assert_eq!(
+        lost.output,
+        "error: host `lab` was lost during the queued call of `waits`\n\
+         hint: it may have done its work; calls of tools that can be repeated are made again\n"
+    );
+    assert_eq!(lost.code, 1);
+}
+
+#[test]
+fn what_cannot_be_queued_says_why() {
+    let server = Server::start();
+    let _host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let none = sandbox.sh("haft call greet --arg name=Ada --queue 2>&1");
+    assert!(
+        none.output.starts_with(
+            "error: the queue of the tenant `default` cannot be used: the server has no JetStream\n"
+        ),
+        "{}",
+        none.output
+    );
+    sandbox.write(
+        "own.ts",
+        "export default () => ({ name: \"own\", description: \"\", parameters: { type: \"object\" }, execute: async () => \"\" });",
+    );
+    let own = sandbox.sh("haft --tool own.ts call own --queue 2>&1");
+    assert_eq!(own.code, 2);
+    assert!(
+        own.output
+            .contains("calls of `own` cannot be queued: it is not a tool of other hosts"),
+        "{}",
+        own.output
+    );
+}

@@ -81,6 +81,8 @@ settings! {
         pub name: Option<String> = "", env "HAFT_SERVE_NATS_NAME";
         /// Maximum number of calls at the same time. Others are left to other hosts.
         pub calls: u32 = "256" => whole(1..=100_000, " of calls"), env "HAFT_SERVE_NATS_CALLS";
+        /// Maximum number of queued calls at the same time, if the server keeps calls (JetStream). 0: none.
+        pub queue: u32 = "16" => whole(0..=100_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE";
         /// Time without a sign of life after which a caller is gone and its call is cancelled.
         pub caller_silence: Duration = "10s" => timeout;
     }

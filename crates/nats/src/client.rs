@@ -209,6 +209,11 @@ impl Client {
         self.shared.refusals.subscribe()
     }
 
+    /// Returns true if the server keeps messages (JetStream).
+    pub fn keeps_calls(&self) -> bool {
+        self.nats.server_info().jetstream
+    }
+
     /// Returns the client of the library.
     pub fn library(&self) -> &async_nats::Client {
         &self.nats

@@ -168,6 +168,8 @@ pub struct CallCtx {
     pub span: Option<TraceContext>,
     /// The MCP client that made the call, if one did.
     pub mcp_client: Option<Arc<McpClient>>,
+    /// Set if the call is only put where it waits for a host; its outcome says where.
+    pub is_queued: bool,
     cancellation: Cancellation,
 }
 
@@ -185,6 +187,7 @@ impl CallCtx {
             recording: None,
             span: None,
             mcp_client: None,
+            is_queued: false,
             cancellation,
         }
     }

@@ -14,9 +14,11 @@ use crate::family::pinned::PinStore;
 use haft_config::{Config, DEFAULT_TENANT, McpServer, Remote};
 use haft_mcp::{Definitions, Failure, Pins, Record, Standing};
 use haft_nats::{
-    Auth, ConnectOptions, Fleet, FleetOptions, Listing, MachineRoots, TlsFiles, check_tenant,
-    machine_name,
+    Auth, ConnectOptions, Fleet, FleetOptions, Listing, MachineRoots, Queue, QueueTimes,
+    RemoteCall, TlsFiles, check_tenant, machine_name,
 };
+use haft_tool::{CallCtx, Error, ErrorKind, Outcome};
+use serde_json::json;
 
 /// Time without a sign of life after which a host is lost, if the configuration sets none.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -199,6 +201,30 @@ impl RemoteHosts {
             Some(definitions) => self.pins.replace(&definitions),
             None => self.pins.forget(),
         }
+    }
+
+    /// Opens the queue of the hosts.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or keeps no calls.
+    pub(crate) async fn queue(&self) -> Result<Queue, Error> {
+        let client = self.fleet.client().await.map_err(|why| {
+            let text = format!("no connection with the NATS server: {why}");
+            Error::new(ErrorKind::Unavailable, text)
+        })?;
+        Queue::open(&client, &self.fleet.options().tenant, QueueTimes::default()).await
+    }
+
+    /// Puts a call into the queue of the hosts.
+    pub(super) async fn put(&self, call: &RemoteCall<'_>, ctx: &CallCtx) -> Result<Outcome, Error> {
+        let begun = std::time::Instant::now();
+        let queue = self.queue().await?;
+        let id = queue.put(call, &self.options.fleet.caller, ctx).await?;
+        let details = json!({"queued": {"id": id, "remote": self.name()}});
+        Ok(Outcome {
+            details,
+            ..Outcome::success(format!("queued as {id}"), begun.elapsed())
+        })
     }
 
     /// Ends the connection.

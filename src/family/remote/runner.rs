@@ -84,6 +84,14 @@ impl Runner for RemoteRunner {
             is_idempotent: self.is_idempotent,
             timeout: ctx.time_left(),
         };
+        if ctx.is_queued {
+            let remote = RemoteCall {
+                // The time of the call begins at its host.
+                timeout: self.hosts.timeout(),
+                ..remote
+            };
+            return self.hosts.put(&remote, &ctx).await;
+        }
         let ended = self.hosts.fleet().call(remote, &ctx).await;
         match &ended {
             Err(error) if error.kind() == ErrorKind::Unavailable => {

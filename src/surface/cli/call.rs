@@ -34,6 +34,7 @@ Examples:
   jq -n '{name: \"Ada\"}' | haft call greet -
   haft call build --timeout 2m --json | jq .content
   haft call deploy --approval-mode always-ask
+  haft call render --queue --detach           haft queue wait ID: docs/nats.md
   haft call greet --inspect-brk               waits for a debugger: docs/debugging.md
 
 Exit codes:
@@ -70,6 +71,15 @@ pub(super) struct Args {
     /// With --learn: trust the files without a question
     #[arg(long, requires = "learn")]
     yes: bool,
+
+    /// Put the call where it waits for a host and survives a restart, print its id, and wait for its
+    /// end; see docs/nats.md
+    #[arg(long, conflicts_with_all = ["record", "session", "render", "learn", "timeout"])]
+    queue: bool,
+
+    /// With --queue: do not wait
+    #[arg(long, requires = "queue")]
+    detach: bool,
 
     /// Record the call and save it as a tool test, beside the tool's file or in this one; see
     /// docs/testing.md
@@ -178,6 +188,10 @@ impl Args {
             tool: self.name.clone(),
             arguments,
         };
+        if self.queue {
+            let queued = manner.queue(call, self.detach, is_attended, session).await;
+            return queued.map(|called| called.code);
+        }
         if let Some(file) = &self.record {
             let cwd = &session.host.config().cwd;
             let file = file.as_ref().map(|file| cwd.join(file));

@@ -25,6 +25,7 @@ mod mcp;
 mod new;
 mod open;
 mod permit;
+mod queue;
 mod refresh;
 mod remote;
 mod repl;
@@ -125,6 +126,7 @@ enum Command {
     Serve(Box<serve::Args>),
     Open(With<open::Args>),
     Token(Box<token::Args>),
+    Queue(Box<queue::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
     Manual(manual::Args),
@@ -250,6 +252,7 @@ impl Command {
             Command::Serve(args) => args.run(globals, out, program).await,
             Command::Open(c) => c.args.run(globals, out).await,
             Command::Token(args) => args.run(globals, out),
+            Command::Queue(args) => args.run(globals, out).await,
             Command::Completions(args) => args.run(Cli::command(), out),
             Command::Manual(args) => args.run(Cli::command(), out),
         }
@@ -278,6 +281,7 @@ impl Command {
             Command::Bundle(c) => &c.globals,
             Command::Open(c) => &c.globals,
             Command::Token(args) => return Some(args.globals()),
+            Command::Queue(args) => return Some(args.globals()),
             Command::Mcp(args) => return Some(args.globals()),
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
@@ -304,6 +308,7 @@ impl Command {
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
             Command::Token(args) => args.answer(),
+            Command::Queue(args) => args.answer(),
             Command::Mcp(args) => args.answer(),
             Command::Schema(_)
             | Command::Types(_)

@@ -57,7 +57,7 @@ impl Store {
         tenant: &str,
         times: QueueTimes,
     ) -> Result<Store, String> {
-        if !client.library().server_info().jetstream {
+        if !client.keeps_calls() {
             return Err("the server has no JetStream".to_owned());
         }
         let mut context = jetstream::new(client.library().clone());

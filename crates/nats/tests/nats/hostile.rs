@@ -1,5 +1,6 @@
 //! Bytes that no haft sends. They cost only themselves.
 
+use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use haft_nats::{Client, Headers, Message};
@@ -147,6 +148,56 @@ async fn noise_on_all_subjects_changes_nothing() {
         .expect("it ends");
     assert_eq!(outcome.expect("a result").text(), "one");
     assert_eq!(*host.problems.lock(), [""; 0]);
+}
+
+/// Publishes a message whose headers are not those of NATS, as no client library does.
+fn publish_broken(server: &Server, subject: &str) {
+    let host = server.url();
+    let address = (
+        host.host_str().expect("a host"),
+        host.port().expect("a port"),
+    );
+    let mut stream = std::net::TcpStream::connect(address).expect("a server");
+    let (headers, payload) = ("NATS/1.0\r\nno colon\r\n\r\n", "{}");
+    let message = format!(
+        "CONNECT {{\"verbose\":false,\"headers\":true}}\r\n\
+         HPUB {subject} {} {}\r\n{headers}{payload}\r\nPING\r\n",
+        headers.len(),
+        headers.len() + payload.len()
+    );
+    stream.write_all(message.as_bytes()).expect("it is sent");
+    let mut answer = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(answer.any(|line| line == "PONG"), "the server takes it");
+}
+
+#[tokio::test]
+async fn headers_that_are_none_cost_a_connection_and_no_call() {
+    let server = Server::start();
+    let watching = server.client().await;
+    let mut spy = watching.subscribe("haft.v1.call.default.hold.d1").await;
+    let host = Host::new("one");
+    let _service = host.serve(&server.client().await).await;
+    let fleet = std::sync::Arc::new(server.fleet());
+    let holding = fleet.clone();
+    let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
+    started(&host, 1).await;
+    let request = spy.next().await.expect("the call");
+    let id = request.headers.get("Haft-Call").expect("an id");
+    for subject in [
+        format!("haft.v1.evt.default.{id}"),
+        format!("haft.v1.ctl.default.{id}"),
+        "haft.v1.list.default".to_owned(),
+        "haft.v1.call.default.echo.d1".to_owned(),
+    ] {
+        publish_broken(&server, &subject);
+    }
+    host.held.add_permits(1);
+    let outcome = timeout(SOON, held)
+        .await
+        .expect("it ends")
+        .expect("it ends");
+    assert_eq!(outcome.expect("a result").text(), "one");
+    assert_eq!(host.count(), 1);
 }
 
 /// A host that is written here, frame by frame.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
@@ -25,12 +25,16 @@ use crate::host::{Host, RunningCall};
 use crate::surface::signals::Signals;
 use crate::surface::wire::OutcomeView;
 use crate::tool_test::Recorder;
+use haft_nats::Queue;
 use haft_render::style::Ink;
 use haft_tool::{Call, Cancellation, Event, Outcome, Stopped};
 use haft_tool::{Error, ErrorKind};
 
 /// Id of a call without a session.
 pub(super) const CALL_ID: &str = "call-1";
+
+/// Exit code of a wait that a signal ended.
+const INTERRUPTED: u8 = 130;
 
 /// Time to wait for a call after it was killed. A call that hangs in the system, or a container
 /// that stops slowly, must not block the prompt.
@@ -111,6 +115,18 @@ struct EventLine<'a, T> {
 #[derive(Serialize)]
 struct Nothing {}
 
+/// Details of the outcome of a call that was put into a queue.
+#[derive(Deserialize)]
+struct Place {
+    queued: Queued,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Queued {
+    id: String,
+    remote: String,
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PartialResult<'a> {
@@ -156,6 +172,79 @@ impl CallOptions {
         self.tell(&tool, &end, session);
         self.save_test(&end, session)?;
         pending_actions::resolve(&host, session).await?;
+        Ok(end.called)
+    }
+
+    /// Puts a call into the queue of the hosts that have the tool, and waits for its end, unless it is
+    /// left there.
+    pub(super) async fn queue(
+        &self,
+        call: Call,
+        is_detached: bool,
+        is_attended: bool,
+        session: &mut CommandContext<'_>,
+    ) -> Result<Called, Failure> {
+        let tool = call.tool.clone();
+        let mut progress = match self.form {
+            Form::Events => Progress::Silent,
+            _ => Progress::for_call(&tool, self.form.is_for_people()),
+        };
+        session.host = session.host.queueing();
+        let StartedCall {
+            terminal, running, ..
+        } = self.begin(&call, progress.spinner(), is_attended, session);
+        let ended = self
+            .follow(running, &tool, &mut progress, &terminal, session)
+            .await;
+        terminal.settle().await;
+        progress.end();
+        let end = CallEnd::of(ended, &call, None, session.err)?;
+        let Ok(Place { queued }) = serde_json::from_value(end.outcome.details.clone()) else {
+            // It was refused, or stopped before it was put there.
+            self.print(&tool, &end.outcome, session)?;
+            self.tell(&tool, &end, session);
+            return Ok(end.called);
+        };
+        if is_detached {
+            match self.form {
+                Form::Text | Form::Drawn(_) => writeln!(session.out, "{}", queued.id)?,
+                Form::Json => session.out.json(&queued)?,
+                Form::Events => self.line(&tool, session, "queued", &queued)?,
+            }
+            session.out.flush()?;
+            return Ok(end.called);
+        }
+        match self.form {
+            Form::Events => self.line(&tool, session, "queued", &queued)?,
+            _ => say(&format!("queued as {}\n", queued.id)),
+        }
+        let queue = session.host.remote_hosts(&queued.remote)?.queue().await?;
+        self.wait_for_queued(&queue, &queued.id, session).await
+    }
+
+    /// Waits for the end of a queued call and shows it. A signal ends the waiting and not the call.
+    pub(super) async fn wait_for_queued(
+        &self,
+        queue: &Queue,
+        id: &str,
+        session: &mut CommandContext<'_>,
+    ) -> Result<Called, Failure> {
+        let call = queue.show(id).await?;
+        let ended = tokio::select! {
+            ended = queue.wait(id) => ended.map_err(Failure::from),
+            () = session.signals.next() => {
+                say(&format!("the call goes on: `haft queue wait {id}`, `haft queue cancel {id}`\n"));
+                return Ok(Called { code: INTERRUPTED, took: None });
+            }
+        };
+        let made = Call {
+            id: id.to_owned(),
+            tool: call.tool.clone(),
+            arguments: Box::default(),
+        };
+        let end = CallEnd::of(ended, &made, None, session.err)?;
+        self.print(&call.tool, &end.outcome, session)?;
+        self.tell(&call.tool, &end, session);
         Ok(end.called)
     }
 

@@ -19,7 +19,8 @@ use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use haft_config::{Config, NatsUrls, ServeNats, ServeNatsFlags};
 use haft_nats::{
-    Auth, Client, ConnectOptions, Service, ServiceOptions, TlsFiles, check_tenant, machine_name,
+    Auth, Client, ConnectOptions, Queue, QueueTimes, Service, ServiceOptions, TlsFiles,
+    check_tenant, machine_name,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -121,7 +122,9 @@ impl Args {
             });
         }
         let _watching = host.config().serve.watch.then(|| host.watch());
+        let queue = queue(&client, &settings).await;
         let options = ServiceOptions {
+            queue,
             tenant: settings.tenant.clone(),
             name: name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -195,6 +198,23 @@ fn connection(settings: &ServeNats, urls: &NatsUrls, name: &str) -> Result<Conne
         },
         machine_roots: machine_roots(),
     })
+}
+
+/// Opens the queue whose calls are run too. Without one, the host serves the other calls.
+async fn queue(client: &Client, settings: &ServeNats) -> Option<(Queue, usize)> {
+    let calls = usize::try_from(settings.queue)
+        .ok()
+        .filter(|calls| *calls > 0)?;
+    if !client.keeps_calls() {
+        return None;
+    }
+    match Queue::open(client, &settings.tenant, QueueTimes::default()).await {
+        Ok(queue) => Some((queue, calls)),
+        Err(error) => {
+            report(&format!("no queued calls are taken: {}", error.message()));
+            None
+        }
+    }
 }
 
 fn no_server() -> Error {
