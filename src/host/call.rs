@@ -20,7 +20,8 @@ use crate::registry::{Catalog, Entry};
 use haft_engine::CallSpin;
 use haft_process::StartObserver;
 use haft_tool::{
-    Call, CallTrace, Cancellation, Event, Level, Outcome, Stopped, Test, Tool, TraceContext, queue,
+    Call, CallTrace, Cancellation, Event, Family, Level, Outcome, Stopped, Test, Tool,
+    TraceContext, queue,
 };
 use haft_tool::{Error, ErrorKind};
 

@@ -165,7 +165,7 @@ impl Client {
             subjects::control(tenant, &id),
         );
         let mut answers = self.subscribe(answer.clone()).await;
-        // Nobody listens there, and the server says so.
+        // No client listens there, and the server says so.
         self.publish(to.clone(), Some(&answer), Headers::default(), Bytes::new());
         let answered = async {
             tokio::select! {

@@ -372,7 +372,7 @@ pub(crate) fn plain_call(message: &Message, tool: &str) -> Result<IncomingCall, 
     Ok(lonely_call(&id, tool, arguments, &message.headers))
 }
 
-/// Returns a call whose caller does not listen. Nobody can be asked.
+/// Returns a call whose caller does not listen, so that no user can be asked.
 pub(crate) fn lonely_call(
     id: &str,
     tool: &str,

@@ -73,7 +73,7 @@ struct Cancel {
     one: One,
 }
 
-/// Where the queue is.
+/// The place of the queue.
 #[derive(clap::Args)]
 struct Place {
     /// The entry of `remote` in the configuration, if there are several
@@ -242,9 +242,10 @@ impl CallView<'_> {
 }
 
 fn row(call: &QueuedCall) -> Vec<String> {
-    let state = match call.is_cancelling {
-        true => "cancelling",
-        false => call.status.as_str(),
+    let state = if call.is_cancelling {
+        "cancelling"
+    } else {
+        call.status.as_str()
     };
     let host = call.host.as_ref().map(|host| host_name(&host.name));
     vec![

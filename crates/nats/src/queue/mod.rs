@@ -153,6 +153,7 @@ impl Queue {
     pub async fn list(&self) -> Result<Vec<QueuedCall>, Error> {
         let listing = async {
             let mut ids = self.store.ids().await?;
+            ids.retain(|id| subjects::is_token(id));
             ids.sort();
             let looks = ids.iter().map(async |id| {
                 let record = self.judged(id).await?;
@@ -206,7 +207,7 @@ impl Queue {
                 let why = Stopped::Cancelled;
                 let text = format!("The call of `{tool}` was cancelled before a host began it.");
                 let outcome = Outcome::stopped(why, text, Duration::ZERO);
-                let frame = HostFrame::Finished(nobody(), Finished::Outcome(outcome));
+                let frame = HostFrame::Finished(no_host(), Finished::Outcome(outcome));
                 record.status = QueueStatus::Cancelled;
                 record.end = frame_of(frame).map(End::Frame);
                 true
@@ -287,6 +288,11 @@ impl Queue {
         if let Some(sequence) = record.sequence {
             self.store.drop_message(sequence).await;
         }
+        self.tell(id);
+    }
+
+    /// Tells those who wait for a call that its record has changed.
+    fn tell(&self, id: &str) {
         let subject = subjects::events(&self.tenant, id);
         let nothing = bytes::Bytes::new();
         self.client
@@ -303,7 +309,7 @@ impl Queue {
             None => bytes::Bytes::new(),
         };
         match HostFrame::read(&frame, &record.tool) {
-            Ok(HostFrame::Finished(by, finished)) if by == nobody() => match finished {
+            Ok(HostFrame::Finished(by, finished)) if by == no_host() => match finished {
                 Finished::Outcome(outcome) => Ok(outcome),
                 Finished::Failed(error) => Err(error),
                 Finished::Definitions(_) => Err(unreadable(id)),
@@ -326,7 +332,7 @@ fn now() -> u64 {
 }
 
 /// The host of a call that was never begun.
-fn nobody() -> HostInfo {
+fn no_host() -> HostInfo {
     HostInfo {
         id: String::new(),
         name: String::new(),

@@ -9,6 +9,9 @@ use haft_tool::Stopped;
 
 use crate::frames::HostInfo;
 
+/// Limit of a time in milliseconds since 1970: the year 9999.
+const MAX_TIME: u64 = 253_402_300_799_000;
+
 /// State of a queued call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,7 +118,7 @@ impl Record {
             is_cancelling: self.cancel.is_some() && !self.status.is_end(),
             host: self.host.clone(),
             attempts: self.attempts,
-            queued: UNIX_EPOCH + Duration::from_millis(self.queued),
+            queued: UNIX_EPOCH + Duration::from_millis(self.queued.min(MAX_TIME)),
         }
     }
 

@@ -34,8 +34,8 @@ const ROOM_FOR_HEADERS: usize = 8 << 10;
 /// Limit of a message in bytes, whatever the server allows.
 const MAX_MESSAGE: usize = 256 << 10;
 
-/// Limit of the number of parts of arguments or a result.
-const MAX_PARTS: u32 = 16 << 10;
+/// Limit of arguments or a result in bytes.
+pub(super) const MAX_LENGTH: usize = 256 << 20;
 
 /// Key under which the server's time is read.
 const CLOCK: &str = "clock";
@@ -179,9 +179,13 @@ impl Store {
         let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
             return Ok(None);
         };
-        let record = serde_json::from_slice(&entry.value);
-        let record = record.map_err(|error| format!("a record cannot be read: {error}"))?;
-        Ok(Some((record, entry.revision)))
+        match serde_json::from_slice(&entry.value) {
+            Ok(record) => Ok(Some((record, entry.revision))),
+            Err(error) => {
+                tracing::warn!(id, "a record cannot be read: {error}");
+                Ok(None)
+            }
+        }
     }
 
     /// Changes a record, unless `change` returns false. Returns the record as it is then.
@@ -223,12 +227,12 @@ impl Store {
 
     /// Keeps long bytes in parts, and returns their number.
     pub(super) async fn put_parts(&self, key: &str, mut bytes: Bytes) -> Result<u32, String> {
+        if bytes.len() > MAX_LENGTH {
+            return Err("it is too long".to_owned());
+        }
         let limit = self.limit();
         let mut count = 0;
         while !bytes.is_empty() {
-            if count >= MAX_PARTS {
-                return Err("it is too long".to_owned());
-            }
             let part = bytes.split_to(bytes.len().min(limit));
             let key = format!("{key}.{count}");
             retried(self.times.patience, || self.parts.put(&key, part.clone())).await?;
@@ -239,10 +243,13 @@ impl Store {
 
     pub(super) async fn get_parts(&self, key: &str, count: u32) -> Result<Bytes, String> {
         let mut bytes = BytesMut::new();
-        for index in 0..count.min(MAX_PARTS) {
+        for index in 0..count {
             let key = format!("{key}.{index}");
             let part = retried(self.times.patience, || self.parts.get(&key)).await?;
             bytes.extend_from_slice(&part.ok_or("a part is missing: it is too old")?);
+            if bytes.len() > MAX_LENGTH {
+                return Err("it is too long".to_owned());
+            }
         }
         Ok(bytes.freeze())
     }

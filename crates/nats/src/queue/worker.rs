@@ -10,11 +10,12 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use haft_tool::{Error, ErrorKind, Outcome, Stopped};
+use haft_tool::{Cancellation, Error, ErrorKind, Outcome, Stopped};
 
 use super::record::{End, QueueStatus, Record};
+use super::store::MAX_LENGTH;
 use super::{PARTS, Queue, result_key};
 use crate::client::ConnectionState;
 use crate::frames::{Finished, HostFrame, HostInfo};
@@ -232,8 +233,15 @@ impl Worker {
                     cancel: None,
                     end: None,
                 };
-                store.create(id, &record).await?;
-                record
+                if store.create(id, &record).await? {
+                    record
+                } else {
+                    match store.get(id).await? {
+                        Some(known) => known,
+                        // It cannot be read.
+                        None => return Ok(Taken::Over),
+                    }
+                }
             }
         };
         if let (QueueStatus::Working, Some(host)) = (known.status, &known.host) {
@@ -283,28 +291,24 @@ impl Worker {
             Ok(arguments) => {
                 let call = serve_call::lonely_call(id, tool, arguments, headers);
                 let cancellation = call.cancellation.clone();
-                let mut running = std::pin::pin!((self.run)(call));
-                let mut ticks = interval(self.queue.times.ack_wait / 3);
-                loop {
-                    tokio::select! {
-                        ended = &mut running => break ended,
-                        _ = ticks.tick() => {
-                            // Otherwise the server gives the call to another host.
-                            let _ = message.ack_with(AckKind::Progress).await;
+                // It never ends. The call goes on while it waits for the server.
+                let watching = async {
+                    let mut ticks = interval(self.queue.times.ack_wait / 3);
+                    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                    loop {
+                        tokio::select! {
+                            _ = ticks.tick() => {
+                                // Otherwise the server gives the call to another host.
+                                let _ = message.ack_with(AckKind::Progress).await;
+                            }
+                            Some(_) = news.next() => {}
                         }
-                        Some(_) = news.next() => {}
+                        self.look(id, &cancellation).await;
                     }
-                    if let Ok(Some(now)) = self.queue.store.get(id).await {
-                        if let Some(why) = now.cancel {
-                            cancellation.request(why);
-                        }
-                        if now.status != QueueStatus::Working
-                            || now.host.as_ref() != Some(&self.host)
-                        {
-                            // It is lost for all others, or another host has begun it.
-                            cancellation.cancel();
-                        }
-                    }
+                };
+                tokio::select! {
+                    ended = (self.run)(call) => ended,
+                    () = watching => return,
                 }
             }
         };
@@ -356,6 +360,20 @@ impl Worker {
         .await;
     }
 
+    /// Cancels a call if its record says so.
+    async fn look(&self, id: &str, cancellation: &Cancellation) {
+        let Ok(Some(now)) = self.queue.store.get(id).await else {
+            return;
+        };
+        if let Some(why) = now.cancel {
+            cancellation.request(why);
+        }
+        if now.status != QueueStatus::Working || now.host.as_ref() != Some(&self.host) {
+            // It is lost for all others, or another host has begun it.
+            cancellation.cancel();
+        }
+    }
+
     async fn arguments(
         &self,
         id: &str,
@@ -383,7 +401,14 @@ impl Worker {
         begun: &Record,
         message: &jetstream::Message,
     ) {
-        let bytes = frame.encoded();
+        let mut bytes = frame.encoded();
+        let mut status = status;
+        if bytes.len() > MAX_LENGTH {
+            let text = format!("the result has {} bytes", bytes.len());
+            let failed = Finished::Failed(Error::new(ErrorKind::Internal, text));
+            bytes = HostFrame::Finished(self.host.clone(), failed).encoded();
+            status = QueueStatus::Failed;
+        }
         let mut ticks = interval(self.queue.times.ack_wait / 3);
         let keeping = async {
             loop {
@@ -407,9 +432,13 @@ impl Worker {
         };
         // If this is lost, the call comes again, and its record says that it has ended.
         let _ = message.ack().await;
-        if let Some(record) = record {
-            self.queue.ended(id, &record).await;
+        if record.is_some_and(|record| record.status == QueueStatus::Lost) {
+            tracing::warn!(
+                call = id,
+                "the result of a call that is noted as lost is dropped"
+            );
         }
+        self.queue.tell(id);
     }
 
     async fn kept(

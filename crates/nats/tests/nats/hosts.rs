@@ -241,9 +241,10 @@ impl Provider for Host {
     async fn tools(&self) -> Vec<OfferedTool> {
         let tools = self.tools.lock().clone();
         let tool = |name: String| OfferedTool {
-            definition: match name.ends_with(AGAIN) {
-                true => json!({"name": name, "annotations": {"idempotentHint": true}}),
-                false => json!({"name": name, "inputSchema": {"type": "object"}}),
+            definition: if name.ends_with(AGAIN) {
+                json!({"name": name, "annotations": {"idempotentHint": true}})
+            } else {
+                json!({"name": name, "inputSchema": {"type": "object"}})
             },
             digest: DIGEST.to_owned(),
             metadata: BTreeMap::from([("tier".to_owned(), "exec".to_owned())]),
