@@ -1,4 +1,4 @@
-//! What is known of a queued call: a record that all hosts and callers of a tenant share.
+//! Record of a queued call, which all hosts and callers of a tenant share.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
