@@ -41,7 +41,7 @@ pub enum CodeListing {
     Only,
 }
 
-/// Where the tokens of logins to servers are kept.
+/// Store of the tokens of logins to servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoginStore {
     /// The keyring of the system if there is one, else a private file.
@@ -92,8 +92,8 @@ settings! {
         /// `codex`, `opencode`.
         // A project must not decide that the user's other servers are offered.
         pub import: Vec<McpImport> = "project" => replaced_values, user "--config";
-        /// Where the tokens of logins are kept: `keyring` (that of the system), `file` (one that only
-        /// you can read), or `auto`: the keyring, and the file where there is none.
+        /// Store of the tokens of logins: `keyring` (that of the system), `file` (one that only you can
+        /// read), or `auto`: the keyring, and the file if there is none.
         // A project must not decide that they are kept in a file.
         pub login_store: LoginStore = "auto",
             env "HAFT_MCP_LOGIN_STORE", user "HAFT_MCP_LOGIN_STORE";

@@ -64,7 +64,7 @@ enum StoredTokens {
     Here(Tokens),
 }
 
-/// Where the tokens of a login are.
+/// Place of the tokens of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The keyring of the system.

@@ -13,7 +13,7 @@ pub(super) fn can_ask() -> bool {
     io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
 }
 
-/// Returns the error of a question that nobody can answer, about what the command has listed.
+/// Returns the error of a question that no user can answer, about what the command has listed.
 /// `unasked` is the command that does it without a question.
 pub(super) fn nobody_can_be_asked(kind: ErrorKind, whether: &str, unasked: &str) -> Error {
     let text = format!("nobody can be asked whether {whether}");
