@@ -641,10 +641,10 @@ fn a_queued_call_waits_for_its_host_and_its_result_for_its_caller() {
 fn the_host_decides_about_queued_calls_and_asks_nobody() {
     let server = keeping();
     let _host = Host::with(&server, "strict", |command| {
-        command.env("HAFT_APPROVAL_MODE", "always-ask");
+        command.args(["--approval-mode", "always-ask"]);
     });
     let sandbox = caller(&server, "");
-    let refused = sandbox.sh("haft call greet --arg name=Ada --queue 2>&1 | grep -v queued");
+    let refused = sandbox.sh("haft call picture --queue 2>&1 | grep -v queued");
     assert!(
         refused.output.contains("host `strict`: "),
         "{}",
