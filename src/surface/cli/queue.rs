@@ -258,5 +258,5 @@ fn row(call: &QueuedCall) -> Vec<String> {
 }
 
 fn host_name(name: &str) -> String {
-    haft_render::text::name(name).into()
+    haft_render::text::name(name)
 }
