@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, MaybeDone, maybe_done};
+use futures::poll;
 use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, ErrorData, ListPromptsRequest, ListResourceTemplatesRequest,
     ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
-    ServerNotification, ServerResult, SubscriptionFilter,
+    ServerCapabilities, ServerNotification, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RunningService, ServiceError, Subscription,
@@ -214,22 +216,28 @@ pub(crate) struct Start<'a> {
 
 impl Start<'_> {
     /// Starts the server, agrees on a protocol, and lists the tools.
-    pub(crate) async fn run(self) -> Result<Connection, Failure> {
+    pub(crate) async fn run(self) -> Result<(Connection, ListsFollowed), Failure> {
         let words = Arc::new(LastWords::new(self.log.clone(), self.endpoint.secrets()));
         let deadline = Instant::now() + self.timeout;
         let started = timeout_at(deadline, self.connect(&words)).await;
         let connected = match started {
-            Ok(Ok(connection)) => match timeout_at(deadline, connection.refresh()).await {
-                Ok(Ok(_)) => return Ok(connection),
-                Ok(Err(why)) => {
-                    connection.stop.cancel();
-                    Err(why)
+            Ok(Ok(connection)) => {
+                // Sent before the lists are read, so that no change is missed. A call, which bypasses
+                // rmcp, would overtake it later.
+                let mut changes = maybe_done(connection.list_changes());
+                let _ = poll!(&mut changes);
+                match timeout_at(deadline, connection.refresh()).await {
+                    Ok(Ok(_)) => return Ok((connection, changes)),
+                    Ok(Err(why)) => {
+                        connection.stop.cancel();
+                        Err(why)
+                    }
+                    Err(_) => {
+                        connection.stop.cancel();
+                        Err(self.late("list its tools"))
+                    }
                 }
-                Err(_) => {
-                    connection.stop.cancel();
-                    Err(self.late("list its tools"))
-                }
-            },
+            }
             Ok(Err(why)) => Err(why),
             Err(_) => Err(self.late("answer")),
         };
@@ -596,32 +604,41 @@ impl Connection {
         }
     }
 
-    /// Begins to follow the changes of the server's lists.
-    pub(crate) async fn list_changes(&self) -> ListChanges {
-        ListChanges {
-            session: self.session.clone(),
-            subscription: self.subscribe_to_lists().await,
-        }
-    }
-
-    /// Subscribes to the changes of the lists, as MCP 2026-07 requires it.
-    async fn subscribe_to_lists(&self) -> Option<Subscription> {
-        let info = self.peer.peer_info().filter(|_| self.stateless.is_some())?;
-        let offered = &info.capabilities;
-        let mut filter = SubscriptionFilter::new();
-        let tools = offered.tools.as_ref();
-        filter.tools_list_changed = tools.and_then(|tools| tools.list_changed);
-        let prompts = offered.prompts.as_ref();
-        filter.prompts_list_changed = prompts.and_then(|prompts| prompts.list_changed);
-        let resources = offered.resources.as_ref();
-        filter.resources_list_changed = resources.and_then(|resources| resources.list_changed);
-        if filter == SubscriptionFilter::new() {
-            return None;
-        }
-        let listening = timeout(ASK_TIMEOUT, self.peer.listen(filter)).await;
-        listening.ok()?.ok()
+    /// Begins to follow the changes of the server's lists when it is polled. MCP 2026-07 requires a
+    /// subscription.
+    fn list_changes(&self) -> BoxFuture<'static, ListChanges> {
+        let (session, peer) = (self.session.clone(), self.peer.clone());
+        let info = self.peer.peer_info().filter(|_| self.stateless.is_some());
+        let filter = info.map(|info| changes_of_lists(&info.capabilities));
+        let filter = filter.filter(|filter| *filter != SubscriptionFilter::new());
+        Box::pin(async move {
+            let mut subscription = None;
+            if let Some(filter) = filter {
+                let listening = timeout(ASK_TIMEOUT, peer.listen(filter)).await;
+                subscription = listening.ok().and_then(Result::ok);
+            }
+            ListChanges {
+                session,
+                subscription,
+            }
+        })
     }
 }
+
+/// Returns the changes of lists that a server reports.
+fn changes_of_lists(offered: &ServerCapabilities) -> SubscriptionFilter {
+    let mut filter = SubscriptionFilter::new();
+    let tools = offered.tools.as_ref();
+    filter.tools_list_changed = tools.and_then(|tools| tools.list_changed);
+    let prompts = offered.prompts.as_ref();
+    filter.prompts_list_changed = prompts.and_then(|prompts| prompts.list_changed);
+    let resources = offered.resources.as_ref();
+    filter.resources_list_changed = resources.and_then(|resources| resources.list_changed);
+    filter
+}
+
+/// A subscription to the changes of lists, which may not be acknowledged yet.
+pub(crate) type ListsFollowed = MaybeDone<BoxFuture<'static, ListChanges>>;
 
 /// The changes of a server's lists.
 pub(crate) struct ListChanges {

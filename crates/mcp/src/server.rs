@@ -1,6 +1,7 @@
 //! One server: its start at the first call, its end when it is idle, its restart after a failure.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{LineLog, Start};
+use crate::connection::{LineLog, ListsFollowed, Start};
 use crate::watch::Watches;
 use crate::{Connection, Definitions, Endpoint, Failure, Record};
 
@@ -234,14 +235,18 @@ impl Server {
             stop: self.closing.child_token(),
         };
         match start.run().await {
-            Ok(connection) => {
+            Ok((connection, changes)) => {
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
                 state.started = Some(Instant::now());
                 state.retry_at = None;
                 *self.usage.lock() = Instant::now();
                 self.learn(connection.definitions());
-                tokio::spawn(watch_over(Arc::downgrade(self), connection.clone()));
+                tokio::spawn(watch_over(
+                    Arc::downgrade(self),
+                    connection.clone(),
+                    changes,
+                ));
                 Ok(connection)
             }
             Err(failure) => {
@@ -320,11 +325,14 @@ fn is_legacy(protocol: &str) -> bool {
 
 /// Follows a connection until its end: stops it when it is idle, and reads its list again when that
 /// has changed.
-async fn watch_over(server: Weak<Server>, connection: Arc<Connection>) {
+async fn watch_over(server: Weak<Server>, connection: Arc<Connection>, mut changes: ListsFollowed) {
     if let Some(server) = server.upgrade() {
         server.renew_watches(&connection).await;
     }
-    let mut list_changes = connection.list_changes().await;
+    (&mut changes).await;
+    let Some(mut list_changes) = Pin::new(&mut changes).take_output() else {
+        return;
+    };
     loop {
         let idle_at = match server.upgrade() {
             Some(server) => *server.usage.lock() + server.options.idle,
