@@ -295,7 +295,6 @@ impl Connection {
                 meta: self.written_meta(ctx, id),
             },
         };
-        let _spinning = outgoing.begin_call();
         match outgoing.send(&written) {
             Ok(bytes) => waiting.sent(bytes),
             Err(_) if outgoing.is_closed() => {

@@ -32,7 +32,6 @@ mod waiting;
 mod http;
 mod oauth;
 mod outgoing;
-mod spin;
 mod sse;
 mod stdio;
 mod text;

@@ -9,7 +9,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::spin::{LoopSpin, SpinningCall};
 use haft_process::Input;
 use memchr::memchr2;
 use parking_lot::Mutex;
@@ -30,7 +29,6 @@ pub(crate) struct Outgoing(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    spin: Arc<LoopSpin>,
     /// Wakes the task.
     sent: Notify,
     /// Wakes the callers that wait for a write.
@@ -57,13 +55,11 @@ impl Outgoing {
         input: Option<Input>,
         fails: impl Fn(u64, &io::Error) + Send + 'static,
     ) -> Outgoing {
-        let closing = CancellationToken::new();
         let shared = Arc::new(Shared {
             state: Mutex::default(),
-            spin: LoopSpin::start(closing.clone()),
             sent: Notify::new(),
             written: Notify::new(),
-            closing,
+            closing: CancellationToken::new(),
         });
         match input {
             Some(input) => drop(tokio::spawn(write(shared.clone(), input, fails))),
@@ -113,11 +109,6 @@ impl Outgoing {
             }
             written.await;
         }
-    }
-
-    /// Begins a call, for whose answer the event loop may spin.
-    pub(crate) fn begin_call(&self) -> SpinningCall<'_> {
-        self.0.spin.begin()
     }
 
     /// Ends the input of the program, after what was sent before.
