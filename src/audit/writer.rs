@@ -25,12 +25,6 @@ pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
 /// does not fill the memory.
 const QUEUE_CAPACITY: usize = 65_536;
 
-/// Limit of [`Queue::spent`].
-const SPENT_CAPACITY: usize = 1024;
-
-/// Limit of the recorded arguments of such an item in bytes.
-const MAX_SPENT_TEXT: usize = 4096;
-
 /// Writer of the log of one folder.
 pub(super) struct Writer {
     folder: PathBuf,
@@ -45,9 +39,6 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Queue {
     items: Vec<Item>,
-    /// Items that are written. The callers free them: a thread that frees the memory of another one
-    /// makes both wait for the lock of the allocator.
-    spent: Vec<Item>,
     /// True if the thread runs.
     has_thread: bool,
     /// True if the thread waits for items, so that it has to be woken.
@@ -133,15 +124,6 @@ pub(crate) struct OpenCall {
 struct Ended {
     ending: Ending,
     took: Duration,
-}
-
-impl Open {
-    /// Returns true if it needs little memory.
-    fn is_small(&self) -> bool {
-        let arguments = self.origin.arguments.as_ref();
-        let text = arguments.and_then(|arguments| arguments.text.as_ref());
-        text.is_none_or(|text| text.len() <= MAX_SPENT_TEXT)
-    }
 }
 
 impl OpenCall {
@@ -247,8 +229,6 @@ impl Writer {
     }
 
     fn put(self: &Arc<Self>, item: Item) {
-        // Dropped after the lock is released.
-        let _spent;
         let mut queue = self.queue.lock();
         if queue.items.len() >= QUEUE_CAPACITY {
             // The line of its end also records the start.
@@ -256,8 +236,6 @@ impl Writer {
             return;
         }
         queue.items.push(item);
-        // Two for each new one, so that they become fewer.
-        _spent = (queue.spent.pop(), queue.spent.pop());
         if !queue.has_thread {
             queue.has_thread = true;
             let writer = self.clone();
@@ -291,25 +269,16 @@ impl Writer {
                     why: self.why_lost(),
                 });
             }
-            let mut spent = Vec::with_capacity(items.len().min(SPENT_CAPACITY));
             for item in items {
-                let open = match item {
-                    Item::Event(event) => {
-                        events.push(event);
-                        continue;
+                match item {
+                    Item::Event(event) => events.push(event),
+                    Item::Started(open) => {
+                        untold.insert(open.run, open);
                     }
-                    Item::Started(ref open) => {
-                        untold.insert(open.run, open.clone());
-                        open
-                    }
-                    Item::Ended(ref open, ref end) => {
+                    Item::Ended(open, ending) => {
                         untold.remove(&open.run);
-                        events.push(ended(open, end));
-                        open
+                        events.push(ended(&open, *ending));
                     }
-                };
-                if spent.len() < SPENT_CAPACITY && open.is_small() {
-                    spent.push(item);
                 }
             }
             let is_urgent = self.queue.lock().is_urgent;
@@ -323,9 +292,6 @@ impl Writer {
                 chain.append(&events)
             };
             let mut queue = self.queue.lock();
-            let room = SPENT_CAPACITY.saturating_sub(queue.spent.len());
-            let returned = spent.len().min(room);
-            queue.spent.extend(spent.drain(..returned));
             queue.in_work = 0;
             match written {
                 Ok(()) if !events.is_empty() => queue.problem = None,
@@ -403,13 +369,13 @@ fn started(open: &Open) -> Event {
 }
 
 /// Returns the line of a call that ended.
-fn ended(open: &Open, Ended { ending, took }: &Ended) -> Event {
+fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
     Event::Call(Box::new(RecordedCall {
-        ended: Some(Timestamp::of(open.at + *took).precise()),
+        ended: Some(Timestamp::of(open.at + took).precise()),
         ms: Some((took.as_secs_f64() * 1e6).round() / 1e3),
         outcome: Some(ending.outcome),
         reason: ending.reason.map(str::to_owned),
-        result: ending.result.clone(),
+        result: ending.result,
         ..call(open)
     }))
 }
