@@ -6,15 +6,15 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::text::one_line;
 use haft_process::private_files::{self, Durability};
-use haft_tool::Tier;
 use haft_tool::visible::is_harmful;
+use haft_tool::{Tier, since_1970};
 
 /// Version of the files.
 const VERSION: u32 = 1;
@@ -280,13 +280,13 @@ impl Failure {
         Failure {
             message: message.into(),
             last_words,
-            at: seconds_now(),
+            at: since_1970().as_secs(),
         }
     }
 
     /// Returns true if it is so recent that a listing does not try again.
     pub fn is_recent(&self) -> bool {
-        let age = seconds_now().checked_sub(self.at);
+        let age = since_1970().as_secs().checked_sub(self.at);
         age.is_some_and(|age| age < FAILURE_HOLDS.as_secs())
     }
 }
@@ -341,11 +341,6 @@ mod shared {
     ) -> Result<Option<Arc<Definitions>>, D::Error> {
         Ok(Option::deserialize(deserializer)?.map(Arc::new))
     }
-}
-
-fn seconds_now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 /// Knowledge of a server from earlier connections.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,6 +25,7 @@ use url::Url;
 use crate::http::{self, TlsConfig};
 use crate::text::one_line;
 use crate::tokens::{Place, TokenStore, Tokens};
+use haft_tool::since_1970;
 
 /// Limit of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -54,18 +55,17 @@ impl Tokens {
         }
         self.expires_at = granted
             .expires_in
-            .map(|seconds| now().saturating_add(seconds));
+            .map(|seconds| since_1970().as_secs().saturating_add(seconds));
     }
 
     fn is_old(&self) -> bool {
         let end = self.expires_at;
-        end.is_some_and(|end| end <= now().saturating_add(REFRESH_BEFORE.as_secs()))
+        end.is_some_and(|end| {
+            end <= since_1970()
+                .as_secs()
+                .saturating_add(REFRESH_BEFORE.as_secs())
+        })
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 /// Access to the tokens of one server while it is connected.

@@ -117,8 +117,7 @@ impl TokenStore {
     /// If they cannot be removed from where they are; a sentence.
     pub async fn forget(&self) -> Result<bool, String> {
         if self.place() == Some(Place::Keyring) {
-            self.in_keyring(|entry| absent_is_none(entry.delete_credential()))
-                .await?;
+            self.delete_from_keyring().await?;
         }
         *self.read_last.lock() = None;
         match std::fs::remove_file(&self.path) {
@@ -168,9 +167,7 @@ impl TokenStore {
         self.write_file(StoredTokens::Here(tokens.clone()))
             .map_err(|error| error.to_string())?;
         if was_in == Some(Place::Keyring)
-            && let Err(why) = self
-                .in_keyring(|entry| absent_is_none(entry.delete_credential()))
-                .await
+            && let Err(why) = self.delete_from_keyring().await
         {
             tracing::warn!(why, "old tokens of a login are still in the keyring");
         }
@@ -190,6 +187,11 @@ impl TokenStore {
         .map_err(|error| error.to_string())?;
         *self.read_last.lock() = Some((revision, tokens.clone()));
         Ok(())
+    }
+
+    async fn delete_from_keyring(&self) -> Result<(), String> {
+        let delete = |entry: &Entry| absent_is_none(entry.delete_credential());
+        self.in_keyring(delete).await.map(drop)
     }
 
     fn stored(&self) -> Option<StoredTokens> {

@@ -203,10 +203,10 @@ impl Fleet {
                         Ok(HostFrame::Finished(by, finished)) => {
                             link.confirm();
                             let ended = ended(finished, &by).map(|outcome| Outcome {
-                duration: outcome.duration.min(started.elapsed()),
-                ..outcome
-            });
-            return Tried::Ended(ended);
+                                duration: outcome.duration.min(started.elapsed()),
+                                ..outcome
+                            });
+                            return Tried::Ended(ended);
                         }
                         Ok(HostFrame::Refused(refused)) => {
                             link.confirm();

@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 use url::Url;
 
+use haft_tool::schema::percent_decoded;
+
 use crate::tls::{self, MachineRoots, TlsFiles};
 
 /// Time for a connection with one server, up to its first answer.
@@ -276,10 +278,7 @@ fn identity(server: Option<&Url>, auth: &Auth, nonce: &[u8]) -> Result<async_nat
     let mut identity = async_nats::Auth::new();
     let key = match auth {
         Auth::Address => {
-            let decoded = |text: &str| {
-                let bytes = percent_decoded(text);
-                Some(String::from_utf8_lossy(&bytes).into_owned())
-            };
+            let decoded = |text: &str| Some(percent_decoded(text));
             let user = server.map_or("", Url::username);
             match (user, server.and_then(Url::password)) {
                 ("", _) => {}
@@ -332,28 +331,6 @@ fn credentials(text: &str) -> Result<(&str, &str), &'static str> {
         (None, _) => Err("it has no block `NATS USER JWT`"),
         (_, None) => Err("it has no block `USER NKEY SEED`"),
     }
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .get(..2)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code {
-            Some(code) if *first == b'%' => {
-                bytes.push(code);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    bytes
 }
 
 /// Returns why a server was not reached.

@@ -16,7 +16,7 @@
 
 use std::fmt::Write as _;
 
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, since_1970};
 
 /// Group of which one host gets each call.
 pub(crate) const QUEUE: &str = "haft";
@@ -118,8 +118,7 @@ pub fn machine_name() -> String {
 /// Returns a new id: a ULID, whose order is that of time.
 pub(crate) fn new_id() -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_millis());
+    let now = since_1970().as_millis();
     let mut random = [0; 10];
     // Without random numbers nothing of a system works.
     getrandom::fill(&mut random).expect("the system has random numbers");

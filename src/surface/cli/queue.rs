@@ -234,7 +234,10 @@ impl CallView<'_> {
             status: call.status.as_str(),
             cancelling: call.is_cancelling.then_some(true),
             caller: &call.caller,
-            host: call.host.as_ref().map(|host| host_name(&host.name)),
+            host: call
+                .host
+                .as_ref()
+                .map(|host| haft_render::text::name(&host.name)),
             attempts: call.attempts,
             queued_at: Timestamp::of(call.queued).timestamp(),
         }
@@ -247,7 +250,10 @@ fn row(call: &QueuedCall) -> Vec<String> {
     } else {
         call.status.as_str()
     };
-    let host = call.host.as_ref().map(|host| host_name(&host.name));
+    let host = call
+        .host
+        .as_ref()
+        .map(|host| haft_render::text::name(&host.name));
     vec![
         call.id.clone(),
         call.tool.clone(),
@@ -255,8 +261,4 @@ fn row(call: &QueuedCall) -> Vec<String> {
         host.unwrap_or_default(),
         Timestamp::of(call.queued).timestamp(),
     ]
-}
-
-fn host_name(name: &str) -> String {
-    haft_render::text::name(name)
 }

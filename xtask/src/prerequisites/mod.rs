@@ -46,27 +46,28 @@ pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
     let machine = Machine::look();
     chromium::ensure(&machine)?;
-    if command::on_path("curl").is_none() {
-        packages::ensure("to test the proxy of sandboxes", &["curl".into()], &machine)?;
-    }
-    keyring(&machine)?;
+    programs(
+        "to test the proxy of sandboxes",
+        &[("curl", "curl")],
+        &machine,
+    )?;
+    let keyring = [
+        ("dbus-daemon", "dbus-daemon"),
+        ("gnome-keyring-daemon", "gnome-keyring"),
+    ];
+    programs("to test logins", &keyring, &machine)?;
     judges::ensure(&workspace::root())?;
     mcp_servers::ensure(&workspace::root())?;
     nats_server::ensure(&workspace::root())
 }
 
-/// Ensures the session bus and the keyring that the tests of logins start.
-fn keyring(machine: &Machine) -> Result<()> {
-    // The names of the programs, with those of their packages.
-    let programs = [
-        ("dbus-daemon", "dbus-daemon"),
-        ("gnome-keyring-daemon", "gnome-keyring"),
-    ];
+/// Ensures programs; with the name of each is that of its package.
+fn programs(why: &str, programs: &[(&str, &str)], machine: &Machine) -> Result<()> {
     let missing = programs
         .iter()
         .filter(|(program, _)| command::on_path(program).is_none())
         .map(|(_, package)| (*package).to_owned());
-    packages::ensure("to test logins", &missing.collect::<Vec<_>>(), machine)
+    packages::ensure(why, &missing.collect::<Vec<_>>(), machine)
 }
 
 /// Ensures the compiler and `make`, with which some crates build their C sources.

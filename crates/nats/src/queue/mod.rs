@@ -15,7 +15,7 @@ mod record;
 mod store;
 mod worker;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::timeout;
@@ -126,19 +126,8 @@ impl Queue {
                 .store
                 .put_message(&id, call.tool, call.digest, headers, payload)
                 .await?;
-            let record = Record {
-                tool: call.tool.to_owned(),
-                digest: call.digest.to_owned(),
-                caller: caller.to_owned(),
-                queued: now(),
-                status: QueueStatus::Queued,
-                attempts: 0,
-                sequence: Some(sequence),
-                is_idempotent: call.is_idempotent,
-                host: None,
-                cancel: None,
-                end: None,
-            };
+            let (tool, digest) = (call.tool, call.digest);
+            let record = Record::queued(tool, digest, caller, Some(sequence), call.is_idempotent);
             // A host may have begun it already.
             self.store.create(&id, &record).await
         };
@@ -224,10 +213,7 @@ impl Queue {
             self.ended(id, &record).await;
         } else {
             // The host looks at the record then.
-            let subject = subjects::control(&self.tenant, id);
-            let nothing = bytes::Bytes::new();
-            self.client
-                .publish(subject, None, Headers::default(), nothing);
+            self.notify(subjects::control(&self.tenant, id));
         }
         Ok(record.shown(id))
     }
@@ -293,7 +279,11 @@ impl Queue {
 
     /// Tells those who wait for a call that its record has changed.
     fn tell(&self, id: &str) {
-        let subject = subjects::events(&self.tenant, id);
+        self.notify(subjects::events(&self.tenant, id));
+    }
+
+    /// Publishes an empty message: who gets it looks at the record.
+    fn notify(&self, subject: String) {
         let nothing = bytes::Bytes::new();
         self.client
             .publish(subject, None, Headers::default(), nothing);
@@ -321,14 +311,6 @@ impl Queue {
             _ => Err(unreadable(id)),
         }
     }
-}
-
-/// Returns the milliseconds since 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }
 
 /// The host of a call that was never begun.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use haft_tool::Stopped;
+use haft_tool::{Stopped, since_1970};
 
 use crate::frames::HostInfo;
 
@@ -105,6 +105,29 @@ pub(super) enum End {
 }
 
 impl Record {
+    /// Returns the record of a call that no host has begun. `sequence` is the number of its message.
+    pub(super) fn queued(
+        tool: &str,
+        digest: &str,
+        caller: &str,
+        sequence: Option<u64>,
+        is_idempotent: bool,
+    ) -> Record {
+        Record {
+            tool: tool.to_owned(),
+            digest: digest.to_owned(),
+            caller: caller.to_owned(),
+            queued: u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX),
+            status: QueueStatus::Queued,
+            attempts: 0,
+            sequence,
+            is_idempotent,
+            host: None,
+            cancel: None,
+            end: None,
+        }
+    }
+
     pub(super) fn shown(&self, id: &str) -> QueuedCall {
         let text = |text: &str| {
             let text: String = text.chars().take(200).collect();

@@ -220,19 +220,9 @@ impl Worker {
             Some(known) => known,
             None => {
                 // Its caller has not written it yet, or has ended before it could.
-                let record = Record {
-                    tool: tool.name.clone(),
-                    digest: tool.digest.clone(),
-                    caller: wire.headers.get(CALLER).unwrap_or_default().to_owned(),
-                    queued: super::now(),
-                    status: QueueStatus::Queued,
-                    attempts: 0,
-                    sequence,
-                    is_idempotent: tool.is_idempotent,
-                    host: None,
-                    cancel: None,
-                    end: None,
-                };
+                let caller = wire.headers.get(CALLER).unwrap_or_default();
+                let (name, digest) = (&tool.name, &tool.digest);
+                let record = Record::queued(name, digest, caller, sequence, tool.is_idempotent);
                 if store.create(id, &record).await? {
                     record
                 } else {

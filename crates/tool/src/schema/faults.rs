@@ -349,7 +349,7 @@ fn percent_encoded(reference: &str) -> String {
     encoded
 }
 
-/// Decodes the percent-encoding (`%20`) of a pointer in a `$ref`.
+/// Decodes the percent-encoding (`%20`) of a part of an address, such as a pointer in a `$ref`.
 pub fn percent_decoded(pointer: &str) -> String {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

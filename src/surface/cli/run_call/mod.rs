@@ -153,20 +153,7 @@ impl CallOptions {
             return self.draw(frame, call, is_attended, kept, session).await;
         }
         let tool = call.tool.clone();
-        let mut progress = match self.form {
-            Form::Events => Progress::Silent,
-            _ => Progress::for_call(&tool, self.form.is_for_people()),
-        };
-        let StartedCall {
-            host,
-            terminal,
-            running,
-        } = self.begin(&call, progress.spinner(), is_attended, session);
-        let ended = self
-            .follow(running, &tool, &mut progress, &terminal, session)
-            .await;
-        terminal.settle().await;
-        progress.end();
+        let (host, ended) = self.run(&call, is_attended, session).await;
         let end = CallEnd::of(ended, &call, kept, session.err)?;
         self.print(&tool, &end.outcome, session)?;
         self.tell(&tool, &end, session);
@@ -185,19 +172,8 @@ impl CallOptions {
         session: &mut CommandContext<'_>,
     ) -> Result<Called, Failure> {
         let tool = call.tool.clone();
-        let mut progress = match self.form {
-            Form::Events => Progress::Silent,
-            _ => Progress::for_call(&tool, self.form.is_for_people()),
-        };
         session.host = session.host.queueing();
-        let StartedCall {
-            terminal, running, ..
-        } = self.begin(&call, progress.spinner(), is_attended, session);
-        let ended = self
-            .follow(running, &tool, &mut progress, &terminal, session)
-            .await;
-        terminal.settle().await;
-        progress.end();
+        let (_, ended) = self.run(&call, is_attended, session).await;
         let end = CallEnd::of(ended, &call, None, session.err)?;
         let Ok(Place { queued }) = serde_json::from_value(end.outcome.details.clone()) else {
             // It was refused, or stopped before it was put there.
@@ -246,6 +222,30 @@ impl CallOptions {
         self.print(&call.tool, &end.outcome, session)?;
         self.tell(&call.tool, &end, session);
         Ok(end.called)
+    }
+
+    /// Makes the call and shows its progress. Returns the host that made it.
+    async fn run(
+        &self,
+        call: &Call,
+        is_attended: bool,
+        session: &mut CommandContext<'_>,
+    ) -> (Host, Result<Outcome, Failure>) {
+        let mut progress = match self.form {
+            Form::Events => Progress::Silent,
+            _ => Progress::for_call(&call.tool, self.form.is_for_people()),
+        };
+        let StartedCall {
+            host,
+            terminal,
+            running,
+        } = self.begin(call, progress.spinner(), is_attended, session);
+        let ended = self
+            .follow(running, &call.tool, &mut progress, &terminal, session)
+            .await;
+        terminal.settle().await;
+        progress.end();
+        (host, ended)
     }
 
     /// Starts a call. Its prompts replace `spinner` on the screen.
