@@ -203,6 +203,20 @@ fn the_library_needs_no_crate_of_a_surface() {
     assert!(needed.is_empty(), "{needed:?}");
 }
 
+/// What both normal and build dependencies use, as the snapshot does with 600 crates, is built twice if
+/// its settings differ.
+#[test]
+fn a_release_has_one_profile() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let settings = |profile: &str| {
+        let (_, after) = manifest.split_once(&format!("[{profile}]\n"))?;
+        let (settings, _) = after.split_once("\n[").unwrap_or((after, ""));
+        Some(settings.trim())
+    };
+    let normal = settings("profile.release").expect("it is there");
+    assert_eq!(settings("profile.release.build-override"), Some(normal));
+}
+
 #[test]
 fn modules_use_only_what_they_may() {
     let mut wrong = Vec::new();
