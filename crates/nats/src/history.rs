@@ -90,7 +90,11 @@ pub struct HistoryEntry {
     /// Number of the line in the log.
     pub n: u64,
     /// Set if the line is about a call that is still running.
-    #[serde(default, rename = "running", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        rename = "running",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub is_running: bool,
     /// The line, a JSON object.
     pub line: Box<RawValue>,
@@ -226,7 +230,10 @@ async fn answer(core: &Core, mut question: HistoryQuestion, to: String) {
     });
     let fitting = fitting.count();
     if fitting < page.entries.len() {
-        match fitting.checked_sub(1).and_then(|last| page.entries.get(last)) {
+        match fitting
+            .checked_sub(1)
+            .and_then(|last| page.entries.get(last))
+        {
             Some(last) => page.next = Some(last.n),
             // No page has room for it.
             None => page.next = page.entries.first().map(|entry| entry.n),

@@ -223,9 +223,11 @@ impl RemoteHosts {
     /// # Errors
     /// If the server cannot be reached, or keeps no calls.
     pub(crate) async fn queue(&self) -> Result<Queue, Error> {
-        let client = self.fleet.client().await.map_err(|why| {
-            unusable(&Unavailable::Disconnected(why))
-        })?;
+        let client = self
+            .fleet
+            .client()
+            .await
+            .map_err(|why| unusable(&Unavailable::Disconnected(why)))?;
         Queue::open(&client, &self.fleet.options().tenant, QueueTimes::default()).await
     }
 

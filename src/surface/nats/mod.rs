@@ -23,8 +23,8 @@ use haft_nats::{
 use haft_tool::{
     Call, CatalogChange, Error, ErrorKind, Event, Family, LogLine, LogListener, Outcome, Tool,
 };
-use history::SharedLog;
 pub(crate) use history::NatsPlace;
+use history::SharedLog;
 use user::{Once, RemoteUser};
 
 /// A host as it serves others.

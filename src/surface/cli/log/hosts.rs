@@ -83,7 +83,10 @@ pub(super) async fn show(
         };
         has_answer = true;
         for host in silent {
-            warn(&format!("the host `{}` did not answer", visible::name(&host)));
+            warn(&format!(
+                "the host `{}` did not answer",
+                visible::name(&host)
+            ));
         }
         for log in found.logs {
             let name = visible::name(&log.host.name).into_owned();
