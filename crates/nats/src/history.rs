@@ -159,7 +159,6 @@ pub struct AddedHistory {
 #[derive(Serialize, Deserialize)]
 struct Answer {
     host: HostInfo,
-    #[serde(flatten)]
     page: HistoryPage,
 }
 
