@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::nats_server::{PUBLIC, SEED, Server, certificates};
 use crate::sandbox::{Ran, Sandbox};
+use crate::served::Served;
 
 const TOOLS: &str = r#"
 import { appendFileSync } from "node:fs";
@@ -911,7 +912,8 @@ fn a_host_shares_what_its_user_allows() {
         let host = Host::serving(sandbox, &server, "lab", |command| {
             command.env("HAFT_SERVE_NATS_HISTORY", shared);
         });
-        host.sandbox.sh("haft --tool tools.ts call fails");
+        let failed = host.sandbox.sh("haft --tool tools.ts call fails");
+        assert_eq!(failed.code, 1);
         let first = caller(&server, "");
         succeeds(&first, "haft call greet --arg name=Ada");
         // Another caller, whose own log is empty.
@@ -972,15 +974,12 @@ fn a_servers_calls_say_where_they_ran() {
     let server = Server::start();
     let _host = Host::start(&server, "lab");
     let sandbox = caller(&server, "");
-    let output = succeeds(
-        &sandbox,
-        "haft serve --no-token --listen 127.0.0.1:0 2>told & server=$!
-         until grep -q http told; do sleep 0.1; done
-         url=$(grep -o 'http://[^ ]*[0-9]' told | head -n 1)
-         curl -s --json '{\"arguments\": {\"name\": \"Ada\"}}' \"$url/api/tools/greet/call\" > called
-         curl -s \"$url/api/calls\"
-         kill $server; wait $server 2>/dev/null; true",
-    );
+    let mut command = sandbox.haft();
+    command.args(["serve", "--no-token", "--listen", "127.0.0.1:0"]);
+    let served = Served::start(&mut command);
+    let called = served.post("/api/tools/greet/call", r#"{"arguments": {"name": "Ada"}}"#);
+    assert_eq!(called.status, 200, "{called:?}");
+    let output = served.get("/api/calls").body;
     let listed: Value = serde_json::from_str(&output).expect("JSON");
     let call = &listed["calls"][0];
     assert_eq!(call["host"], "lab", "{output}");

@@ -38,15 +38,40 @@ export default () => [
   tool("trivial", async () => says("ok")),
   tool("work", async () => {
     let x = 1;
-    for (let n = 0; n < 12_000_000; n++) x = (x * 48271) % 2147483647;
+    for (let n = 0; n < 12_000_000; n++) x = (Math.imul(x, 48271) + n) | 0;
     return says(String(x));
   }),
   tool("sleeps", async () => { await new Promise((done) => setTimeout(done, 50)); return says("ok"); }),
-  tool("notes", async (_id, { n }) => { appendFileSync("NOTES", `${n}\\n`); return says("ok"); }),
+  // Its calls are not made again.
+  { ...tool("once", async (_id, { n }) => { appendFileSync("NOTES", `${n}\\n`); return says("ok"); }),
+    approval: "exec" },
   tool("waits", (_id, _args, _update, _ctx, signal) =>
     new Promise((done) => signal.addEventListener("abort", () => done(says("aborted"))))),
   tool("big", async () => says("x".repeat(10_000_000))),
 ];
+"""
+
+# A server whose tool writes what it was called with, and says that it can be called again.
+MCP_SERVER = """
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+const answers = {
+  initialize: ({ protocolVersion }) =>
+    ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }),
+  "tools/list": () => ({ tools: [{ name: "again", description: "again", inputSchema: { type: "object" },
+    annotations: { idempotentHint: true } }] }),
+  "tools/call": ({ arguments: { n } }) => {
+    appendFileSync("NOTES", `${n}\\n`);
+    return { content: [{ type: "text", text: "ok" }] };
+  },
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const result = answers[method]?.(params);
+  const error = { code: -32601, message: "no" };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) }));
+}
 """
 
 MANY_TOOLS = """
@@ -147,12 +172,16 @@ class Lab:
         self.start(address, command, "ready")
         return f"nats://127.0.0.1:{PORT}"
 
-    def host(self, number, url=None, delay=False, tools=TOOLS, ready="serving", queue=16):
+    def host(self, number, url=None, delay=False, tools=TOOLS, ready="serving", queue=16, has_mcp=False):
         address = f"{NET}.{100 + number}"
         home = os.path.join(self.folder, f"host-{number}")
         os.makedirs(os.path.join(home, ".config/haft"), exist_ok=True)
-        with open(os.path.join(home, "tools.ts"), "w") as file:
-            file.write(tools.replace("NOTES", self.notes))
+        for name, text in (("tools.ts", tools), ("server.mjs", MCP_SERVER)):
+            with open(os.path.join(home, name), "w") as file:
+                file.write(text.replace("NOTES", self.notes))
+        with open(os.path.join(home, ".config/haft/config.yaml"), "w") as file:
+            server = {"command": "node", "args": [os.path.join(home, "server.mjs")], "trusted": True}
+            json.dump({"mcp": {"servers": {"s": server}}} if has_mcp else {}, file)
         url = self.relay(address) if delay else url or self.url()
         env = {"HOME": home, "HAFT_SERVE_NATS_QUEUE": str(queue)}
         command = [self.options.haft, "--tool", "tools.ts", "serve", "nats", "--url", url, "--name", f"h{number}"]
@@ -307,13 +336,13 @@ def kill_one_of_three(lab):
     time.sleep(3)
     lab.load("replicas", 3, url=lab.url(3))
     for number in range(2):
-        lab.host(number, url=lab.url(3))
+        lab.host(number, url=lab.url(3), has_mcp=True)
     calls, times = lab.watch(
         "sleeps", "{}", 10, 8, [(3, lambda: lab.kill(servers[0]))], url=lab.url(3))
     found = {"core": after(calls, times[0])}
     servers[0] = lab.server(0, 3)
     time.sleep(3)
-    command = [lab.options.load, "queued", lab.url(3), "notes", str(lab.options.many // 20), "16"]
+    command = [lab.options.load, "queued", lab.url(3), "again", str(lab.options.many // 20), "16"]
     queued = subprocess.Popen(
         ["ip", "netns", "exec", lab.space(CLIENT), *command], stdout=subprocess.PIPE, text=True)
     time.sleep(1)
@@ -336,39 +365,49 @@ def partition(lab):
 
 def executed(lab):
     """Counts how often the calls of `notes` were executed."""
-    with open(lab.notes) as notes:
-        counts = collections.Counter(line.strip() for line in notes)
+    counts = collections.Counter()
+    if os.path.exists(lab.notes):
+        with open(lab.notes) as notes:
+            counts.update(line.strip() for line in notes)
     return {"calls": len(counts), "twice_or_more": sum(1 for count in counts.values() if count > 1)}
 
 
 def queued_kills(lab):
-    """Many queued calls; meanwhile hosts are killed and started again, and the server twice."""
-    count, rng = lab.options.queued, random.Random(25)
+    """Queued calls of a tool that can be called again."""
+    return kills_during(lab, "again", lab.options.queued)
+
+
+def queued_kills_once(lab):
+    """Queued calls of a tool that must not be called again: what is lost is known as lost."""
+    return kills_during(lab, "once", lab.options.queued // 10)
+
+
+def kills_during(lab, tool, count):
+    """Queues many calls; meanwhile hosts are killed and started again, and the server twice."""
+    rng = random.Random(25)
     server = lab.server()
-    hosts = {number: lab.host(number) for number in range(4)}
-    command = [lab.options.load, "put", lab.url(), "notes", str(count), "64"]
+    hosts = {number: lab.host(number, has_mcp=True) for number in range(4)}
+    command = [lab.options.load, "put", lab.url(), tool, str(count), "64"]
     begun = time.time()
     putting = subprocess.Popen(
         ["ip", "netns", "exec", lab.space(CLIENT), *command], stdout=subprocess.PIPE, text=True)
     kills = {"host": 0, "server": 0}
-    next_kill, next_server, until = begun + 2, begun + 9, begun + lab.options.patience
+    next_kill, next_server, until = begun + 1, begun + 3, begun + lab.options.patience
     while time.time() < until:
         time.sleep(0.2)
-        done = executed(lab)["calls"] if os.path.exists(lab.notes) else 0
-        if done >= count and putting.poll() is not None:
+        if executed(lab)["calls"] >= 0.95 * count and putting.poll() is not None:
             break
         if time.time() > next_kill:
             number = rng.randrange(4)
             lab.kill(hosts[number])
-            hosts[number] = lab.host(number)
+            hosts[number] = lab.host(number, has_mcp=True)
             kills["host"] += 1
-            next_kill = time.time() + rng.uniform(2, 5)
+            next_kill = time.time() + rng.uniform(1, 4)
         if kills["server"] < 2 and time.time() > next_server:
             lab.kill(server)
             server = lab.server()
             kills["server"] += 1
-            next_server = time.time() + 12
-    all_executed = time.time() - begun
+            next_server = time.time() + 10
     put = json.loads(putting.communicate()[0].splitlines()[-1])
     while True:
         states = lab.load("states")
@@ -376,8 +415,8 @@ def queued_kills(lab):
         if not open_calls or time.time() > until + 60:
             break
         time.sleep(1)
-    return {"put": put, "kills": kills, "seconds": round(time.time() - begun, 1),
-            "executed_after_s": round(all_executed, 1), **states, "executed": executed(lab)}
+    return {"put": put, "kills": kills, "seconds": round(time.time() - begun, 1), **states,
+            "executed": executed(lab)}
 
 
 def cancel(lab):
@@ -458,7 +497,7 @@ def full(lab):
 
 MEASUREMENTS = [
     peer, core, delayed, durable, cpu, kill_host, kill_server, kill_one_of_three, partition, cancel, big,
-    queued_kills, tools, subjects, slow, full,
+    queued_kills, queued_kills_once, tools, subjects, slow, full,
 ]
 
 
@@ -468,7 +507,7 @@ def main():
     parser.add_argument("load")
     parser.add_argument("nats")
     parser.add_argument("--queued", type=int, default=100_000)
-    parser.add_argument("--patience", type=float, default=1800)
+    parser.add_argument("--patience", type=float, default=1800, help="limit in seconds for the queued calls")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--json")

@@ -113,7 +113,9 @@ impl Target {
             grace: Duration::from_secs(5),
         });
         let client = fleet.client().await?;
-        let answer = client.library().request("$SRV.INFO.haft-tools", Bytes::new());
+        let answer = client
+            .library()
+            .request("$SRV.INFO.haft-tools", Bytes::new());
         let info: Value = serde_json::from_slice(&answer.await?.payload)?;
         let endpoints = info["endpoints"].as_array().ok_or("it has no tools")?;
         let found = endpoints.iter().find(|one| one["metadata"]["tool"] == tool);
@@ -299,7 +301,10 @@ async fn cancel(url: &str, tool: &str, calls: usize) -> Result<(), Failed> {
     }
     times.sort_by(f64::total_cmp);
     let median = times.get(times.len() / 2);
-    println!("{}", json!({"calls": times.len(), "p50_ms": median, "max_ms": times.last()}));
+    println!(
+        "{}",
+        json!({"calls": times.len(), "p50_ms": median, "max_ms": times.last()})
+    );
     Ok(())
 }
 
@@ -381,7 +386,10 @@ async fn subjects(url: &str, number: usize) -> Result<(), Failed> {
     let mut own = nats.subscribe(inbox.clone()).await?;
     nats.publish(inbox, Bytes::new()).await?;
     own.next().await;
-    println!("{}", json!({"subjects": kept.len(), "seconds": started.elapsed().as_secs_f64()}));
+    println!(
+        "{}",
+        json!({"subjects": kept.len(), "seconds": started.elapsed().as_secs_f64()})
+    );
     let mut input = String::new();
     std::io::stdin().read_line(&mut input)?;
     Ok(())
@@ -391,7 +399,8 @@ async fn slow(url: &str, megabytes: usize) -> Result<(), Failed> {
     let address = url.trim_start_matches("nats://");
     // A client that never reads. The buffers of the system take some.
     let mut deaf = TcpStream::connect(address).await?;
-    deaf.write_all(b"CONNECT {\"verbose\":false}\r\nSUB deaf 1\r\nPING\r\n").await?;
+    deaf.write_all(b"CONNECT {\"verbose\":false}\r\nSUB deaf 1\r\nPING\r\n")
+        .await?;
     sleep(Duration::from_millis(200)).await;
     let client = Client::connect(connection(url)?).await?;
     let nats = client.library().clone();
@@ -406,9 +415,7 @@ async fn slow(url: &str, megabytes: usize) -> Result<(), Failed> {
     let mut rest = vec![0; 1 << 20];
     let (mut received, mut is_closed) = (0, false);
     sleep(Duration::from_secs(12)).await;
-    while let Ok(read) =
-        tokio::time::timeout(Duration::from_secs(2), deaf.read(&mut rest)).await
-    {
+    while let Ok(read) = tokio::time::timeout(Duration::from_secs(2), deaf.read(&mut rest)).await {
         match read {
             Ok(0) | Err(_) => {
                 is_closed = true;
@@ -417,7 +424,10 @@ async fn slow(url: &str, megabytes: usize) -> Result<(), Failed> {
             Ok(read) => received += read,
         }
     }
-    println!("{}", json!({"sent_mb": megabytes, "seconds": sent, "received": received, "closed": is_closed}));
+    println!(
+        "{}",
+        json!({"sent_mb": megabytes, "seconds": sent, "received": received, "closed": is_closed})
+    );
     Ok(())
 }
 
@@ -457,7 +467,10 @@ async fn pass(
             match from.read_buf(&mut bytes).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {
-                    if sender.send((Instant::now() + delay, bytes.freeze())).is_err() {
+                    if sender
+                        .send((Instant::now() + delay, bytes.freeze()))
+                        .is_err()
+                    {
                         return;
                     }
                 }
