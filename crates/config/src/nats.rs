@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::declare::{
     checked_map, default_settings, map, optional_path, replaced, settings, timeout, values, whole,
 };
-use super::mcp::{NewTools, check_pattern};
+use super::mcp::{NewTools, check_pattern, named};
 use haft_tool::Tier;
 
 /// Name of the hosts that `remote: nats://…` reaches.
@@ -85,9 +85,37 @@ settings! {
         pub queue: u32 = "16" => whole(0..=100_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE";
         /// Time without a sign of life after which a caller is gone and its call is cancelled.
         pub caller_silence: Duration = "10s" => timeout;
+        /// Calls of this host's log that readers of the tenant get (`haft log --hosts`): those of the
+        /// `tenant`, `all` of the user, or `none`. See nats.md.
+        pub history: ServedHistory = "tenant", env "HAFT_SERVE_NATS_HISTORY";
     }
 }
 default_settings!(Remote, ServeNats);
+
+/// Calls of a host's log that other hosts may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServedHistory {
+    /// Those that the host served to the tenant.
+    #[default]
+    Tenant,
+    /// All calls of the user on the machine.
+    All,
+    /// None.
+    None,
+}
+
+impl std::str::FromStr for ServedHistory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ServedHistory, String> {
+        let names = [
+            ("tenant", ServedHistory::Tenant),
+            ("all", ServedHistory::All),
+            ("none", ServedHistory::None),
+        ];
+        named(&names, text)
+    }
+}
 
 /// Addresses of the servers of one cluster. A user and a password in them are never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -169,6 +197,7 @@ impl std::fmt::Debug for NatsUrls {
 
 values! {
     NatsUrls: super::declare::Form::Secret, str::parse;
+    ServedHistory: super::declare::Form::Word(&["tenant", "all", "none"]), str::parse;
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ pub(crate) const LATER: &str = "Haft-Arguments-Later";
 pub(crate) const TRACE_PARENT: &str = "traceparent";
 pub(crate) const TRACE_STATE: &str = "tracestate";
 
+/// Id of the trace by which a caller without a span has recorded the call.
+pub(crate) const LOG_TRACE: &str = "Haft-Trace";
+
 /// Time after which a call without a result says that it is accepted.
 const ACCEPT_AFTER: Duration = Duration::from_millis(250);
 
@@ -68,6 +71,10 @@ pub struct IncomingCall {
     pub caller: String,
     /// The caller's span.
     pub trace: Option<TraceContext>,
+    /// Id of the trace by which a caller without a span has recorded the call.
+    pub log_trace: Option<String>,
+    /// Set if the call was taken from the tenant's queue.
+    pub is_queued: bool,
     /// The caller, for everything before the result.
     pub link: CallLink,
     /// Cancelled by the caller, or when it is gone.
@@ -407,6 +414,10 @@ impl IncomingCall {
             timeout: headers.number(TIMEOUT).map(Duration::from_millis),
             caller: haft_tool::visible::line(&caller).into_owned(),
             trace: trace.and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
+            log_trace: (headers.get(LOG_TRACE))
+                .filter(|id| subjects::is_trace(id))
+                .map(str::to_owned),
+            is_queued: false,
             link: CallLink(link),
             cancellation: Cancellation::default(),
         }

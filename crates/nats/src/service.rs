@@ -17,6 +17,7 @@ use haft_tool::{Error, Outcome};
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery};
 use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
@@ -72,6 +73,16 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Tells the user about something that went wrong.
     fn report(&self, problem: &str);
+
+    /// Returns a page of the log of calls. It may block.
+    fn history(&self, _question: &HistoryQuestion) -> HistoryPage {
+        HistoryPage::default()
+    }
+
+    /// Follows the log of calls from now on, if there is one. It may block.
+    fn follow_history(&self) -> Option<HistoryFeed> {
+        None
+    }
 }
 
 /// Options of a service.
@@ -100,11 +111,12 @@ pub struct Service {
     task: tokio::task::JoinHandle<()>,
 }
 
-struct Core {
-    client: Client,
-    options: ServiceOptions,
-    host: HostInfo,
-    provider: Arc<dyn Provider>,
+pub(crate) struct Core {
+    pub(crate) client: Client,
+    pub(crate) options: ServiceOptions,
+    pub(crate) host: HostInfo,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) history: HistoryDesk,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
     /// Number of tools that are offered.
@@ -146,6 +158,7 @@ impl Service {
             options,
             host: host.clone(),
             provider,
+            history: HistoryDesk::new(),
             counts: Mutex::default(),
             running: watch::Sender::new(0),
             offered: watch::Sender::new(0),
@@ -236,6 +249,8 @@ impl Offering {
         for subject in [
             subjects::list(&tenant),
             subjects::host(&tenant, &core.host.id),
+            subjects::log_ask(&tenant, "all"),
+            subjects::log_ask(&tenant, &core.host.id),
         ] {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
@@ -299,6 +314,7 @@ impl Offering {
 
     async fn run(mut self, draining: oneshot::Receiver<oneshot::Sender<()>>) {
         let provider = self.core.provider.clone();
+        let tenant = self.core.options.tenant.clone();
         let mut draining = draining.fuse();
         loop {
             tokio::select! {
@@ -310,7 +326,9 @@ impl Offering {
                 Some(message) = self.messages.recv() => self.receive(message),
                 () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
-                    if !refusal.is_publish {
+                    // A server that lets nobody read logs is a choice and not a fault.
+                    let is_of_log = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""));
+                    if !refusal.is_publish && !is_of_log {
                         let subject = refusal.subject;
                         let text = format!("the NATS server does not allow to serve `{subject}`");
                         provider.report(&text);
@@ -364,6 +382,11 @@ impl Offering {
             if let Some(reply) = message.reply {
                 self.say_hello(reply);
             }
+        } else if [core.host.id.as_str(), "all"]
+            .map(|host| subjects::log_ask(tenant, host))
+            .contains(&message.subject)
+        {
+            history::receive(core, &message);
         } else if message.subject == subjects::host(tenant, &core.host.id)
             && let Ok(request) = Request::of(message)
         {

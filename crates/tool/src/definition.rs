@@ -25,6 +25,9 @@ pub struct Tool {
     pub output_schema: Option<Value>,
     /// Tier of harm that a call may do. It decides whether the user is asked.
     pub approval: Tier,
+    /// Set if a call may be made twice without further harm, as far as the user believes its author. Calls
+    /// of tools of the tier `read` may be in any case.
+    pub is_idempotent: bool,
     /// Set if the tool is registered but kept out of lists for models.
     pub hidden: bool,
     /// The author's choice for strict provider schemas: `Some(false)` opts out.
@@ -67,6 +70,7 @@ impl Tool {
             output_schema: None,
             // The effects are unknown (spec omp 10).
             approval: Tier::Exec,
+            is_idempotent: false,
             hidden: false,
             strict: None,
             trusted: true,

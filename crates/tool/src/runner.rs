@@ -247,6 +247,13 @@ impl CallCtx {
         }
     }
 
+    /// Records that another host runs the call.
+    pub fn ran_on(&self, host: &str) {
+        if let Some(trace) = &self.trace {
+            trace.ran_on(host);
+        }
+    }
+
     /// Returns the cancellation of the call.
     pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation

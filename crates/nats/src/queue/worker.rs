@@ -279,7 +279,8 @@ impl Worker {
         let ended = match self.arguments(id, &wire).await {
             Err(error) => Err(error),
             Ok(arguments) => {
-                let call = serve_call::lonely_call(id, tool, arguments, headers);
+                let mut call = serve_call::lonely_call(id, tool, arguments, headers);
+                call.is_queued = true;
                 let cancellation = call.cancellation.clone();
                 // It never ends. The call goes on while it waits for the server.
                 let watching = async {
