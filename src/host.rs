@@ -391,7 +391,6 @@ impl Host {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
-            connections: &self.inner.connections,
         }
     }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use serde_json::value::RawValue;
 
-use super::call_log::CallEntry;
+use super::Host;
+use super::call_log::{CallEntry, shut_down};
 use super::nested::PartsOfCall;
 use super::running_call::{CallFuture, InlineCall, RunningCall};
-use super::{Host, SHUT_DOWN};
 use crate::execute::{CallPolicy, execute};
 use crate::family::approvals_of;
 use crate::family::exec::ikigai;
@@ -366,10 +366,6 @@ async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entr
 fn drained() -> Error {
     let text = "the server is ending and takes no new calls";
     Error::new(ErrorKind::Stopped(Stopped::HostShutdown), text)
-}
-
-pub(super) fn shut_down() -> Error {
-    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
 }
 
 fn defect() -> Error {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::Host;
+use super::load_state::Why;
 use super::refresh::Search;
-use super::reload_plan::Why;
 use crate::family::js::{self, RESOLVE};
 use crate::registry::{Catalog, Entry};
 

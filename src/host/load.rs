@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Host;
-use super::load_state::{Group, KnownFiles, LoadState, LoadedModule, Stamps, group_of, key_of};
+use super::load_state::{
+    Group, KnownFiles, LoadState, LoadedModule, Stamps, Why, group_of, key_of,
+};
 use super::refresh::Found;
-use super::reload_plan::{Plan, ReloadScope, Why, plan};
+use super::reload_plan::{Plan, ReloadScope, plan};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
 use crate::trust::{self, Doubted, Judged};
@@ -118,7 +120,8 @@ impl Host {
         wanted.extend(groups.flat_map(|files| files.candidates.iter().cloned()));
         let since = SystemTime::now();
         let config = self.config_for_rights();
-        let mut loaded = family::load(&self.means(engine, &config), &wanted).await;
+        let means = self.means(engine, &config);
+        let mut loaded = family::load(&means, &self.inner.connections, &wanted).await;
         let mut others = loaded.split_off(modules).into_iter();
         for (candidate, loaded) in wanted.iter().zip(loaded) {
             let key = key_of(candidate);

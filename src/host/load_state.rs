@@ -6,12 +6,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::reload_plan::Why;
 use crate::family::Loaded;
 use haft_discover::Candidate;
 use haft_engine::graph::{Checker, Graph, Grapher};
 use haft_engine::{Engine, Module};
 use haft_tool::{Family, Problem, Severity, ToolRights, TrustDomain};
+
+/// Reason of a search for tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// First search: modules that were just loaded by name are still current.
+    First,
+    /// Request of the user or a caller: failed modules are tried again, executables are asked
+    /// again.
+    Requested,
+    /// Changed files: unchanged ones are left alone.
+    Files,
+    /// Executables that did not describe themselves in time: they are asked again.
+    Late,
+}
 
 /// Key of a module. A file in two trust domains is two modules.
 pub(super) type Key = (PathBuf, Option<String>, TrustDomain);

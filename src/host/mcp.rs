@@ -70,6 +70,11 @@ impl Host {
             }
         }
         let engine = self.base();
-        Ok(mcp::survey(&self.means(&engine, &config), &candidates))
+        let means = self.means(&engine, &config);
+        Ok(mcp::survey(
+            &means,
+            &self.inner.connections.mcp,
+            &candidates,
+        ))
     }
 }

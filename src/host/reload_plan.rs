@@ -8,25 +8,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::load_state::{Key, LoadState, LoadedModule, key_of};
+use super::load_state::{Key, LoadState, LoadedModule, Why, key_of};
 use haft_discover::Candidate;
 use haft_engine::graph::{Checker, Graph, Grapher, on_deep_stack};
 use haft_engine::{CodeSet, Engine};
 use haft_tool::ToolRights;
-
-/// Reason of a search for tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// First search: modules that were just loaded by name are still current.
-    First,
-    /// Request of the user or a caller: failed modules are tried again, executables are asked
-    /// again.
-    Requested,
-    /// Changed files: unchanged ones are left alone.
-    Files,
-    /// Executables that did not describe themselves in time: they are asked again.
-    Late,
-}
 
 /// Generation into which modules are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
