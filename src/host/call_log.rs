@@ -645,3 +645,8 @@ impl EndedCalls {
 pub(super) fn shut_down() -> Error {
     Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
 }
+
+pub(super) fn defect() -> Error {
+    let text = "the call met a defect of haft, or of what the program gave it: it panicked";
+    Error::new(ErrorKind::Internal, text)
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Host;
-use super::load::look_at_files;
+use super::catalog::look_at_files;
 use crate::family::mcp::{self, ServerState};
 use crate::family::remote::RemoteHosts;
 use haft_tool::{Error, ErrorKind, Family};
