@@ -18,9 +18,8 @@ use serde_json::value::RawValue;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::call::shut_down;
 use super::span::CallSpan;
-use super::{Host, Inner};
+use super::{Host, Inner, SHUT_DOWN};
 use crate::audit::{self, AuditLog, Caller, Ending, OpenCall, Origin, ServedCall};
 use haft_tool::{Call, CallTrace, Cancellation, Outcome, Stopped, TraceContext};
 use haft_tool::{Error, ErrorKind};
@@ -681,4 +680,13 @@ impl EndedCalls {
             self.by_id.remove(&call.id);
         }
     }
+}
+
+pub(super) fn shut_down() -> Error {
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
+}
+
+pub(super) fn defect() -> Error {
+    let text = "the call met a defect of haft, or of what the program gave it: it panicked";
+    Error::new(ErrorKind::Internal, text)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Host;
-use super::load::look_at_files;
+use super::catalog::look_at_files;
 use crate::family::mcp::{self, ServerState};
 use crate::family::remote::RemoteHosts;
 use haft_tool::{Error, ErrorKind, Family};
@@ -89,6 +89,11 @@ impl Host {
             }
         }
         let engine = self.base();
-        Ok(mcp::survey(&self.means(&engine, &config), &candidates))
+        let means = self.means(&engine, &config);
+        Ok(mcp::survey(
+            &means,
+            &self.inner.connections.mcp,
+            &candidates,
+        ))
     }
 }

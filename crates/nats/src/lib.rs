@@ -34,6 +34,7 @@ mod service;
 pub use caller::RemoteCall;
 pub use client::{Client, Subscription};
 pub use connection::{Auth, ConnectError, ConnectOptions};
+pub use discovery::OfferedTool;
 pub use fleet::{Fleet, FleetOptions, HostOffer, Listing, Unavailable};
 pub use frames::HostInfo;
 pub use history::{
@@ -43,6 +44,6 @@ pub use history::{
 pub use message::{Headers, Message};
 pub use queue::{Queue, QueueStatus, QueueTimes, QueuedCall};
 pub use serve_call::{CallLink, IncomingCall};
-pub use service::{OfferedTool, Provider, Service, ServiceOptions};
+pub use service::{Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};
 pub use tls::{MachineRoots, TlsFiles};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use haft_tool::{
@@ -421,5 +421,21 @@ impl IncomingCall {
             link: CallLink(link),
             cancellation: Cancellation::default(),
         }
+    }
+}
+
+/// Counts a call as long as it runs.
+pub(crate) struct InPlace(watch::Sender<usize>);
+
+impl InPlace {
+    pub(crate) fn new(running: &watch::Sender<usize>) -> InPlace {
+        running.send_modify(|running| *running += 1);
+        InPlace(running.clone())
+    }
+}
+
+impl Drop for InPlace {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
     }
 }

@@ -8,20 +8,20 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::FutureExt;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use haft_tool::{Error, Outcome};
 
 use crate::client::{Client, Feed, Refusal};
-use crate::discovery::{Counts, Discovery};
+use crate::discovery::{Counts, Discovery, OfferedTool};
 use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
-use crate::serve_call::{self, IncomingCall, Request};
+use crate::serve_call::{self, InPlace, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
 /// Number of requests that wait to be read. More than a server sends between two looks.
@@ -30,19 +30,6 @@ const CAPACITY: usize = 16 << 10;
 /// Header of an answer that is an error, as NATS services have it.
 const ERROR: &str = "Nats-Service-Error";
 const ERROR_CODE: &str = "Nats-Service-Error-Code";
-
-/// A tool as it is offered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OfferedTool {
-    /// Its name.
-    pub name: String,
-    /// Hash of the definition.
-    pub digest: String,
-    /// The definition, as callers see it.
-    pub definition: Value,
-    /// Answer of discovery about it.
-    pub metadata: BTreeMap<String, String>,
-}
 
 impl OfferedTool {
     /// Returns how its queued calls are taken.
@@ -122,22 +109,6 @@ pub(crate) struct Core {
     /// Number of tools that are offered.
     offered: watch::Sender<usize>,
     slots: Semaphore,
-}
-
-/// Counts a call as long as it runs.
-pub(crate) struct InPlace(watch::Sender<usize>);
-
-impl InPlace {
-    pub(crate) fn new(running: &watch::Sender<usize>) -> InPlace {
-        running.send_modify(|running| *running += 1);
-        InPlace(running.clone())
-    }
-}
-
-impl Drop for InPlace {
-    fn drop(&mut self) {
-        self.0.send_modify(|running| *running -= 1);
-    }
 }
 
 impl Service {

@@ -24,8 +24,8 @@ use utoipa::ToSchema;
 use super::call_dto::CallAnswer;
 use super::questions;
 use super::recorded::{Recording, check_user};
+use super::response::fresh;
 use super::state::Shared;
-use super::tools::fresh;
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
 use crate::host::{CallRecord, RunningCall};
@@ -214,8 +214,8 @@ async fn start(
         check_user(client)?;
         let recorder = Recorder::of(&host, &call).await?;
         host = recorder.host().clone();
-        let shared = shared.clone();
-        Some(Recording { recorder, shared })
+        let tests = shared.tests.clone();
+        Some(Recording { recorder, tests })
     } else {
         None
     };

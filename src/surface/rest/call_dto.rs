@@ -303,7 +303,7 @@ impl CallListener for Publisher {
 
     fn result(&self, call: &CallRecord, result: &Result<Outcome, Error>) -> Bytes {
         let written = match result {
-            Ok(outcome) => super::tools::bytes(&CallResult {
+            Ok(outcome) => super::response::bytes(&CallResult {
                 call_id: &call.id,
                 tool: &call.tool,
                 outcome: outcome.into(),

@@ -11,7 +11,7 @@ use super::event_ring::Feeds;
 use super::history::{History, Recorded};
 use super::questions::Questions;
 use super::recorded::RecordedTests;
-use super::tools::Listing;
+use super::response::Listing;
 use crate::code::CodeMode;
 use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
@@ -34,7 +34,7 @@ pub(super) struct Shared {
     /// The open questions of calls.
     pub(super) questions: Arc<Questions>,
     /// The tests of recorded calls.
-    pub(super) tests: RecordedTests,
+    pub(super) tests: Arc<RecordedTests>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -113,7 +113,7 @@ impl Shared {
             listing: Listing::default(),
             code: CodeMode::with_all(),
             questions,
-            tests: RecordedTests::default(),
+            tests: Arc::default(),
             feeds,
             told: Mutex::default(),
         }

@@ -20,8 +20,7 @@ use super::{PARTS, Queue, result_key};
 use crate::client::ConnectionState;
 use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::message::Message;
-use crate::serve_call::{self, CALL, CALLER, IncomingCall};
-use crate::service::InPlace;
+use crate::serve_call::{self, CALL, CALLER, InPlace, IncomingCall};
 use crate::subjects;
 
 /// Time for which the server waits for the next call before it is asked again.
