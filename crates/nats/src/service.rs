@@ -17,7 +17,7 @@ use haft_tool::{Error, Outcome};
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery, OfferedTool};
 use crate::frames::{Finished, HostFrame, HostInfo};
-use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion};
+use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion, LogReaders};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
@@ -98,12 +98,12 @@ pub struct Service {
     task: tokio::task::JoinHandle<()>,
 }
 
-pub(crate) struct Core {
-    pub(crate) client: Client,
-    pub(crate) options: ServiceOptions,
-    pub(crate) host: HostInfo,
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) history: HistoryDesk,
+struct Core {
+    client: Client,
+    options: ServiceOptions,
+    host: HostInfo,
+    provider: Arc<dyn Provider>,
+    history: Arc<HistoryDesk>,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
     /// Number of tools that are offered.
@@ -123,13 +123,19 @@ impl Service {
             name: options.name.clone(),
             version: options.version.clone(),
         };
+        let (page, feed) = (provider.clone(), provider.clone());
+        let log = LogReaders {
+            page: Box::new(move |question| page.history(question)),
+            feed: Box::new(move || feed.follow_history()),
+        };
+        let tenant = options.tenant.clone();
         let core = Arc::new(Core {
+            history: HistoryDesk::new(client.clone(), tenant, host.clone(), log),
             client: client.clone(),
             slots: Semaphore::new(options.max_calls),
             options,
             host: host.clone(),
             provider,
-            history: HistoryDesk::new(),
             counts: Mutex::default(),
             running: watch::Sender::new(0),
             offered: watch::Sender::new(0),
@@ -357,7 +363,7 @@ impl Offering {
             .map(|host| subjects::log_ask(tenant, host))
             .contains(&message.subject)
         {
-            history::receive(core, &message);
+            history::receive(&core.history, &message);
         } else if message.subject == subjects::host(tenant, &core.host.id)
             && let Ok(request) = Request::of(message)
         {
