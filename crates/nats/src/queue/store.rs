@@ -356,6 +356,8 @@ fn is_away(why: &str) -> bool {
         "unavailable",
         "broken pipe",
         "no message found",
+        // While a cluster chooses another leader, nobody takes what is published.
+        "no stream found",
     ];
     let why = why.to_lowercase();
     signs.iter().any(|sign| why.contains(sign))
