@@ -165,6 +165,8 @@ impl Store {
         let create = async || match self.records.create(id, value.clone()).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
+            // What the server of a cluster says instead, which the client does not know.
+            Err(error) if error.to_string().contains("wrong last sequence") => Ok(false),
             Err(error) => Err(error),
         };
         retried(self.times.patience, create).await
