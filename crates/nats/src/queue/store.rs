@@ -358,7 +358,7 @@ fn is_away(why: &str) -> bool {
         "unavailable",
         "broken pipe",
         "no message found",
-        // While a cluster chooses another leader, nobody takes what is published.
+        // While a cluster chooses another leader, no server takes what is published.
         "no stream found",
     ];
     let why = why.to_lowercase();
