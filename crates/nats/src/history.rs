@@ -135,7 +135,7 @@ pub struct FleetLog {
     pub silent: Vec<HostInfo>,
 }
 
-/// What hosts add to their logs.
+/// Additions of hosts to their logs.
 pub struct HistoryNews {
     client: Client,
     tenant: String,

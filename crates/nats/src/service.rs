@@ -303,7 +303,7 @@ impl Offering {
                 Some(message) = self.messages.recv() => self.receive(message),
                 () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
-                    // A server that lets nobody read logs is a choice and not a fault.
+                    // A server without readers of logs is a choice and not a fault.
                     let is_of_log = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""));
                     if !refusal.is_publish && !is_of_log {
                         let subject = refusal.subject;
