@@ -35,7 +35,10 @@ pub use connection::{Auth, ConnectError, ConnectOptions};
 pub use fleet::{Fleet, FleetOptions, HostOffer, Listing, Unavailable};
 pub use frames::HostInfo;
 pub use message::{Headers, Message};
-pub use queue::{Queue, QueueStatus, QueueTimes, QueuedCall};
+pub use queue::{
+    Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
+    QueuedCall,
+};
 pub use serve_call::{CallLink, IncomingCall};
 pub use service::{OfferedTool, Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use haft_tool::{Error, Outcome};
+use haft_tool::{Error, ErrorKind, Outcome};
 
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery};
@@ -69,6 +69,17 @@ pub trait Provider: Send + Sync + 'static {
     /// # Errors
     /// If the tool could not be run.
     async fn call(&self, call: IncomingCall) -> Result<Outcome, Error>;
+
+    /// Answers a request that another host of the tenant forwards, about a call that this host has. The
+    /// arguments are the request, and the details of the outcome are the answer.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {
+        drop(request);
+        let text = "this host takes no forwarded requests";
+        Err(Error::new(ErrorKind::Usage, text))
+    }
 
     /// Tells the user about something that went wrong.
     fn report(&self, problem: &str);
@@ -221,6 +232,8 @@ struct Offering {
     /// Says that the host runs queued calls.
     _beat: Option<Ends>,
     others: Vec<Feed>,
+    /// Requests about calls that run here, also when no new ones are taken.
+    _peers: Feed,
     sender: mpsc::Sender<Message>,
     messages: mpsc::Receiver<Message>,
     refusals: broadcast::Receiver<Refusal>,
@@ -239,6 +252,8 @@ impl Offering {
         ] {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
+        let peers = subjects::peer(&tenant, &core.host.id);
+        let peers = core.client.feed(peers, None, sender.clone()).await;
         let worker = core.options.queue.clone().map(|(queue, calls)| {
             let running = core.clone();
             let run: RunCall = Arc::new(move |call| {
@@ -256,6 +271,7 @@ impl Offering {
             tools: Vec::new(),
             by_subject: HashMap::new(),
             others,
+            _peers: peers,
             sender,
             messages,
             refusals,
@@ -363,6 +379,17 @@ impl Offering {
         } else if message.subject == subjects::list(tenant) {
             if let Some(reply) = message.reply {
                 self.say_hello(reply);
+            }
+        } else if message.subject == subjects::peer(tenant, &core.host.id) {
+            if let Ok(request) = Request::of(message) {
+                let core = core.clone();
+                let place = InPlace::new(&core.running);
+                tokio::spawn(async move {
+                    let _place = place;
+                    let link = core.open(&request).await;
+                    let run = |request| core.provider.forwarded(request);
+                    serve_call::run(&request, link, &core.host, "", run).await;
+                });
             }
         } else if message.subject == subjects::host(tenant, &core.host.id)
             && let Ok(request) = Request::of(message)

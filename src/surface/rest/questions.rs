@@ -408,14 +408,7 @@ impl What {
         };
         let read: Result<AnswerView, _> = serde_json::from_str(body);
         let read = read.map_err(|_| wrong(form))?;
-        let is_valid = match (prompt, &read.value) {
-            (_, Value::Null) => true,
-            (Prompt::Select { options, .. }, Value::String(text)) => options.contains(text),
-            (Prompt::Confirm { .. }, value) => value.is_boolean(),
-            (Prompt::Input { .. } | Prompt::Editor { .. }, value) => value.is_string(),
-            _ => false,
-        };
-        if is_valid {
+        if prompt.accepts(&read.value) {
             Ok(Given::Prompt(read.into()))
         } else {
             Err(wrong(form))
