@@ -12,6 +12,7 @@ pub(crate) mod mcp;
 pub(crate) mod nats;
 pub(crate) mod page;
 pub(crate) mod question_view;
+pub(crate) mod queued_view;
 pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod selection;
