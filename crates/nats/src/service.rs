@@ -44,13 +44,18 @@ pub struct OfferedTool {
 }
 
 impl OfferedTool {
+    /// Returns true if the definition says that a call may be made twice.
+    pub fn is_idempotent(&self) -> bool {
+        let says = |hint: &str| self.definition["annotations"][hint] == true;
+        says("readOnlyHint") || says("idempotentHint")
+    }
+
     /// Returns how its queued calls are taken.
     fn queued(&self) -> QueuedTool {
-        let says = |hint: &str| self.definition["annotations"][hint] == true;
         QueuedTool {
             name: self.name.clone(),
             digest: self.digest.clone(),
-            is_idempotent: says("readOnlyHint") || says("idempotentHint"),
+            is_idempotent: self.is_idempotent(),
         }
     }
 }

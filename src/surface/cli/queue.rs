@@ -324,10 +324,7 @@ fn row(call: &QueuedCall) -> Vec<String> {
     } else {
         call.status.as_str()
     };
-    let host = call
-        .host
-        .as_ref()
-        .map(|host| text::name(&host.name));
+    let host = call.host.as_ref().map(|host| text::name(&host.name));
     vec![
         call.id.clone(),
         call.tool.clone(),

@@ -25,6 +25,7 @@ mod result;
 
 mod handler;
 mod server;
+mod shared;
 mod spans;
 
 mod http;

@@ -4,10 +4,11 @@
 //! person at the calling host, if there is one.
 
 mod definition;
+mod sharing;
 mod user;
 
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, watch};
@@ -19,12 +20,15 @@ use haft_nats::{CallLink, IncomingCall, OfferedTool, Provider};
 use haft_tool::{
     Call, CatalogChange, Error, ErrorKind, Event, Family, LogLine, LogListener, Outcome, Tool,
 };
+pub(crate) use sharing::{PeerRequests, QueuedBy, Sharing, connect, open_queue};
 use user::{Once, RemoteUser};
 
 /// A host as it serves others.
 pub(crate) struct NatsSurface {
     host: Host,
     selection: Selection,
+    /// Answers what other hosts forward.
+    peers: OnceLock<Arc<dyn PeerRequests>>,
     changes: Mutex<watch::Receiver<Arc<CatalogChange>>>,
     report: fn(&str),
 }
@@ -52,6 +56,7 @@ impl NatsSurface {
             changes: Mutex::new(host.changes()),
             host,
             selection,
+            peers: OnceLock::new(),
             report,
         }
     }
@@ -93,6 +98,14 @@ impl Provider for NatsSurface {
             .with_log(Arc::new(LogSink(link.clone())))
             // The caller's host keeps long texts where its user can read them.
             .with_text_limit(0);
+        let host = match call.max_tier {
+            Some(tier) => {
+                let mut policy = host.approval_policy().clone();
+                policy.max_tier = Some(policy.max_tier.map_or(tier, |own| own.min(tier)));
+                host.with_approval(policy)
+            }
+            None => host,
+        };
         let host = match host.approver() {
             Some(approver) => host.asking(Arc::new(Once(approver))),
             None => host,
@@ -126,6 +139,16 @@ impl Provider for NatsSurface {
                     is_killed = true;
                     ours.kill();
                 }
+            }
+        }
+    }
+
+    async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {
+        match self.peers.get() {
+            Some(peers) => peers.answer(request).await,
+            None => {
+                let text = "this host has no calls of other hosts";
+                Err(Error::new(ErrorKind::Usage, text))
             }
         }
     }

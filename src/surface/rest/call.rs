@@ -22,10 +22,10 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
-use super::questions;
 use super::recorded::{Recording, check_user};
 use super::state::Shared;
 use super::tools::fresh;
+use super::{questions, queued};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
 use crate::host::{CallRecord, RunningCall};
@@ -33,6 +33,7 @@ use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
+use crate::surface::queued_view::QueuedView;
 use crate::surface::traces;
 use crate::tool_test::Recorder;
 use haft_tool::{Call, Event, LogLevel, LogLine, LogListener, Place};
@@ -69,6 +70,10 @@ pub(super) struct CallRequest<'a> {
     /// own token, for modules in JavaScript and tools of MCP servers.
     #[serde(default)]
     record: bool,
+    /// The call is put where it waits for a host and survives a restart: the answer is 202 with its
+    /// place, `/api/queue/{id}`. The header `Prefer: respond-async` is the same.
+    #[serde(default)]
+    queue: bool,
 }
 
 /// Data of a call's event besides the result.
@@ -116,14 +121,19 @@ impl LogListener for LogSink {
 
 /// Calls a tool. With `Accept: text/event-stream` the answer is a stream of the events `started`,
 /// `log`, `update` and `result`, or `error`; else it is the result. A tool that reports a failure has
-/// answered: the status is 200 and `isError` is true. Going away cancels the call.
+/// answered: the status is 200 and `isError` is true. Going away cancels the call, unless it is queued.
 #[utoipa::path(
     post, path = "/api/tools/{name}/call", operation_id = "callTool", tag = "calls",
-    params(("name" = String, Path, description = "The tool's name")),
+    params(
+        ("name" = String, Path, description = "The tool's name"),
+        ("Prefer" = Option<String>, Header, description = "`respond-async`: the call is queued"),
+    ),
     request_body(content = CallRequest<'static>, content_type = "application/json", description = "The call; none is a call without arguments"),
     responses(
         (status = 200, description = "What the tool said", content(
             (CallAnswer = "application/json"), (String = "text/event-stream"))),
+        (status = 202, description = "The call is queued", body = QueuedView<'static>,
+            headers(("Location" = String, description = "Its place"))),
     ),
 )]
 pub(super) async fn call(
@@ -139,6 +149,7 @@ pub(super) async fn call(
         return Err(no_such_tool(&name));
     }
     let request = CallRequest::read(&text)?;
+    let is_queued = request.queue || queued::is_preferred(&headers);
     let arguments = request.arguments.map(RawValue::to_owned);
     let asked = AskedCall {
         tool: name,
@@ -148,6 +159,9 @@ pub(super) async fn call(
         answers_questions: request.answers_questions,
         record: request.record,
     };
+    if is_queued {
+        return queued::put(&shared, &client, &peer, &headers, asked).await;
+    }
     start(
         &shared,
         &client,
@@ -160,13 +174,22 @@ pub(super) async fn call(
 }
 
 /// A call as a client wants it.
-struct AskedCall {
-    tool: String,
-    arguments: Box<RawValue>,
-    call_id: Option<String>,
+pub(super) struct AskedCall {
+    pub(super) tool: String,
+    pub(super) arguments: Box<RawValue>,
+    pub(super) call_id: Option<String>,
     timeout_ms: Option<f64>,
-    answers_questions: bool,
-    record: bool,
+    pub(super) answers_questions: bool,
+    pub(super) record: bool,
+}
+
+impl AskedCall {
+    /// Returns the longest that the call may take.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        // The value was checked to be a whole number of milliseconds.
+        self.timeout_ms
+            .map(|time| Duration::from_millis(time as u64))
+    }
 }
 
 /// Starts a call and returns its response. With `code` its handle has code mode.
@@ -178,10 +201,7 @@ async fn start(
     (asked, permit, memory): (AskedCall, Permit, BodyMemory),
     code: Option<Arc<CodeMode>>,
 ) -> Result<Response, ProblemResponse> {
-    // The value was checked to be a whole number of milliseconds.
-    let timeout = asked
-        .timeout_ms
-        .map(|time| Duration::from_millis(time as u64));
+    let timeout = asked.timeout();
     let host = traces::below(client.host(&shared.host), traces::of_headers(headers));
     let mut host = host.called_by(|caller| peer.describe(caller));
     if asked.answers_questions {
@@ -337,7 +357,7 @@ fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
 }
 
 /// The error for a tool that is unknown or hidden from this client.
-fn no_such_tool(name: &str) -> ProblemResponse {
+pub(super) fn no_such_tool(name: &str) -> ProblemResponse {
     let text = format!("Tool {name} not found");
     Error::new(ErrorKind::NoSuchTool, text).into()
 }

@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use super::state::Shared;
 use super::tools::fresh;
 use super::{
-    agent_runs, call, calls, catalog, drawing, events, health, questions, recorded, tools,
+    agent_runs, call, calls, catalog, drawing, events, health, questions, queued, recorded, tools,
 };
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
@@ -40,6 +40,10 @@ const BEARER: &str = "bearer";
         drawing::drawing,
         recorded::one,
         recorded::save,
+        queued::list,
+        queued::one,
+        queued::cancel,
+        queued::answer,
         questions::list,
         questions::answer,
         questions::input,
@@ -141,6 +145,11 @@ fn refusals(path: &str) -> &'static [&'static str] {
     } else if path.starts_with("/api/questions/") {
         &[
             "400", "401", "403", "404", "408", "413", "415", "422", "default",
+        ]
+    } else if path.starts_with("/api/queue") {
+        &[
+            "400", "401", "403", "404", "408", "413", "415", "422", "429", "502", "503", "504",
+            "default",
         ]
     } else if path.ends_with("/test") {
         &[

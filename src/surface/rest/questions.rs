@@ -14,7 +14,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};

@@ -175,9 +175,9 @@ impl Queue {
             let mut ids = self.store.ids().await?;
             ids.retain(|id| subjects::is_token(id));
             ids.sort();
-            let looks = ids.iter().map(async |id| {
-                let record = self.judged(id).await?;
-                Ok::<_, String>(record.map(|record| record.shown(id)))
+            let looks = ids.into_iter().map(|id| async move {
+                let record = self.judged(&id).await?;
+                Ok::<_, String>(record.map(|record| record.shown(&id)))
             });
             // Those of hosts that are gone take some time.
             let calls: Vec<Option<QueuedCall>> =
