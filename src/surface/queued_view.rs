@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use haft_nats::{Asked, OpenQuestion, QueuedCall};
+use haft_render::text;
 use haft_tool::{Prompt, Timestamp};
 
 /// A queued call.
@@ -77,7 +78,7 @@ impl<'a> From<&'a QueuedCall> for QueuedView<'a> {
             status: call.status.as_str(),
             cancelling: call.is_cancelling.then_some(true),
             caller: &call.caller,
-            host: host.map(|host| haft_render::text::name(&host.name)),
+            host: host.map(|host| text::name(&host.name)),
             attempts: call.attempts,
             queued_at: Timestamp::of(call.queued).timestamp(),
             updated_at: Timestamp::of(call.updated).timestamp(),
@@ -107,5 +108,20 @@ impl<'a> From<&'a OpenQuestion> for QueuedQuestionView<'a> {
             asked,
             timeout_ms: timeout.and_then(|ms| u64::try_from(ms).ok()),
         }
+    }
+}
+
+/// Returns a question as one line.
+pub(crate) fn question_line(question: &OpenQuestion) -> String {
+    match &question.asked {
+        Asked::Prompt { prompt, .. } => match prompt {
+            Prompt::Select { title, options } => {
+                let options: Vec<String> = options.iter().map(|it| text::first_line(it)).collect();
+                format!("{} ({})", text::first_line(title), options.join(" / "))
+            }
+            Prompt::Confirm { title, .. } => format!("{} (yes / no)", text::first_line(title)),
+            Prompt::Input { title, .. } | Prompt::Editor { title, .. } => text::first_line(title),
+        },
+        Asked::Request { method, .. } => format!("the request `{method}` of an MCP server"),
     }
 }

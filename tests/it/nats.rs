@@ -15,7 +15,7 @@ use crate::pty::Terminal;
 use crate::sandbox::{Ran, Sandbox};
 
 const TOOLS: &str = r#"
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute, rest) =>
@@ -38,16 +38,20 @@ export default (pi) => [
     appendFileSync("MARKS", "started\n");
     return says(await readFile("PIPE", "utf8"));
   }),
-  tool("waits_again", (...call) => waits(...call), { approval: "read" }),
-  tool("waits", (...call) => waits(...call)),
+  // Only reads, so that it may be made again.
+  tool("waits_again", async (_id, _args, onUpdate, _ctx, signal) => {
+    if (existsSync("PIPE-go")) return says("again");
+    onUpdate(says("waiting"));
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("aborted"))));
+  }, { approval: "read" }),
+  tool("waits", async (_id, _args, _onUpdate, _ctx, signal) => {
+    appendFileSync("MARKS", "started\n");
+    const ended = new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
+    const text = await Promise.race([ended, readFile("PIPE", "utf8")]);
+    appendFileSync("MARKS", `${text}\n`);
+    return says(text);
+  }),
 ];
-async function waits(_id, _args, _onUpdate, _ctx, signal) {
-  appendFileSync("MARKS", "started\n");
-  const ended = new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
-  const text = await Promise.race([ended, readFile("PIPE", "utf8")]);
-  appendFileSync("MARKS", `${text}\n`);
-  return says(text);
-}
 "#;
 
 /// A `haft serve nats`.
@@ -699,7 +703,7 @@ fn the_host_decides_about_queued_calls_and_they_wait_for_an_answer() {
     // A caller without a terminal says how it is answered, and waits.
     let line = format!(
         "(haft queue wait {id} 2>told >result; echo $? >code) & \
-         until grep -q asks told; do :; done; haft queue answer {id} Ada >shown; wait; \
+         until grep -q asks told 2>/dev/null; do :; done; haft queue answer {id} Ada >shown; wait; \
          cat result; sed 's/{id}/ID/' told; cat code"
     );
     assert_eq!(
@@ -746,7 +750,7 @@ fn a_terminal_shows_the_progress_of_a_queued_call_and_asks_its_questions() {
     let id = steps.trim();
     host.marks("started\n");
     let line = format!(
-        "(haft queue wait {id} 2>told >result) & until grep -q working told; do :; done; \
+        "(haft queue wait {id} 2>told >result) & until grep -q working told 2>/dev/null; do :; done; \
          printf done >{}; wait; cat told result",
         host.sandbox.path().join("pipe").display()
     );
@@ -763,19 +767,18 @@ fn a_host_that_ends_puts_back_what_can_be_made_again() {
         "haft call waits_again --queue --detach 2>/dev/null",
     );
     let id = id.trim();
-    host.marks("started\n");
+    while !succeeds(&sandbox, &format!("haft queue show {id}")).contains("waiting") {}
     host.terminate();
     assert!(host.child.wait().expect("it ends").success());
-    host.marks("started\naborted\n");
     let shown = succeeds(&sandbox, &format!("haft queue show {id} --json"));
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(
         (&shown["status"], &shown["attempts"]),
         (&json!("queued"), &json!(0))
     );
-    let other = Host::start(&server, "other");
-    other.marks("started\n");
-    fs::write(other.sandbox.path().join("pipe"), "again").expect("the tool reads");
+    let ready = Host::sandbox();
+    ready.write("pipe-go", "");
+    let _other = Host::serving(ready, &server, "other", |_| {});
     assert_eq!(
         succeeds(&sandbox, &format!("haft queue wait {id}")),
         "again\n"

@@ -9,7 +9,7 @@ use super::context::{CommandContext, on_host};
 use super::exit::{Answer, Failure, SUCCESS};
 use super::flags::{Globals, With};
 use super::run_call::{CallOptions, Form};
-use crate::surface::queued_view::QueuedView;
+use crate::surface::queued_view::{QueuedView, question_line};
 use crate::surface::stdout::Out;
 use haft_nats::{Asked, OpenQuestion, Queue, QueuedCall};
 use haft_render::table::{self, Column, Fit};
@@ -300,21 +300,6 @@ impl One {
             }
         }
         Ok(SUCCESS)
-    }
-}
-
-/// Returns a question as one line.
-pub(super) fn question_line(question: &OpenQuestion) -> String {
-    match &question.asked {
-        Asked::Prompt { prompt, .. } => match prompt {
-            Prompt::Select { title, options } => {
-                let options: Vec<String> = options.iter().map(|it| text::first_line(it)).collect();
-                format!("{} ({})", text::first_line(title), options.join(" / "))
-            }
-            Prompt::Confirm { title, .. } => format!("{} (yes / no)", text::first_line(title)),
-            Prompt::Input { title, .. } | Prompt::Editor { title, .. } => text::first_line(title),
-        },
-        Asked::Request { method, .. } => format!("the request `{method}` of an MCP server"),
     }
 }
 

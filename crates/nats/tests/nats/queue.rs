@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use haft_nats::{
-    Asked, Client, Following, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes, QueuedCall,
-    RemoteCall, Service,
+    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
+    QueuedCall, RemoteCall, Service,
 };
 use haft_tool::{Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier};
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::failures::HostProcess;
-use crate::hosts::{DIGEST, Host, started};
+use crate::hosts::{Caller, DIGEST, Host, started};
 use crate::server::{SOON, Server, options};
 
 /// A server that keeps calls in files, which a kill does not damage.
@@ -734,8 +734,10 @@ a_host = { publish: ["haft.v1.evt.default.>", "haft.v1.ctl.default.>", "haft.v1.
 a_caller = { publish: ["haft.v1.ctl.default.>", "haft.v1.evt.default.>", "haft.v1.q.default.>",
     "$JS.API.>", "$KV.HAFT_TASKS_default.>", "$KV.HAFT_PARTS_default.>"],
   subscribe: ["haft.v1.evt.default.>", "_INBOX.>"] }
+a_sharer = { publish: ["haft.v1.peer.default.>", "haft.v1.ctl.default.>"], subscribe: ["haft.v1.evt.default.>"] }
 authorization { users: [
   { user: host, password: x, permissions: $a_host }
+  { user: sharer, password: x, permissions: $a_sharer }
   { user: caller, password: x, permissions: $a_caller }
 ] }"#;
 
@@ -749,7 +751,7 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     let calls = queue(&client("caller").await).await;
     let waiting = put(&calls, "echo", "[1]").await;
     let host = Host::new("one");
-    let _service = serve_queue(&host, &client("host").await, 4).await;
+    let service = serve_queue(&host, &client("host").await, 4).await;
     assert_eq!(
         wait(&calls, &waiting).await.expect("a result").text(),
         "[1]"
@@ -772,6 +774,13 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     assert_eq!(outcome.text(), "[Yes, Dismissed, Dismissed]");
     assert_eq!(calls.list().await.expect("a server").len(), 3);
     emptied(&client("host").await).await;
+    // What a host needs besides to forward a request to another one.
+    let options = server.fleet().options().clone();
+    let fleet = Fleet::over(&client("sharer").await, options);
+    let asked = RawValue::from_string("1".to_owned()).expect("JSON");
+    let id = &service.host().id;
+    let answer = fleet.forward(id, asked, &Caller::new().ctx).await;
+    assert_eq!(answer.expect("an answer").details["by"], "one");
     assert_eq!(host.problems.lock().len(), 0);
 }
 
