@@ -4,8 +4,8 @@
 
 import { currentCall, type RunningCall, SafeMap, settings } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
+import type { Offered } from "ext:haft/27_dialect_table.ts";
 import { blockOfData, isRecord, resultOfValue, textBlock } from "ext:haft/27_values.ts";
-import type { Offered } from "ext:haft/28_dialects.ts";
 
 /** Configurations of `joinSession` by the request that loads the module. */
 const joined = new SafeMap<RunningCall, any[]>();

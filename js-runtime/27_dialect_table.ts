@@ -1,6 +1,9 @@
-// The dialects of modules, as data: docs/dialects.md and `haft doctor` say the same.
+// The dialects of modules, as data, and the types of what they read and return. docs/dialects.md and
+// `haft doctor` say the same.
 //
 // The order is that of precedence: a module that fits several dialects belongs to the first.
+
+import type { ArgumentOrder } from "ext:haft/18_order.ts";
 
 /** Facts about a dialect. */
 export interface DialectFacts {
@@ -87,3 +90,33 @@ export const DIALECTS = facts({
 });
 
 export type DialectId = keyof typeof DIALECTS;
+
+/** A module that was imported. */
+export interface ImportedModule {
+  /** The exports. Those of a CommonJS module are properties of `default`, too. */
+  readonly namespace: Record<string, any>;
+  /** The default export, if it is a function. */
+  readonly factory: ((api: unknown) => unknown) | undefined;
+  /** Path of its file. */
+  readonly path: string;
+  /** What follows in its address, with the `?`; empty if nothing does. */
+  readonly query: string;
+}
+
+/** Tool of a module. */
+export interface OfferedTool {
+  /** In the contract of oh-my-pi. Of any type: a value that is no tool is refused later. */
+  readonly tool: any;
+  /** The order of the arguments of `execute`, if the dialect fixes it. */
+  readonly order?: ArgumentOrder;
+  /** Changes the arguments before they are checked. */
+  readonly prepare?: ((args: unknown) => unknown) | undefined;
+}
+
+/** Everything that a module offers. */
+export interface Offered {
+  readonly dialect: DialectId;
+  readonly tools: readonly OfferedTool[];
+  /** Numbers of the other things that the module registers, by kind, e.g. `hook`. */
+  readonly unserved?: Readonly<Record<string, number>>;
+}

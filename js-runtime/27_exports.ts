@@ -6,7 +6,7 @@
 import { currentCall, type RunningCall, SafeMap } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 import { parametersOf as namesOf, sourceOf } from "ext:haft/18_order.ts";
-import type { DialectId } from "ext:haft/27_dialect_table.ts";
+import type { DialectId, ImportedModule, Offered } from "ext:haft/27_dialect_table.ts";
 import {
   blockOfData,
   exportsOf,
@@ -15,7 +15,6 @@ import {
   stemOf,
   textBlock,
 } from "ext:haft/27_values.ts";
-import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
 
 /** Form of a tool: returns a tool in the contract of oh-my-pi, or nothing for other objects. */
 type Form = (value: Record<string, any>, key: string) => Promise<any> | undefined;

@@ -4,9 +4,9 @@
 // contract of pi.
 
 import { logger } from "ext:haft/13_logger.ts";
+import type { ImportedModule, Offered } from "ext:haft/27_dialect_table.ts";
 import { registeredBy } from "ext:haft/27_pi.ts";
 import { exportsOf, isRecord } from "ext:haft/27_values.ts";
-import type { ImportedModule, Offered } from "ext:haft/28_dialects.ts";
 
 /** Calls `register` of the entry that a module exports, and returns the tools that it registers. */
 export async function enteredTools(module: ImportedModule): Promise<Offered | undefined> {

@@ -6,6 +6,7 @@
 import { packageByName } from "ext:haft/05_packages.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import { parametersOf, sourceOf } from "ext:haft/18_order.ts";
+import type { ImportedModule, Offered, OfferedTool } from "ext:haft/27_dialect_table.ts";
 import {
   blockOfUrl,
   exportsOf,
@@ -14,7 +15,6 @@ import {
   stemOf,
   textBlock,
 } from "ext:haft/27_values.ts";
-import type { ImportedModule, Offered, OfferedTool } from "ext:haft/28_dialects.ts";
 
 const TOOL_FOLDER = /[/.]opencode\/tools?\/[^/]*$/;
 const PLUGIN_FOLDER = /[/.]opencode\/(?:plugins?\/[^/]*$|node_modules\/)/;

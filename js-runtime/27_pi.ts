@@ -10,10 +10,10 @@ import { toolApi } from "ext:haft/10_api.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import { contextOf } from "ext:haft/15_context.ts";
 import { sourceOf } from "ext:haft/18_order.ts";
+import type { ImportedModule, Offered, OfferedTool } from "ext:haft/27_dialect_table.ts";
 import { offeredAmong } from "ext:haft/27_exports.ts";
 import { offeredByPlugin } from "ext:haft/27_opencode.ts";
 import { isRecord, stemOf } from "ext:haft/27_values.ts";
-import type { ImportedModule, Offered, OfferedTool } from "ext:haft/28_dialects.ts";
 
 /** Registrations of one module. */
 interface Registrations {

@@ -1,6 +1,6 @@
 // What dialects share: the exports of a module, and the content blocks that any returned value stands for.
 
-import type { ImportedModule } from "ext:haft/28_dialects.ts";
+import type { ImportedModule } from "ext:haft/27_dialect_table.ts";
 
 type Block = Record<string, unknown>;
 

@@ -1,5 +1,10 @@
 // Loads one module: import, get its tools by its dialect, check and describe each (spec omp 4).
 //
+// A dialect is one file, one row of `READERS` and one of `27_dialect_table.ts`. It returns tools in
+// the contract of oh-my-pi (a name, a description, parameters and `execute`), so that arguments,
+// updates, results, approval and rendering are the same for all of them. A module that fits several
+// belongs to the first row.
+//
 // Every way in which a module can be invalid ends in a text of oh-my-pi, because hosts compare
 // them. The returned value of a module is kept as the original object: getters stay getters.
 
@@ -18,8 +23,17 @@ import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { type ArgumentOrder, argumentOrder } from "ext:haft/18_order.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
-import { DIALECTS } from "ext:haft/27_dialect_table.ts";
-import { type ImportedModule, type OfferedTool, offeredBy } from "ext:haft/28_dialects.ts";
+import { joinedTools } from "ext:haft/27_copilot.ts";
+import {
+  DIALECTS,
+  type ImportedModule,
+  type Offered,
+  type OfferedTool,
+} from "ext:haft/27_dialect_table.ts";
+import { exportedTools } from "ext:haft/27_exports.ts";
+import { enteredTools } from "ext:haft/27_openclaw.ts";
+import { opencodePlugins, opencodeTools } from "ext:haft/27_opencode.ts";
+import { factoryTools } from "ext:haft/27_pi.ts";
 
 /** A tool as its author made it. */
 export type AuthoredTool = Record<string, any>;
@@ -290,4 +304,28 @@ export function stackOf(error: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+type Reader = (module: ImportedModule) => Offered | undefined | Promise<Offered | undefined>;
+
+/**
+ * Functions of the dialects, in the order of `27_dialect_table.ts`. Each returns nothing for a module
+ * that is not of its kind.
+ */
+const READERS: readonly Reader[] = [
+  joinedTools,
+  opencodePlugins,
+  factoryTools,
+  enteredTools,
+  opencodeTools,
+  exportedTools,
+];
+
+/** Returns the tools of a module in the first dialect that it fits, or nothing if it fits none. */
+async function offeredBy(module: ImportedModule): Promise<Offered | undefined> {
+  for (const read of READERS) {
+    const offered = await read(module);
+    if (offered !== undefined) return offered;
+  }
+  return undefined;
 }

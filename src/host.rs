@@ -6,7 +6,6 @@ mod call_log;
 mod catalog;
 mod current_rights;
 mod handle;
-mod load;
 mod load_paths;
 mod load_state;
 #[cfg(feature = "cli")]
@@ -15,9 +14,7 @@ mod measures;
 mod nested;
 mod program_tools;
 mod refresh;
-mod reload_plan;
 mod render;
-mod running_call;
 mod sdk;
 mod session;
 mod span;
@@ -45,6 +42,7 @@ use crate::family::rights::Sandboxes;
 use crate::family::{self, Connections, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
+pub use call::RunningCall;
 use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 use haft_config::Config;
@@ -62,7 +60,6 @@ use load_state::LoadState;
 pub(crate) use nested::NestedUser;
 use program_tools::OwnTools;
 use refresh::Found;
-pub use running_call::RunningCall;
 pub use sdk::HostExt;
 pub(crate) use span::CallSource;
 pub use watcher::{Reload, WatchGuard};
@@ -391,7 +388,6 @@ impl Host {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
-            connections: &self.inner.connections,
         }
     }
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { importRuntime } from "./arguments_bundle.mjs";
 
-const { toJson, carefulJson, MAX_RESULT_CHARS } = await importRuntime("25_result.ts", "24_json.ts");
+const { toJson, carefulJson, MAX_RESULT_CHARS } = await importRuntime("25_result.ts");
 
 const result = (details, content = []) => ({ content, details, isError: false });
 const shown = (details) => JSON.parse(toJson(result(details))).details;
@@ -155,7 +155,7 @@ test("plain data costs one native call, captured before any tool ran", async () 
   };
   let counted;
   try {
-    counted = await importRuntime("24_json.ts");
+    counted = await importRuntime("25_result.ts");
   } finally {
     JSON.stringify = native;
   }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::agent::{Agent, Format, Place};
+use super::agent::Agent;
 use super::settings::{Setting, Settings};
-use super::{jsonc, toml, yaml};
+use haft_tool::place_after;
 use haft_tool::{Error, ErrorKind};
 
 /// An MCP server, independent of the agent.
@@ -194,16 +194,19 @@ fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
     entry
 }
 
-/// Returns a whole file with only this entry, for people to copy from.
-pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
-    match place.format {
-        Format::Json => jsonc::alone(&place.keys, name, &entry.whole()),
-        Format::Toml => toml::alone(&place.keys, name, entry),
-        Format::Yaml => yaml::alone(&place.keys, name, entry),
-    }
+/// Reason why a text is not changed.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Line and column, from 1.
+    pub(super) place: Option<(usize, usize)>,
+    pub(super) message: String,
 }
 
-/// Returns a whole file for an agent that reads its servers from a separate file.
-pub(crate) fn own_file(name: &str, entry: &Map<String, Value>) -> String {
-    jsonc::alone(&["mcpServers".to_owned()], name, entry)
+impl Refusal {
+    /// Makes a refusal. `before` is the text in front of the position, if it is known.
+    pub(super) fn at(before: Option<&str>, message: &str) -> Refusal {
+        let place = before.map(place_after);
+        let message = message.trim().trim_end_matches('.').replace('\n', ", ");
+        Refusal { place, message }
+    }
 }

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, Format, Place};
-use super::entry::{Entry, STATIC_HEADERS};
+use super::entry::{Entry, Refusal, STATIC_HEADERS};
 use super::{jsonc, toml, yaml};
 use haft_config::paths;
 use haft_process::atomic_file::{self, Overwrite};
 use haft_process::private_files::{self, Durability};
-use haft_tool::place_after;
 use haft_tool::{Error, ErrorKind};
 
 /// Result for the entry.
@@ -24,23 +23,6 @@ pub(crate) enum Change {
     Removed,
     /// The entry to remove was missing.
     Absent,
-}
-
-/// Reason why a text is not changed.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    /// Line and column, from 1.
-    place: Option<(usize, usize)>,
-    message: String,
-}
-
-impl Refusal {
-    /// Makes a refusal. `before` is the text in front of the position, if it is known.
-    pub(super) fn at(before: Option<&str>, message: &str) -> Refusal {
-        let place = before.map(place_after);
-        let message = message.trim().trim_end_matches('.').replace('\n', ", ");
-        Refusal { place, message }
-    }
 }
 
 /// Writes the entry into the agent's file; everything else in it stays.
@@ -161,6 +143,20 @@ pub(crate) fn token(place: &Place, name: &str) -> Result<Option<String>, Error> 
     let mut headers = headers.filter_map(|key| servers.get(name)?.get(key)?.get("Authorization"));
     let token = headers.find_map(|value| value.as_str()?.strip_prefix("Bearer "));
     Ok(token.map(str::to_owned))
+}
+
+/// Returns a whole file with only this entry, for people to copy from.
+pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
+    match place.format {
+        Format::Json => jsonc::alone(&place.keys, name, &entry.whole()),
+        Format::Toml => toml::alone(&place.keys, name, entry),
+        Format::Yaml => yaml::alone(&place.keys, name, entry),
+    }
+}
+
+/// Returns a whole file for an agent that reads its servers from a separate file.
+pub(crate) fn own_file(name: &str, entry: &Map<String, Value>) -> String {
+    jsonc::alone(&["mcpServers".to_owned()], name, entry)
 }
 
 fn read(place: &Place) -> Result<Option<String>, Error> {

@@ -8,8 +8,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::entry::{Entry, OWN_KEYS};
-use super::file::Refusal;
+use super::entry::{Entry, OWN_KEYS, Refusal};
 
 const INDENT: &str = "  ";
 

@@ -14,8 +14,8 @@ mod toml;
 mod yaml;
 
 pub(crate) use agent::{Agent, Place, Scope};
-pub(crate) use entry::{Entry, HttpToken, Server, own_file, snippet};
-pub(crate) use file::{Change, add, lists, remove, token};
+pub(crate) use entry::{Entry, HttpToken, Server};
+pub(crate) use file::{Change, add, lists, own_file, remove, snippet, token};
 pub(crate) use own::{add_server, remove_server};
 pub(crate) use settings::Settings;
 

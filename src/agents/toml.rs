@@ -3,8 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::entry::{Entry, OWN_KEYS, STATIC_HEADERS};
-use super::file::Refusal;
+use super::entry::{Entry, OWN_KEYS, Refusal, STATIC_HEADERS};
 
 /// Returns a file with only this entry.
 pub(super) fn alone(keys: &[String], name: &str, entry: &Entry) -> String {

@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::entry::{Entry, OWN_KEYS, STATIC_HEADERS};
-use super::file::Refusal;
+use super::entry::{Entry, OWN_KEYS, Refusal, STATIC_HEADERS};
 use haft_config::yaml;
 
 const INDENT: usize = 2;

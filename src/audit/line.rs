@@ -160,6 +160,17 @@ pub struct RecordedCall {
     /// Id of the trace that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+    /// Name of the host that ran the call: of another one, or of this one if it served the call to
+    /// another one. Missing for a call on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Tenant whose call this host served over NATS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// Tenant in whose queue the call was put, or from which it was taken. Missing for a call that was
+    /// made directly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
     /// The tool's name.
     pub tool: String,
     /// The caller.

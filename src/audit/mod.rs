@@ -11,6 +11,7 @@
 //! counted and reported once, and noted in the log when it can be written again.
 
 mod chain;
+mod filter;
 mod line;
 mod read;
 mod verify;
@@ -21,14 +22,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use chain::check;
+pub(crate) use filter::{Ended, Filter, FilterTexts, pattern, trace_id};
 pub(crate) use line::Line;
 pub use line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome as CallOutcome, RecordedCall,
 };
 pub(crate) use line::{digest_of_arguments, digest_of_outcome, outcome_of};
-pub(crate) use read::{Reader, Tail};
+pub(crate) use read::{Reader, Tail, is_process_running};
 pub(crate) use verify::{Finding, verify};
-pub(crate) use writer::{Ending, OpenCall, Origin, Place, flush_all, set_reporter};
+pub(crate) use writer::{Ending, OpenCall, Origin, Place, ServedCall, flush_all, set_reporter};
 
 use haft_config::{Config, LoggedArguments};
 use haft_tool::{CallTrace, Problem};

@@ -16,6 +16,8 @@ const BLOCK_LEN: u64 = 64 << 10;
 /// Reader of the lines of a log.
 pub(crate) struct Reader {
     folder: PathBuf,
+    /// Number of the line before which it reads.
+    before: u64,
 }
 
 impl Reader {
@@ -23,7 +25,14 @@ impl Reader {
     pub(crate) fn of(folder: &Path) -> Reader {
         Reader {
             folder: folder.to_owned(),
+            before: u64::MAX,
         }
+    }
+
+    /// Returns the same reader for the lines before the one with this number.
+    pub(crate) fn before(mut self, number: u64) -> Reader {
+        self.before = number;
+        self
     }
 
     /// Passes each line with its text to `look`, the newest first, until `look` returns false.
@@ -32,7 +41,18 @@ impl Reader {
     /// # Errors
     /// When a file cannot be read.
     pub(crate) fn newest_first(&self, mut look: impl FnMut(&str, Line) -> bool) -> io::Result<()> {
+        let mut look = |text: &[u8]| {
+            // Most lines of a long log are not parsed for a page of it.
+            if number_of(text).is_some_and(|number| number >= self.before) {
+                return true;
+            }
+            show(text, &mut look)
+        };
         for path in chain::files(&self.folder)?.iter().rev() {
+            let is_newer = |first: u64| first >= self.before;
+            if self.before < u64::MAX && chain::first_number(path).is_some_and(is_newer) {
+                continue;
+            }
             let file = match chain::open_to_read(path) {
                 // A rotation moved or deleted it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -47,7 +67,7 @@ impl Reader {
 }
 
 /// Returns false if `look` returned false.
-fn lines_backwards(file: &File, look: &mut impl FnMut(&str, Line) -> bool) -> io::Result<bool> {
+fn lines_backwards(file: &File, look: &mut impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
     let mut end = file.metadata()?.len();
     // First piece of the block that was read last. Its line may begin in the block before.
     let mut rest: Vec<u8> = Vec::new();
@@ -60,14 +80,22 @@ fn lines_backwards(file: &File, look: &mut impl FnMut(&str, Line) -> bool) -> io
         let first = pieces.next().unwrap_or_default();
         let whole: Vec<&[u8]> = pieces.collect();
         for line in whole.into_iter().rev() {
-            if !show(line, look) {
+            if !look(line) {
                 return Ok(false);
             }
         }
         rest = first.to_vec();
         end = begin;
     }
-    Ok(show(&rest, look))
+    Ok(look(&rest))
+}
+
+/// Returns the number of a line, which is at its beginning.
+fn number_of(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(br#"{"n":"#)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit());
+    let digits = std::str::from_utf8(&rest[..digits.count()]).ok()?;
+    digits.parse().ok()
 }
 
 fn show(line: &[u8], look: &mut impl FnMut(&str, Line) -> bool) -> bool {
@@ -166,4 +194,10 @@ fn read_into(
         }
     }
     Ok(())
+}
+
+/// Returns true if the process that wrote a line still exists. This is a guess, since the system
+/// reuses process ids.
+pub(crate) fn is_process_running(pid: u32) -> bool {
+    PathBuf::from(format!("/proc/{pid}")).exists()
 }

@@ -71,10 +71,26 @@ pub(crate) struct Origin {
     pub(crate) tool: String,
     /// The caller.
     pub(crate) caller: Arc<Caller>,
+    /// Place of a call that this host serves to another one.
+    pub(crate) served: Option<Arc<ServedCall>>,
     /// The fields that all calls of a host share.
     pub(crate) place: Arc<Place>,
     /// The arguments, as far as they are recorded.
     pub(crate) arguments: Option<Content>,
+}
+
+/// Place of a call that this host serves to another one.
+#[derive(Debug)]
+pub(crate) struct ServedCall {
+    /// Name of this host, which others see.
+    pub(crate) host: String,
+    /// The tenant of the caller.
+    pub(crate) tenant: String,
+    /// Set if the call was taken from the tenant's queue.
+    pub(crate) is_queued: bool,
+    /// Id of the trace by which the caller has recorded the call, if the call is in no trace of
+    /// telemetry.
+    pub(crate) trace: Option<String>,
 }
 
 /// Fields of the log that all calls of a host share.
@@ -388,16 +404,26 @@ fn call(open: &Open) -> RecordedCall {
         trace,
         tool: name,
         caller,
+        served,
         place,
         arguments,
     } = &open.origin;
     let notes = open.trace.notes();
+    let served = served.as_deref();
+    let taken_from = served.filter(|served| served.is_queued);
     let source = notes.tool.as_ref().map(|tool| &tool.source);
     RecordedCall {
         run: format!("{:08x}-{}", process_key(), open.run),
         call: cut(call),
         parent: parent.as_deref().map(cut),
-        trace: trace.clone(),
+        trace: trace.clone().or(notes.trace_id),
+        host: (notes.ran_on.as_deref())
+            .or(served.map(|served| served.host.as_str()))
+            .map(cut),
+        tenant: served.map(|served| served.tenant.clone()),
+        queue: notes
+            .queue
+            .or_else(|| taken_from.map(|served| served.tenant.clone())),
         tool: cut(name),
         caller: (**caller).clone(),
         cwd: place.cwd.clone(),

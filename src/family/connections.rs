@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::mcp::Upstream;
-pub(crate) use super::mcp::UpstreamServer;
-use super::remote::Remotes;
+use super::mcp::{self, Upstream};
+use super::remote::{self, Remotes};
+use super::{LoadContext, Loaded};
 use haft_config::Config;
+use haft_discover::Candidate;
 use haft_engine::ToolLog;
 
 /// The connections of one host.
@@ -28,6 +29,24 @@ impl Connections {
             mcp: Upstream::new(config, log),
             remote: Remotes::new(config),
         }
+    }
+
+    /// Loads the tools of the MCP servers in each file.
+    pub(super) async fn load_mcp(
+        &self,
+        means: &LoadContext<'_>,
+        candidates: &[&Candidate],
+    ) -> Vec<Loaded> {
+        mcp::load_all(means, &self.mcp, candidates).await
+    }
+
+    /// Loads the tools of the other hosts that each file names.
+    pub(super) async fn load_remote(
+        &self,
+        means: &LoadContext<'_>,
+        candidates: &[&Candidate],
+    ) -> Vec<Loaded> {
+        remote::load_all(means, &self.remote, candidates).await
     }
 
     /// Returns a number that changes with what is known of the servers and hosts, and with what is

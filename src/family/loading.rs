@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use super::connections::{Connections, UpstreamServer};
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::{Engine, Module};
 use haft_tool::{Dialect, Problem, Runner, Tool, ToolRights};
+
+/// Client of an MCP server; none exists in a program without the feature `cli`.
+#[cfg(feature = "cli")]
+pub(crate) use haft_mcp::Server as UpstreamServer;
+#[cfg(not(feature = "cli"))]
+pub(crate) enum UpstreamServer {}
 
 /// Result of loading one candidate: the tools that can be called, and the problems of the rest.
 #[derive(Clone, Default)]
@@ -55,5 +60,4 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
-    pub(crate) connections: &'a Connections,
 }

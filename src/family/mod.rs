@@ -33,19 +33,23 @@ use std::collections::BTreeSet;
 
 use futures::join;
 
-pub(crate) use connections::{Connections, UpstreamServer};
+pub(crate) use connections::Connections;
 #[cfg(not(feature = "cli"))]
-pub(crate) use connections::{mcp, remote};
+pub(crate) use connections::mcp;
 pub(crate) use file_rights::approvals_of;
 use file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_tool::{Family, Problem, ToolRights};
-pub(crate) use loading::{LoadContext, Loaded};
+pub(crate) use loading::{LoadContext, Loaded, UpstreamServer};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
 /// concurrently.
-pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
+pub(crate) async fn load(
+    means: &LoadContext<'_>,
+    connections: &Connections,
+    candidates: &[Candidate],
+) -> Vec<Loaded> {
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);
@@ -91,8 +95,8 @@ pub(crate) async fn load(means: &LoadContext<'_>, candidates: &[Candidate]) -> V
         shell::load_all(means, &shell.candidates),
         native::load_all(means, &native.candidates),
         plugin::load_all(means, &plugin.candidates, built_in),
-        mcp::load_all(means, &upstream.candidates),
-        remote::load_all(means, &others.candidates),
+        connections.load_mcp(means, &upstream.candidates),
+        connections.load_remote(means, &others.candidates),
     );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     for (share, loaded) in [

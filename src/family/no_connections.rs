@@ -6,14 +6,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Loaded;
+use super::{LoadContext, Loaded};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::ToolLog;
 use haft_tool::Problem;
-
-/// Stand-in for an MCP server: there is none.
-pub(crate) enum UpstreamServer {}
 
 /// Stand-in for the connections of a host.
 pub(crate) struct Connections;
@@ -21,6 +18,22 @@ pub(crate) struct Connections;
 impl Connections {
     pub(crate) fn new(_config: &Config, _log: Arc<dyn ToolLog>) -> Connections {
         Connections
+    }
+
+    pub(super) async fn load_mcp(
+        &self,
+        _: &LoadContext<'_>,
+        candidates: &[&Candidate],
+    ) -> Vec<Loaded> {
+        unused(candidates, "MCP servers")
+    }
+
+    pub(super) async fn load_remote(
+        &self,
+        _: &LoadContext<'_>,
+        candidates: &[&Candidate],
+    ) -> Vec<Loaded> {
+        unused(candidates, "other hosts")
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -45,29 +58,12 @@ pub(crate) mod mcp {
     use haft_config::Config;
     use haft_discover::Candidate;
 
-    use crate::family::{LoadContext, Loaded};
-
-    pub(crate) async fn load_all(_: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-        super::unused(candidates, "MCP servers")
-    }
-
     pub(crate) fn described(_: &Config, _: &Candidate) -> Vec<String> {
         Vec::new()
     }
 
     pub(crate) fn named_files(_: &Path) -> Vec<PathBuf> {
         Vec::new()
-    }
-}
-
-/// Stand-in for the tools of other hosts.
-pub(crate) mod remote {
-    use haft_discover::Candidate;
-
-    use crate::family::{LoadContext, Loaded};
-
-    pub(crate) async fn load_all(_: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-        super::unused(candidates, "other hosts")
     }
 }
 

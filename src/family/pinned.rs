@@ -206,6 +206,8 @@ pub(super) fn tool(
         label: definition.label().unwrap_or(name).to_owned(),
         output_schema: definition.output_schema.clone(),
         approval: ServerRules(settings).tier(definition),
+        // As the hints about harm, this one counts only of those whom the user trusts.
+        is_idempotent: settings.trusted == Some(true) && definition.is_idempotent(),
         hints: ClientHints {
             always_load: meta("anthropic/alwaysLoad").and_then(|hint| hint.as_bool()),
             search_hint: meta("anthropic/searchHint")

@@ -1,24 +1,32 @@
-//! Calls: finds the tool and runs it until the call has ended.
+//! Calls: a call is logged, gets its tool, and runs to its end. [`RunningCall`] is the call as its caller
+//! sees it.
+//!
+//! A call starts at once, on the thread of its caller. If the caller then only awaits the outcome,
+//! the call runs inside the caller's task. Waking a second task, most often on another core, would
+//! cost more than a small tool does. In all other cases the call is spawned, because it must end
+//! even if it is not polled.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::time::Duration;
 
-use futures::FutureExt;
+use futures::{FutureExt, Stream, StreamExt};
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
+use tokio::runtime::Handle;
+use tokio::task::{JoinError, JoinHandle};
 
-use super::call_log::CallEntry;
+use super::Host;
+use super::call_log::{CallEntry, CallRecord, defect, shut_down};
 use super::nested::PartsOfCall;
-use super::running_call::{CallFuture, InlineCall, RunningCall};
-use super::{Host, SHUT_DOWN};
+use super::span::traced;
 use crate::execute::{CallPolicy, execute};
 use crate::family::approvals_of;
 use crate::family::exec::ikigai;
-use crate::family::js::RESOLVE;
-use crate::registry::{Catalog, Entry};
+use crate::registry::Entry;
 use haft_engine::CallSpin;
-use haft_process::StartObserver;
 use haft_tool::{
     Call, CallTrace, Cancellation, Event, Family, Level, Outcome, Stopped, Test, Tool,
     TraceContext, queue,
@@ -105,6 +113,14 @@ impl Host {
         RunningCall::start(running, events, record, call_spin, wants_task)
     }
 
+    /// Returns the tool of that name, if it is known without waiting.
+    pub(super) fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+        if let Some(own) = self.handle_tool(name) {
+            return Some(own);
+        }
+        self.known_catalog()?.find(name).cloned()
+    }
+
     /// Returns the timeout that calls of that tool have without one of their own.
     fn usual_timeout(&self, tool: &Entry) -> Option<Duration> {
         if let Some(timeout) = tool.runner.timeout() {
@@ -175,7 +191,7 @@ impl Host {
             // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.inner.closing.is_cancelled() => Some(Err(shut_down())),
             Some(Ok(_)) if self.refuses_new_calls() => Some(Err(drained())),
-            Some(Ok(tool)) => ready(tool, cancellation).await.map(Ok),
+            Some(Ok(tool)) => prepared(tool, cancellation).await.map(Ok),
             other => other,
         };
         let Some(tool) = tool else {
@@ -253,56 +269,6 @@ impl Host {
         }
         self.inner.grant.lock().clone()
     }
-
-    /// Returns the tool of that name, if it is known without waiting.
-    pub(super) fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
-        if let Some(own) = self.handle_tool(name) {
-            return Some(own);
-        }
-        self.known_catalog()?.find(name).cloned()
-    }
-
-    /// Returns the tool of that name; `None` if the call is cancelled before the tool is known. The
-    /// tools go on loading then, because the next call needs them.
-    async fn entry_unless(
-        &self,
-        name: &str,
-        cancellation: &Cancellation,
-    ) -> Option<Result<Arc<Entry>, Error>> {
-        let (host, tool) = (self.clone(), name.to_owned());
-        let entry = tokio::spawn(async move {
-            tokio::select! {
-                biased;
-                () = host.inner.closing.cancelled() => Err(shut_down()),
-                entry = host.entry(&tool) => entry,
-            }
-        });
-        tokio::select! {
-            biased;
-            () = cancellation.requested() => None,
-            entry = entry => Some(entry.unwrap_or_else(|_| Err(defect()))),
-        }
-    }
-
-    pub(super) async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
-        if self.inner.closing.is_cancelled() {
-            return Err(shut_down());
-        }
-        if let Some(own) = self.handle_tool(name) {
-            return Ok(own);
-        }
-        let catalog = self.catalog_for_calls().await;
-        if let Some(entry) = catalog.find(name) {
-            return Ok(entry.clone());
-        }
-        if name == RESOLVE
-            && self.inner.engine.offers_pending()
-            && let Some(resolver) = self.resolver().await
-        {
-            return Ok(resolver);
-        }
-        Err(no_such_tool(name, &catalog))
-    }
 }
 
 fn not_queued(tool: &str) -> Error {
@@ -312,45 +278,8 @@ fn not_queued(tool: &str) -> Error {
     Error::new(ErrorKind::Usage, text).with_hint(hint)
 }
 
-/// Notes the programs that a call starts in its trace, and gives them the span of the call.
-struct TracedStarts {
-    trace: Option<Arc<CallTrace>>,
-    span: Option<TraceContext>,
-}
-
-impl StartObserver for TracedStarts {
-    fn starts(&self, program: &str) {
-        if let Some(trace) = &self.trace {
-            trace.starts(program);
-        }
-    }
-
-    fn variables(&self) -> Vec<(&'static str, String)> {
-        let Some(span) = &self.span else {
-            return Vec::new();
-        };
-        let state = span.state.as_ref();
-        let state = state.map(|state| ("TRACESTATE", state.to_string()));
-        let parent = ("TRACEPARENT", span.to_string());
-        std::iter::once(parent).chain(state).collect()
-    }
-}
-
-/// Runs a call. `trace` notes the programs that the call starts, and `span` is theirs, too.
-async fn traced<T>(
-    trace: Option<Arc<CallTrace>>,
-    span: Option<TraceContext>,
-    running: impl Future<Output = T>,
-) -> T {
-    if trace.is_none() && span.is_none() {
-        return running.await;
-    }
-    let observer = Arc::new(TracedStarts { trace, span });
-    haft_process::observed(observer, running).await
-}
-
 /// Returns the tool once it can be called; `None` if the call is cancelled before.
-async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entry>> {
+async fn prepared(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entry>> {
     let is_ready = match tool.runner.prepare_runner() {
         None => true,
         Some(prepare_runner) => tokio::select! {
@@ -366,15 +295,6 @@ async fn ready(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entr
 fn drained() -> Error {
     let text = "the server is ending and takes no new calls";
     Error::new(ErrorKind::Stopped(Stopped::HostShutdown), text)
-}
-
-pub(super) fn shut_down() -> Error {
-    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
-}
-
-fn defect() -> Error {
-    let text = "the call met a defect of haft, or of what the program gave it: it panicked";
-    Error::new(ErrorKind::Internal, text)
 }
 
 /// Replaces the reason of a stopped call by the shutdown of the host.
@@ -393,21 +313,262 @@ fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
     }
 }
 
-fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
-    // The wording is oh-my-pi's (spec omp 7).
-    let suggest = catalog.suggest(name);
-    let suffix = match suggest.as_slice() {
-        [] => String::new(),
-        [one] => format!(". Did you mean {one}?"),
-        several => format!(". Closest available: {}", several.join(", ")),
-    };
-    let error = Error::new(
-        ErrorKind::NoSuchTool,
-        format!("Tool {name} not found{suffix}"),
-    );
-    if catalog.entries.is_empty() {
-        error.with_hint("no tools were found; `haft doctor` shows where haft looked")
-    } else {
-        error
+/// A running call: a stream of events, the last of which is [`Event::Finished`] with the outcome.
+/// Dropping it cancels the call.
+///
+/// ```no_run,standalone_crate
+#[doc = include_str!("../../tests/it/examples/call.rs")]
+/// ```
+pub struct RunningCall {
+    events: queue::Receiver<Event>,
+    record: Arc<CallRecord>,
+    driver: Arc<CallDriver>,
+    call_spin: Option<Arc<CallSpin>>,
+    has_ended: bool,
+}
+
+type Ended = Result<Outcome, Error>;
+type CallFuture = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// A call of which only the outcome is used. The task that polls it runs the call. Dropping it
+/// cancels the call, which is then spawned so that it ends by itself.
+pub(crate) struct InlineCall {
+    /// `None` once the call has ended.
+    running: Option<CallFuture>,
+    cancellation: Cancellation,
+    call_spin: Option<Arc<CallSpin>>,
+    runtime: Handle,
+}
+
+struct CallDriver {
+    state: Mutex<DriveState>,
+    runtime: Handle,
+}
+
+enum DriveState {
+    /// The call is polled for the first time, and may already have been woken.
+    Starting { was_woken: bool },
+    /// The call waits. Its next wake spawns it.
+    Waiting(CallFuture),
+    /// The call is spawned.
+    OnTask(JoinHandle<Ended>),
+    /// The call ended before its end was awaited.
+    Ended(Ended),
+    /// The caller has the outcome, or owns the call.
+    Taken,
+}
+
+impl RunningCall {
+    /// Starts `running`, which reports to `events`. If `wants_task` is true, the call is spawned
+    /// from the beginning.
+    pub(super) fn start(
+        running: CallFuture,
+        events: queue::Receiver<Event>,
+        record: Arc<CallRecord>,
+        call_spin: Option<Arc<CallSpin>>,
+        wants_task: bool,
+    ) -> RunningCall {
+        let call = RunningCall {
+            events,
+            record,
+            driver: Arc::new(CallDriver {
+                state: Mutex::new(DriveState::Starting { was_woken: false }),
+                runtime: Handle::current(),
+            }),
+            call_spin,
+            has_ended: false,
+        };
+        call.driver.start(running, wants_task);
+        call
     }
+
+    /// Returns a handle that cancels or kills the call, also while its outcome is awaited.
+    pub fn cancellation(&self) -> Cancellation {
+        // The owner of the handle may use it while the call is not polled.
+        self.driver.put_on_task();
+        self.record.cancellation().clone()
+    }
+
+    /// Waits for the next event. [`Event::Finished`] is the last one; after it comes only an error
+    /// that says so. Cancel safe.
+    pub async fn next_event(&mut self) -> Event {
+        let event = self.next().await;
+        event.unwrap_or_else(|| Event::Finished(Err(was_read())))
+    }
+
+    /// Waits for the end of the call, and skips the events before it.
+    ///
+    /// # Errors
+    /// When the tool could not be run, or [`Event::Finished`] was read before. A stopped call is an
+    /// outcome that says so.
+    pub async fn outcome(mut self) -> Ended {
+        let state = std::mem::replace(&mut *self.driver.state.lock(), DriveState::Taken);
+        let ended = match state {
+            DriveState::Ended(ended) => ended,
+            DriveState::Waiting(running) => {
+                let cancellation = self.record.cancellation().clone();
+                InlineCall::new(running, cancellation, self.call_spin.clone()).await
+            }
+            DriveState::OnTask(mut task) => joined((&mut task).await),
+            DriveState::Starting { .. } | DriveState::Taken => Err(was_read()),
+        };
+        self.has_ended = true;
+        ended
+    }
+
+    /// Returns the number of events that wait to be read, without [`Event::Finished`].
+    pub(crate) fn waiting(&self) -> usize {
+        self.events.waiting()
+    }
+
+    /// Returns the call in the log of the host.
+    pub(crate) fn record(&self) -> &Arc<CallRecord> {
+        &self.record
+    }
+}
+
+/// Stream of the events, as [`RunningCall::next_event`] returns them. It ends after
+/// [`Event::Finished`].
+impl Stream for RunningCall {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.driver.put_on_task();
+        if let Some(event) = ready!(self.events.poll_recv(cx)) {
+            if let Event::Update(update) = &event {
+                self.record.set_update(update);
+            }
+            return Poll::Ready(Some(event));
+        }
+        // The queue is closed: the call ends now.
+        let ended = ready!(self.driver.poll_end(cx));
+        self.has_ended = true;
+        Poll::Ready(ended.map(Event::Finished))
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.record.cancellation().cancel();
+        }
+    }
+}
+
+impl InlineCall {
+    /// Creates a call that runs when it is polled, and that `cancellation` ends. Needs a runtime.
+    pub(super) fn new(
+        running: CallFuture,
+        cancellation: Cancellation,
+        call_spin: Option<Arc<CallSpin>>,
+    ) -> InlineCall {
+        InlineCall {
+            running: Some(running),
+            cancellation,
+            call_spin,
+            runtime: Handle::current(),
+        }
+    }
+}
+
+impl Future for InlineCall {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        let InlineCall {
+            running, call_spin, ..
+        } = &mut *self;
+        let Some(call) = running else {
+            return Poll::Pending;
+        };
+        let mut polled = call.as_mut().poll(cx);
+        if polled.is_pending()
+            && let Some(call_spin) = call_spin
+        {
+            polled = call_spin.wait(|| call.as_mut().poll(cx));
+        }
+        if polled.is_ready() {
+            *running = None;
+        }
+        polled
+    }
+}
+
+impl Drop for InlineCall {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.cancellation.cancel();
+            self.runtime.spawn(running);
+        }
+    }
+}
+
+impl CallDriver {
+    fn start(self: &Arc<Self>, mut running: CallFuture, wants_task: bool) {
+        if wants_task {
+            *self.state.lock() = DriveState::OnTask(self.runtime.spawn(running));
+            return;
+        }
+        let waker = Waker::from(self.clone());
+        let polled = running.as_mut().poll(&mut Context::from_waker(&waker));
+        let mut state = self.state.lock();
+        *state = match (polled, &*state) {
+            (Poll::Ready(ended), _) => DriveState::Ended(ended),
+            (Poll::Pending, DriveState::Starting { was_woken: true }) => {
+                DriveState::OnTask(self.runtime.spawn(running))
+            }
+            (Poll::Pending, _) => DriveState::Waiting(running),
+        };
+    }
+
+    fn put_on_task(&self) {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut *state, DriveState::Taken) {
+            DriveState::Waiting(running) => {
+                *state = DriveState::OnTask(self.runtime.spawn(running))
+            }
+            DriveState::Starting { .. } => *state = DriveState::Starting { was_woken: true },
+            other => *state = other,
+        }
+    }
+
+    /// Polls for the end of a call that has a task; `None` if it was taken before.
+    fn poll_end(&self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
+        let mut state = self.state.lock();
+        let ended = match std::mem::replace(&mut *state, DriveState::Taken) {
+            DriveState::OnTask(mut task) => match Pin::new(&mut task).poll(cx) {
+                Poll::Ready(ended) => Some(joined(ended)),
+                Poll::Pending => {
+                    *state = DriveState::OnTask(task);
+                    return Poll::Pending;
+                }
+            },
+            DriveState::Ended(ended) => Some(ended),
+            DriveState::Starting { .. } | DriveState::Waiting(_) | DriveState::Taken => None,
+        };
+        Poll::Ready(ended)
+    }
+}
+
+impl Wake for CallDriver {
+    fn wake(self: Arc<Self>) {
+        self.put_on_task();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.put_on_task();
+    }
+}
+
+/// Returns the outcome of a call's task.
+fn joined(ended: Result<Ended, JoinError>) -> Ended {
+    ended.unwrap_or_else(|error| Err(internal(format!("the call's task failed: {error}"))))
+}
+
+fn was_read() -> Error {
+    internal("the outcome of the call was read before".into())
+}
+
+fn internal(text: String) -> Error {
+    Error::new(ErrorKind::Internal, text)
 }

@@ -18,10 +18,9 @@ use serde_json::value::RawValue;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::call::shut_down;
 use super::span::CallSpan;
-use super::{Host, Inner};
-use crate::audit::{self, AuditLog, Caller, Ending, OpenCall, Origin};
+use super::{Host, Inner, SHUT_DOWN};
+use crate::audit::{self, AuditLog, Caller, Ending, OpenCall, Origin, ServedCall};
 use haft_tool::{Call, CallTrace, Cancellation, Outcome, Stopped, TraceContext};
 use haft_tool::{Error, ErrorKind};
 
@@ -46,6 +45,8 @@ pub(crate) struct CallOrigin {
     pub(super) owner: Arc<str>,
     /// Id of the call that the calls are parts of.
     pub(super) parent: Option<Arc<str>>,
+    /// Place of calls that the host serves to another one.
+    pub(super) served: Option<Arc<ServedCall>>,
 }
 
 impl CallOrigin {
@@ -81,6 +82,19 @@ pub(crate) struct CallEnd {
     pub(crate) duration: Duration,
     /// The result or the error as [`CallListener::result`] wrote it; `None` if it is not kept.
     pub(crate) json: Option<Bytes>,
+    /// Where and in which trace the call ran.
+    pub(crate) place: CallPlace,
+}
+
+/// Where and in which trace a call ran.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallPlace {
+    /// Name of another host that ran the call.
+    pub(crate) host: Option<String>,
+    /// Tenant in whose queue the call was put.
+    pub(crate) queue: Option<String>,
+    /// Id of its trace.
+    pub(crate) trace: Option<String>,
 }
 
 /// Receives the starts and ends of a host's calls. With a listener the log keeps ended calls.
@@ -124,18 +138,14 @@ pub(super) struct CallEntry {
     host: Arc<Inner>,
     slot: usize,
     pub(super) call: Arc<CallRecord>,
-    recording: Option<Recording>,
-    /// Trace of a call that is not in the audit log.
+    recording: Option<OpenCall>,
+    /// Notes of the call, if it is recorded, if ended calls are kept, or if its handle has them.
     trace: Option<Arc<CallTrace>>,
+    /// Id of the trace of OpenTelemetry that the call is a part of, if the call is logged.
+    trace_id: Option<String>,
     span: Option<CallSpan>,
     is_measured: bool,
     has_ended: bool,
-}
-
-/// A call in the audit log.
-struct Recording {
-    open: OpenCall,
-    trace: Arc<CallTrace>,
 }
 
 impl CallLog {
@@ -271,6 +281,11 @@ impl Host {
         self.with_origin(|origin| origin.owner = owner.into())
     }
 
+    /// Returns a handle of the same host whose calls are those that it serves to another one.
+    pub(crate) fn serving(&self, served: ServedCall) -> Host {
+        self.with_origin(|origin| origin.served = Some(Arc::new(served)))
+    }
+
     /// Returns a handle of the same host. Calls that start through it are logged as parts of the
     /// call with the id `parent`.
     pub fn with_parent(&self, parent: &str) -> Host {
@@ -319,10 +334,23 @@ impl CallEntry {
     }
 
     fn new(host: &Host, call: &Call, record: Arc<CallRecord>, slot: usize) -> CallEntry {
-        if let Some(listener) = host.call_log().listener.get() {
+        let listener = host.call_log().listener.get();
+        if let Some(listener) = listener {
             listener.started(&record);
         }
         let span = CallSpan::begin(host, call);
+        let is_logged = listener.is_some() || host.audit_log().is_some();
+        let served = host.options.origin.served.as_deref();
+        let trace_id = is_logged
+            .then(|| {
+                let span = span.as_ref().map(CallSpan::context);
+                let span = span.or_else(|| host.caller_span());
+                span.map(TraceContext::trace_id)
+                    .or_else(|| served?.trace.clone())
+            })
+            .flatten();
+        let trace = host.options.trace.clone();
+        let trace = trace.or_else(|| is_logged.then(Arc::default));
         let measures = host.inner.measures.get();
         if let Some(measures) = measures {
             measures.begin();
@@ -332,19 +360,30 @@ impl CallEntry {
             host: host.inner.clone(),
             slot,
             call: record,
-            recording: Recording::begin(host, call, span.as_ref()),
-            trace: host.options.trace.clone(),
+            recording: record_start(host, call, trace_id.clone(), trace.as_ref()),
+            trace,
+            trace_id,
             span,
             is_measured,
             has_ended: false,
         }
     }
 
-    /// Returns the trace of the call, if the call is recorded or its handle has one.
+    /// Returns the notes of the call, if there are any.
     pub(super) fn trace(&self) -> Option<Arc<CallTrace>> {
-        let recording = self.recording.as_ref();
-        let of_recording = recording.map(|recording| recording.trace.clone());
-        of_recording.or_else(|| self.trace.clone())
+        self.trace.clone()
+    }
+
+    /// Returns where and in which trace the call ran, as far as that is known at its end.
+    fn place(&self) -> CallPlace {
+        let Some(trace) = &self.trace else {
+            return CallPlace::default();
+        };
+        trace.read(|notes| CallPlace {
+            host: notes.ran_on.clone(),
+            queue: notes.queue.clone(),
+            trace: self.trace_id.clone().or_else(|| notes.trace_id.clone()),
+        })
     }
 
     /// Logs the end of the call.
@@ -381,12 +420,12 @@ impl CallEntry {
             self.report(result);
         }
         if let Some(recording) = self.recording.take() {
-            recording.end(result);
+            record_end(recording, result);
         }
         let log = &self.host.call_log;
         let listener = log.listener.get();
         let kept = listener.map(|listener| {
-            let end = CallEnd::new(&self.call, &**listener, result);
+            let end = CallEnd::new(&self.call, &**listener, self.place(), result);
             self.call.end_with(end)
         });
         let mut calls = log.calls.lock();
@@ -421,37 +460,35 @@ impl Drop for CallEntry {
     }
 }
 
-impl Recording {
-    /// Starts to record a call, if this handle records calls.
-    fn begin(host: &Host, call: &Call, span: Option<&CallSpan>) -> Option<Recording> {
-        let log = host.audit_log()?;
-        let trace = host.options.trace.clone().unwrap_or_default();
-        let origin = Origin {
-            call: call.id.clone(),
-            parent: host.options.origin.parent.clone(),
-            trace: span
-                .map(CallSpan::context)
-                .or_else(|| host.caller_span())
-                .map(TraceContext::trace_id),
-            tool: call.tool.clone(),
-            caller: host.options.origin.caller.clone(),
-            place: host.inner.place.clone(),
-            arguments: audit::digest_of_arguments(&call.arguments, log.arguments()),
-        };
-        Some(Recording {
-            open: log.begin(origin, trace.clone()),
-            trace,
-        })
-    }
+/// Begins the entry of a call in the audit log, if this handle records calls.
+fn record_start(
+    host: &Host,
+    call: &Call,
+    trace_id: Option<String>,
+    trace: Option<&Arc<CallTrace>>,
+) -> Option<OpenCall> {
+    let log = host.audit_log()?;
+    let of_handle = &host.options.origin;
+    let origin = Origin {
+        call: call.id.clone(),
+        parent: of_handle.parent.clone(),
+        trace: trace_id,
+        tool: call.tool.clone(),
+        caller: of_handle.caller.clone(),
+        served: of_handle.served.clone(),
+        place: host.inner.place.clone(),
+        arguments: audit::digest_of_arguments(&call.arguments, log.arguments()),
+    };
+    Some(log.begin(origin, trace?.clone()))
+}
 
-    fn end(self, result: &Result<Outcome, Error>) {
-        let (outcome, reason) = audit::outcome_of(result);
-        self.open.end(Ending {
-            outcome,
-            reason,
-            result: result.as_ref().ok().map(audit::digest_of_outcome),
-        });
-    }
+fn record_end(open: OpenCall, result: &Result<Outcome, Error>) {
+    let (outcome, reason) = audit::outcome_of(result);
+    open.end(Ending {
+        outcome,
+        reason,
+        result: result.as_ref().ok().map(audit::digest_of_outcome),
+    });
 }
 
 impl CallRecord {
@@ -563,6 +600,7 @@ impl CallEnd {
     fn new(
         call: &CallRecord,
         listener: &dyn CallListener,
+        place: CallPlace,
         result: &Result<Outcome, Error>,
     ) -> CallEnd {
         let (is_error, stopped) = match result {
@@ -578,6 +616,7 @@ impl CallEnd {
             stopped,
             duration: call.started.elapsed(),
             json: Some(listener.result(call, result)),
+            place,
         }
     }
 }
@@ -641,4 +680,13 @@ impl EndedCalls {
             self.by_id.remove(&call.id);
         }
     }
+}
+
+pub(super) fn shut_down() -> Error {
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
+}
+
+pub(super) fn defect() -> Error {
+    let text = "the call met a defect of haft, or of what the program gave it: it panicked";
+    Error::new(ErrorKind::Internal, text)
 }

@@ -43,7 +43,8 @@ impl Host {
         let (since, candidates) = (SystemTime::now(), scan.candidates);
         let stamps = stamps(&candidates.iter().collect::<Vec<_>>());
         let config = self.config_for_rights();
-        let loaded = family::load(&self.means(&engine, &config), &candidates).await;
+        let means = self.means(&engine, &config);
+        let loaded = family::load(&means, &self.inner.connections, &candidates).await;
         for ((candidate, loaded), stamp) in candidates.into_iter().zip(loaded).zip(stamps) {
             let (entries, problems) = builder.add(&candidate, loaded.clone());
             result.entries.extend(entries);

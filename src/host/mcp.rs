@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Host;
-use super::load::look_at_files;
+use super::catalog::look_at_files;
 use crate::family::mcp::{self, ServerState};
 use crate::family::remote::RemoteHosts;
 use haft_tool::{Error, ErrorKind, Family};
@@ -48,6 +48,25 @@ impl Host {
         }
     }
 
+    /// Returns the other hosts of that name, or those of all entries of the configuration that are used.
+    ///
+    /// # Errors
+    /// If the configuration has none.
+    pub(crate) fn remote_hosts_or_all(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Vec<Arc<RemoteHosts>>, Error> {
+        let remotes = self.config().remote.iter();
+        let used = remotes.filter(|(_, remote)| remote.enabled != Some(false));
+        let used: Vec<&String> = used.map(|(name, _)| name).collect();
+        if name.is_some() || used.is_empty() {
+            return self.remote_hosts_or_only(name).map(|hosts| vec![hosts]);
+        }
+        used.into_iter()
+            .map(|name| self.remote_hosts(name))
+            .collect()
+    }
+
     /// Returns the MCP servers of all configuration files, in the order in which they claim names.
     /// Starts nothing.
     pub(crate) async fn mcp_servers(&self) -> Result<Vec<ServerState>, Error> {
@@ -70,6 +89,11 @@ impl Host {
             }
         }
         let engine = self.base();
-        Ok(mcp::survey(&self.means(&engine, &config), &candidates))
+        let means = self.means(&engine, &config);
+        Ok(mcp::survey(
+            &means,
+            &self.inner.connections.mcp,
+            &candidates,
+        ))
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::Host;
-use super::reload_plan::Why;
+use super::load_state::Why;
 use super::watcher::{Before, Reload};
 use crate::family::custom::CustomTool;
 use crate::registry::{Builder, Catalog};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::load_state::LoadState;
-use super::reload_plan::Why;
+use super::load_state::Why;
 use super::{Host, LoadedSoFar};
 use crate::registry::{Catalog, Entry};
 use haft_discover::Places;

@@ -4,14 +4,15 @@
 //! its request too. Without telemetry a call only passes on the span of its caller.
 
 use std::borrow::Cow;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::{Instant, SystemTime};
 
 use super::Host;
 use crate::registry::Entry;
 use haft_config::Config;
 use haft_engine::telemetry::{self, Attributes, Metric, Span, SpanKind, Value};
-use haft_tool::{Call, Error, ErrorKind, Outcome, TraceContext};
+use haft_process::StartObserver;
+use haft_tool::{Call, CallTrace, Error, ErrorKind, Outcome, TraceContext};
 
 /// Request that a call answers, as its span describes it.
 #[derive(Clone, Debug, Default)]
@@ -163,4 +164,41 @@ pub(super) fn start_telemetry(config: &Config) {
             }
         });
     }
+}
+
+/// Notes the programs that a call starts in its trace, and gives them the span of the call.
+struct TracedStarts {
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+}
+
+impl StartObserver for TracedStarts {
+    fn starts(&self, program: &str) {
+        if let Some(trace) = &self.trace {
+            trace.starts(program);
+        }
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let Some(span) = &self.span else {
+            return Vec::new();
+        };
+        let state = span.state.as_ref();
+        let state = state.map(|state| ("TRACESTATE", state.to_string()));
+        let parent = ("TRACEPARENT", span.to_string());
+        std::iter::once(parent).chain(state).collect()
+    }
+}
+
+/// Runs a call. `trace` notes the programs that the call starts, and `span` is theirs, too.
+pub(super) async fn traced<T>(
+    trace: Option<Arc<CallTrace>>,
+    span: Option<TraceContext>,
+    running: impl Future<Output = T>,
+) -> T {
+    if trace.is_none() && span.is_none() {
+        return running.await;
+    }
+    let observer = Arc::new(TracedStarts { trace, span });
+    haft_process::observed(observer, running).await
 }

@@ -31,9 +31,9 @@ impl Host {
             config: &config,
             engine: &engine,
             sandboxes: &sandboxes,
-            connections: &connections,
         };
-        let loaded = tokio::time::timeout(TIMEOUT, family::load(&context, &candidates)).await;
+        let loading = family::load(&context, &connections, &candidates);
+        let loaded = tokio::time::timeout(TIMEOUT, loading).await;
         engine.shutdown().await;
         sandboxes.close();
         match loaded {

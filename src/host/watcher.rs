@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::load_state::KnownFiles;
-use super::reload_plan::Why;
+use super::load_state::Why;
 use super::{Host, Inner};
 use crate::registry::{Catalog, Entry};
 use crate::trust;

@@ -1,17 +1,20 @@
-//! Tool files in the folders of the three scopes.
+//! Tool files in the folders of the three scopes, and the checks of a file against all others: those
+//! that it uses, and the base of an alias.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::tool_file::ToolFile;
-use crate::family::shell::definition::Scope;
-use crate::family::shell::edit::{open_file, renamed};
-use crate::family::shell::json_schema;
+use super::tool_file::{Merged, ToolFile};
+use crate::family::shell::definition::{Scope, Work};
+use crate::family::shell::edit::{Opened, open_file, renamed};
+use crate::family::shell::resolve::{LoadedFile, ResolvedTool, ToolSet};
+use crate::family::shell::{input_schema, json_schema};
 use haft_config::{Config, paths};
 use haft_process::atomic_file::{Overwrite, write};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, Problem};
 
 /// Store of YAML tool files, with a folder for each scope.
 pub(crate) struct ToolFileStore {
@@ -215,4 +218,69 @@ fn yaml_files(folder: &Path) -> Vec<PathBuf> {
         .map(|name| folder.join(name))
         .filter(|path| path.extension().is_some_and(|it| it == "yaml") && path.is_file())
         .collect()
+}
+
+impl ToolFileStore {
+    /// Resolves a tool together with all others. Returns the resolved tool if that succeeds, and
+    /// the tool's problems. The tool counts as the first of its name in any scope.
+    pub(crate) fn beside_others(
+        &self,
+        path: &Path,
+        scope: Scope,
+        opened: &Opened,
+    ) -> (Option<Arc<ResolvedTool>>, Vec<Problem>) {
+        let Some(definition) = &opened.definition else {
+            return (None, Vec::new());
+        };
+        let mut brought = vec![LoadedFile {
+            definition: definition.clone(),
+            path: path.to_owned(),
+            scope,
+        }];
+        for file in self.files(None) {
+            let is_other = file.path != path && file.opened.name != definition.name;
+            if let Some(definition) = file.opened.definition.filter(|_| is_other) {
+                brought.push(LoadedFile {
+                    definition,
+                    path: file.path,
+                    scope: file.scope,
+                });
+            }
+        }
+        let (shelf, problems) = ToolSet::fill(&brought);
+        let own = problems.into_iter().next().unwrap_or_default();
+        (shelf.get(&definition.name).cloned(), own)
+    }
+
+    /// Returns an alias merged with its base; `None` for every other file.
+    pub(crate) fn merged(&self, file: &ToolFile) -> Option<Merged> {
+        let definition = file.opened.definition.as_ref()?;
+        if !matches!(definition.work, Work::Alias(_)) {
+            return None;
+        }
+        self.beside_others(&file.path, file.scope, &file.opened)
+            .0
+            .map(Merged)
+    }
+
+    /// Returns the JSON Schema that a model sees; `None` if the file is not a valid tool.
+    pub(crate) fn schema(&self, file: &ToolFile) -> Option<String> {
+        let (shelved, _) = self.beside_others(&file.path, file.scope, &file.opened);
+        Some(input_schema(&shelved?.definition).to_string())
+    }
+
+    /// Returns all problems of a file, sorted by position.
+    pub(crate) fn problems(&self, file: &ToolFile) -> Vec<Problem> {
+        let mut problems = file.opened.problems.clone();
+        let (_, more) = self.beside_others(&file.path, file.scope, &file.opened);
+        problems.extend(more);
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems
+    }
+
+    /// Reads the file again and returns its current state.
+    pub(crate) fn again(&self, file: ToolFile) -> ToolFile {
+        let opened = open_file(&file.path);
+        ToolFile { opened, ..file }
+    }
 }

@@ -5,8 +5,9 @@ use std::path::{Component, Path};
 use std::time::Duration;
 
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::assertions::{Expectation, read_expectation};
 use super::replay::{ExecStub, FetchStub, Recorded, read_stubs};
@@ -267,4 +268,19 @@ fn stays_inside(path: &str) -> Result<(), String> {
     } else {
         Err(format!("`{path}` leads out of the folder"))
     }
+}
+
+/// Returns the JSON Schema of a test file, for editors (`types/tool-test.schema.json`): an object with
+/// tests, or just the list of tests.
+pub fn json_schema() -> Value {
+    let settings = SchemaSettings::draft07();
+    let mut generator = settings.into_generator();
+    let file = generator.subschema_for::<WrittenFile>();
+    let test = generator.subschema_for::<WrittenTest>();
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Tests of a tool (*.tool-test.json)",
+        "anyOf": [file, {"type": "array", "items": test}],
+        "definitions": generator.take_definitions(true),
+    })
 }

@@ -27,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 use cassette::Cassettes;
 use definition::TestDefinition;
+pub use definition::json_schema;
 pub(crate) use find::{TestFile, find};
 use haft_config::Config;
 use haft_tool::Problem;
 pub(crate) use recorder::{Recorder, TestCase};
-pub use schema::json_schema;
 use script::Script;
 use secrets::Secrets;
 

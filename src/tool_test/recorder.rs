@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 
 use super::cassette::Cassettes;
 use super::replay::{self, Mode, TestTape};
+use super::scripted_user::user_answer;
 use super::secrets::{MASKED, Secrets, is_secret_name};
 use super::{Subject, definition, find, served, test_file};
 use crate::host::Host;
 use crate::registry::Entry;
 use haft_config::Env;
-use haft_tool::{Answer, Block, Call, CallRecording, Outcome, Recorded, RecordedEvent, json};
+use haft_tool::{Block, Call, CallRecording, Outcome, Recorded, RecordedEvent, json};
 use haft_tool::{Error, ErrorKind, Family};
 
 /// Limit of the characters of a test's name that is made of the call.
@@ -373,16 +374,6 @@ impl TestCase {
 
 fn unusable(why: String) -> Error {
     Error::new(ErrorKind::Usage, why)
-}
-
-/// Returns the answer to a question in the form of `ui`.
-pub(super) fn user_answer(answer: &Answer) -> Value {
-    match answer {
-        Answer::Text(text) => text.as_str().into(),
-        Answer::Yes => true.into(),
-        Answer::No => false.into(),
-        Answer::Dismissed => Value::Null,
-    }
 }
 
 /// Returns the outcome with its whole text.

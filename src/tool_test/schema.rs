@@ -1,29 +1,10 @@
-//! The JSON Schema of `*.tool-test.json`, for editors: `types/tool-test.schema.json`.
-//!
-//! It is derived from the types that parse such files. Fields that are parsed by hand, for better
-//! messages, have an equivalent type here. A test compares both.
+//! Types of the fields of a test file that are parsed by hand, for better messages. They are only for
+//! the JSON Schema ([`super::json_schema`]); a test compares both.
 
 use std::borrow::Cow;
 
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
-
-use super::definition::{WrittenFile, WrittenTest};
-
-/// Returns the schema of a test file: an object with tests, or just the list of tests.
-pub fn json_schema() -> Value {
-    let settings = SchemaSettings::draft07();
-    let mut generator = settings.into_generator();
-    let file = generator.subschema_for::<WrittenFile>();
-    let test = generator.subschema_for::<WrittenTest>();
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "Tests of a tool (*.tool-test.json)",
-        "anyOf": [file, {"type": "array", "items": test}],
-        "definitions": generator.take_definitions(true),
-    })
-}
 
 /// Expected result of a call. Only what is given is compared, and success.
 #[derive(JsonSchema)]

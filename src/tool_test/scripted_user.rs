@@ -58,3 +58,13 @@ pub(super) fn read_answer(written: Value) -> Result<Answer, String> {
         _ => Err("`ui` is a list of texts, true, false or null".to_owned()),
     }
 }
+
+/// Returns the answer to a question in the form of `ui`.
+pub(super) fn user_answer(answer: &Answer) -> Value {
+    match answer {
+        Answer::Text(text) => text.as_str().into(),
+        Answer::Yes => true.into(),
+        Answer::No => false.into(),
+        Answer::Dismissed => Value::Null,
+    }
+}

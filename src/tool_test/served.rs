@@ -16,8 +16,8 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::definition::TestDefinition;
-use super::recorder::user_answer;
 use super::replay::{Recorded, TestTape};
+use super::scripted_user::user_answer;
 use crate::host::Host;
 use haft_config::Config;
 use haft_tool::{

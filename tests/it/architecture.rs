@@ -203,6 +203,20 @@ fn the_library_needs_no_crate_of_a_surface() {
     assert!(needed.is_empty(), "{needed:?}");
 }
 
+/// What both normal and build dependencies use, as the snapshot does with 600 crates, is built twice if
+/// its settings differ.
+#[test]
+fn a_release_has_one_profile() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let settings = |profile: &str| {
+        let (_, after) = manifest.split_once(&format!("[{profile}]\n"))?;
+        let (settings, _) = after.split_once("\n[").unwrap_or((after, ""));
+        Some(settings.trim())
+    };
+    let normal = settings("profile.release").expect("it is there");
+    assert_eq!(settings("profile.release.build-override"), Some(normal));
+}
+
 #[test]
 fn modules_use_only_what_they_may() {
     let mut wrong = Vec::new();
@@ -229,106 +243,249 @@ fn modules_use_only_what_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A reader can read the files of these folders in an order in which each one uses only earlier
-/// ones. A folder in them counts as one file.
+/// A reader can read the files of each folder in an order in which each one uses only earlier ones.
+/// A folder in it counts as one file. What a folder's own file (`mod.rs`) shares with the files in it
+/// does not count.
 #[test]
 fn files_do_not_use_each_other_in_circles() {
-    for (folder, module) in [
-        ("crates/engine/src", "crate::"),
-        ("src/surface/cli", "crate::surface::cli::"),
-    ] {
-        let files = walk(&root().join(folder), "rs");
-        let files = files.iter().map(|path| {
-            let inside = path.strip_prefix(root().join(folder));
-            (inside.expect("it is in the folder"), read(path))
-        });
-        let (doors, files): (Vec<_>, Vec<_>) = files
-            .partition(|(path, _)| path == &Path::new("lib.rs") || path == &Path::new("mod.rs"));
-        let known: BTreeSet<String> = files.iter().map(|(path, _)| first_part(path)).collect();
-        // Names that a file in `use`s of the folder's own module stands for.
-        let mut exported = BTreeMap::new();
-        for statement in doors[0]
-            .1
-            .split(';')
-            .filter_map(|text| text.split("use ").last())
-        {
-            let from = statement.split("::").next().unwrap_or_default();
-            let names = statement
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .filter(|name| !name.is_empty());
-            if known.contains(from) {
-                exported.extend(names.skip(1).map(|name| (name.to_owned(), from.to_owned())));
-            }
+    let crates = PACKAGES
+        .iter()
+        .map(|(name, _)| format!("crates/{name}/src"));
+    for package in crates.chain(["src".to_owned(), "xtask/src".to_owned()]) {
+        let uses = uses_of_files(&root().join(&package));
+        let mut folders: BTreeSet<&[String]> = BTreeSet::new();
+        for (user, used) in &uses {
+            let common = user
+                .iter()
+                .zip(used)
+                .take_while(|(one, other)| one == other);
+            folders.insert(&user[..common.count()]);
         }
-        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (path, text) in &files {
-            let depth = path.components().count() - usize::from(path.ends_with("mod.rs"));
-            let mut used = first_names(text, module);
-            used.extend(first_names(text, &"super::".repeat(depth)));
-            let used = used.into_iter().map(|name| match exported.get(&name) {
-                Some(from) => from.clone(),
-                None => name,
+        for folder in folders {
+            // The backends of the systems use the plain data beside them, and are used by the rest.
+            let depth = match &*package {
+                "crates/process/src" if folder.is_empty() => usize::MAX,
+                _ => folder.len() + 1,
+            };
+            let inside = uses.iter().filter_map(|(user, used)| {
+                let is_inside = user.starts_with(folder) && used.starts_with(folder);
+                let part = |path: &[String]| path[..depth.min(path.len())].join("/");
+                let (user, used) = (part(user), part(used));
+                (is_inside && user != used).then_some((user, used))
             });
-            let own = first_part(path);
-            let others = used.filter(|name| known.contains(name) && *name != own);
-            uses.entry(own.clone()).or_default().extend(others);
+            let circles = in_circles(inside);
+            assert!(
+                circles.is_empty(),
+                "these lead into circles in {package}/{}: {circles:#?}",
+                folder.join("/")
+            );
         }
-        while let Some(last) = uses.iter().find(|(_, used)| used.is_empty()) {
-            let last = last.0.clone();
-            uses.remove(&last);
-            for used in uses.values_mut() {
-                used.remove(&last);
-            }
-        }
-        assert!(
-            uses.is_empty(),
-            "in {folder}, these lead into circles: {uses:#?}"
-        );
     }
 }
 
-/// Returns the first part of a path without its extension.
-fn first_part(path: &Path) -> String {
-    let first = path.iter().next().unwrap_or_default().to_string_lossy();
-    first.trim_end_matches(".rs").to_owned()
+/// Returns what is left of the uses without those that lead to an end.
+fn in_circles(uses: impl Iterator<Item = (String, String)>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (user, used) in uses {
+        left.entry(used.clone()).or_default();
+        left.entry(user).or_default().insert(used);
+    }
+    while let Some(last) = left.iter().find(|(_, used)| used.is_empty()) {
+        let last = last.0.clone();
+        left.remove(&last);
+        for used in left.values_mut() {
+            used.remove(&last);
+        }
+    }
+    left
 }
 
-/// Returns the names that follow `start` in the code, also in groups: `a` and `b` for `start::{a, b::c}`.
-fn first_names(text: &str, start: &str) -> Vec<String> {
-    let lines = text.lines();
-    let code: Vec<&str> = lines
-        .map(|line| line.split("//").next().unwrap_or_default())
+/// Path of a module in its package.
+type ModulePath = Vec<String>;
+
+/// The paths in one module, and those that its `use`s give a name to.
+#[derive(Default)]
+struct Paths {
+    all: Vec<ModulePath>,
+    by_name: BTreeMap<String, Vec<ModulePath>>,
+}
+
+/// Returns the modules of a package, each with a module that it uses in another file. A module is
+/// named where it is defined, not where it is exported.
+fn uses_of_files(source: &Path) -> BTreeSet<(ModulePath, ModulePath)> {
+    let modules: BTreeMap<ModulePath, Paths> = walk(source, "rs")
+        .iter()
+        .map(|file| (module_path(source, file), paths_in(&read(file))))
         .collect();
-    let code = code.concat();
-    let name_in = |text: &str| {
-        let text = text.trim_start();
-        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
-        text[..end.unwrap_or(text.len())].to_owned()
-    };
-    let mut names = Vec::new();
-    for (at, _) in code.match_indices(start) {
-        let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
-        let rest = &code[at + start.len()..];
-        if !is_whole || !rest.starts_with('{') {
-            names.extend(is_whole.then(|| name_in(rest)));
-            continue;
-        }
-        let mut depth = 0;
-        for (at, c) in rest.char_indices() {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            if depth == 1 && matches!(c, '{' | ',') {
-                names.push(name_in(&rest[at + 1..]));
+    let mut uses = BTreeSet::new();
+    for (user, paths) in &modules {
+        for path in &paths.all {
+            for used in defined_in(&modules, user, path, 0) {
+                if !used.starts_with(user) && !user.starts_with(&used) {
+                    uses.insert((user.clone(), used));
+                }
             }
         }
     }
-    names
+    uses
+}
+
+/// Returns `a::b` for `a/b.rs` and `a/b/mod.rs`, and nothing for the root of the package.
+fn module_path(source: &Path, file: &Path) -> ModulePath {
+    let inside = file.strip_prefix(source).expect("it is in the folder");
+    let parts = inside.with_extension("");
+    let parts = parts.iter().map(|part| part.to_string_lossy().into_owned());
+    parts
+        .filter(|part| !["lib", "main", "mod"].contains(&&**part))
+        .collect()
+}
+
+/// Returns the modules that define what `path` names in the module `user`. There are several if
+/// systems differ.
+fn defined_in(
+    modules: &BTreeMap<ModulePath, Paths>,
+    user: &[String],
+    path: &[String],
+    depth: usize,
+) -> BTreeSet<ModulePath> {
+    let mut place = user.to_vec();
+    let mut rest = path.iter();
+    let mut is_ours = false;
+    while let Some(name) = rest.next() {
+        match &**name {
+            "crate" => place.clear(),
+            "super" => drop(place.pop()),
+            "self" => {}
+            _ => {
+                let inner = [&place[..], std::slice::from_ref(name)].concat();
+                if modules.contains_key(&inner) {
+                    place = inner;
+                } else {
+                    let named = modules
+                        .get(&place)
+                        .and_then(|paths| paths.by_name.get(name));
+                    let Some(named) = named.filter(|_| depth < 9) else {
+                        break;
+                    };
+                    let targets = named.iter().filter(|target| *target != path);
+                    let whole = targets.map(|target| [target, rest.as_slice()].concat());
+                    return whole
+                        .flat_map(|path| defined_in(modules, &place, &path, depth + 1))
+                        .collect();
+                }
+            }
+        }
+        is_ours = true;
+    }
+    is_ours.then_some(place).into_iter().collect()
+}
+
+/// Returns the paths in the code of a file, without its tests.
+fn paths_in(text: &str) -> Paths {
+    let text = text.split("#[cfg(test)]\nmod tests {").next();
+    let tokens = tokens(text.unwrap_or_default());
+    let mut tokens = tokens.iter().map(String::as_str).peekable();
+    let mut paths = Paths::default();
+    while let Some(token) = tokens.next() {
+        if token == "use" {
+            paths.read_use(&mut tokens, &[]);
+        } else if is_name(token) {
+            let mut path = vec![token.to_owned()];
+            while tokens.next_if_eq(&"::").is_some() {
+                path.extend(tokens.next_if(|next| is_name(next)).map(str::to_owned));
+            }
+            if path.len() > 1 {
+                paths.all.push(path);
+            }
+        }
+    }
+    paths
+}
+
+impl Paths {
+    /// Reads one tree of a `use`, whose path begins with `before`.
+    fn read_use<'a>(
+        &mut self,
+        tokens: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
+        before: &[String],
+    ) {
+        let mut path = before.to_vec();
+        while let Some(token) = tokens.next_if(|next| !["}", ",", ";"].contains(next)) {
+            match token {
+                "::" => {}
+                "{" => loop {
+                    self.read_use(tokens, &path);
+                    if tokens.next() != Some(",") {
+                        return;
+                    }
+                },
+                "as" => {
+                    let name = tokens.next().unwrap_or_default();
+                    self.by_name
+                        .entry(name.to_owned())
+                        .or_default()
+                        .push(path.clone());
+                    return self.all.push(path);
+                }
+                "self" if !path.is_empty() => {}
+                _ => path.push(token.to_owned()),
+            }
+        }
+        if let Some(name) = path
+            .last()
+            .filter(|_| path.len() > before.len() || !before.is_empty())
+        {
+            self.by_name
+                .entry(name.clone())
+                .or_default()
+                .push(path.clone());
+            self.all.push(path);
+        }
+    }
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// Splits code into names, `::`, and single characters, without comments and literals.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let part = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some(literal) = rest.strip_prefix("r#\"") {
+            literal.find("\"#").map_or(rest.len(), |end| end + 5)
+        } else if let Some(literal) = rest.strip_prefix('"') {
+            let mut is_escaped = false;
+            let end = literal.find(|c| {
+                let is_end = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                is_end
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("'\"'") {
+            3
+        } else if rest.starts_with("'\\") {
+            2 + rest[2..].find('\'').map_or(1, |end| end + 1)
+        } else if rest.starts_with("::") {
+            tokens.push("::".to_owned());
+            2
+        } else if c.is_alphanumeric() || c == '_' {
+            let length = part(|c| c.is_alphanumeric() || c == '_');
+            tokens.push(rest[..length].to_owned());
+            length
+        } else {
+            if !c.is_whitespace() {
+                tokens.push(c.to_string());
+            }
+            c.len_utf8()
+        };
+        rest = &rest[length.min(rest.len())..];
+    }
+    tokens
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::nats_server::{PUBLIC, SEED, Server, certificates};
 use crate::pty::Terminal;
 use crate::sandbox::{Ran, Sandbox};
+use crate::served::Served;
 
 const TOOLS: &str = r#"
 import { appendFileSync, existsSync } from "node:fs";
@@ -829,4 +830,367 @@ fn what_cannot_be_queued_says_why() {
         "{}",
         own.output
     );
+}
+
+/// The lines that a command prints, each a JSON object.
+fn json_lines(output: &str) -> Vec<Value> {
+    let lines = output.lines().filter(|line| line.starts_with('{'));
+    let parsed = lines.map(|line| serde_json::from_str(line).expect("JSON"));
+    parsed.collect()
+}
+
+/// The calls in the log of this machine and in those of hosts: tool, outcome, the host that ran it, the
+/// queue; sorted.
+fn calls_of(lines: &[Value]) -> Vec<String> {
+    let word = |line: &Value, key: &str| line[key].as_str().unwrap_or("-").to_owned();
+    let mut calls: Vec<String> = { lines.iter().filter(|line| line["event"] == "call") }
+        .map(|line| ["tool", "outcome", "host", "queue"].map(|key| word(line, key)))
+        .map(|words| words.join(" "))
+        .collect();
+    calls.sort();
+    calls
+}
+
+#[test]
+fn the_logs_of_all_hosts_are_one() {
+    let server = keeping();
+    let (_one, _two) = (
+        Host::start(&server, "one"),
+        Host::with(&server, "two", |command| {
+            command.args(["--exclude", "greet"]);
+        }),
+    );
+    let sandbox = caller(&server, "");
+    succeeds(&sandbox, "haft call greet --arg name=Ada");
+    succeeds(&sandbox, "haft call fails --queue 2>/dev/null || true");
+    let log = succeeds(&sandbox, "haft log --hosts --json");
+    let lines = json_lines(&log);
+    // Once at the caller and once at the host, in the same trace without any telemetry.
+    let greet: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["tool"] == "greet")
+        .collect();
+    let [first, second] = greet[..] else {
+        panic!("{log}");
+    };
+    let trace = first["trace"].as_str().expect("a trace");
+    assert_eq!((trace.len(), &second["trace"]), (32, &first["trace"]));
+    assert_eq!(
+        (&first["host"], &second["host"]),
+        (&json!("one"), &json!("one"))
+    );
+    let surfaces = [first, second].map(|line| line["caller"]["surface"].as_str().expect("one"));
+    assert!(
+        surfaces.contains(&"cli") && surfaces.contains(&"nats"),
+        "{log}"
+    );
+    let of_host = if surfaces[0] == "nats" { first } else { second };
+    assert_eq!(
+        (&of_host["log"], &of_host["tenant"]),
+        (&json!("one"), &json!("default"))
+    );
+    // What is put into a queue is not run yet.
+    let queued: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["tool"] == "fails")
+        .collect();
+    let ran_on = queued
+        .iter()
+        .find_map(|line| line["host"].as_str())
+        .expect("a host");
+    let expected = vec![
+        "fails failed HOST default".replace("HOST", ran_on),
+        "fails ok - default".to_owned(),
+        "greet ok one -".to_owned(),
+        "greet ok one -".to_owned(),
+    ];
+    assert_eq!(calls_of(&lines), expected, "{log}");
+    assert_eq!(queued[0]["trace"], queued[1]["trace"]);
+    // The filters hold for all logs.
+    let filtered =
+        |flags: &str| json_lines(&succeeds(&sandbox, &format!("haft log --json {flags}")));
+    assert_eq!(
+        filtered(&format!("--hosts --trace {}", &trace[..8])).len(),
+        2
+    );
+    assert_eq!(
+        calls_of(&filtered("--hosts --host one --tool 'g*'")).len(),
+        2
+    );
+    assert_eq!(
+        calls_of(&filtered("--hosts --outcome failed")),
+        expected[..1]
+    );
+    assert_eq!(
+        calls_of(&filtered("--host one --tool greet")),
+        ["greet ok one -"]
+    );
+    assert_eq!(filtered("--hosts -n 1").len(), 1);
+    let id = of_host["run"].as_str().expect("an id");
+    let whole = succeeds(&sandbox, &format!("haft log {id} --hosts"));
+    let fields = whole
+        .lines()
+        .filter(|line| line.starts_with("log of") || line.starts_with("host"));
+    assert_eq!(
+        fields.collect::<Vec<_>>(),
+        ["log of       one", "host         one"]
+    );
+    let table = succeeds(
+        &sandbox,
+        "haft log --hosts --tool greet | awk '{print $(NF-4), $(NF-3)}'",
+    );
+    assert!(table.contains("one greet"), "{table}");
+}
+
+#[test]
+fn invalid_filters_of_the_log_say_what_is_wrong() {
+    let server = Server::start();
+    let _host = Host::start(&server, "one");
+    let sandbox = caller(&server, "");
+    for (flags, why) in [
+        (
+            "--host ''",
+            "invalid value '' for '--host <GLOB>': it is empty",
+        ),
+        (
+            "--tool '['",
+            "invalid value '[' for '--tool <GLOB>': error parsing glob '[': ",
+        ),
+        (
+            "--trace xyz",
+            "invalid value 'xyz' for '--trace <ID>': the id of a trace has at most 32 hexadecimal digits",
+        ),
+        ("--since soon", "invalid value 'soon' for '--since <TIME>'"),
+        (
+            "--outcome well",
+            "invalid value 'well' for '--outcome <OUTCOME>'",
+        ),
+        (
+            "--remote lab",
+            "the following required arguments were not provided",
+        ),
+        (
+            "--hosts --remote other",
+            "the remote `other`: there is no remote `other`",
+        ),
+        ("--hosts nothing", "no log has the call `nothing`"),
+    ] {
+        let ran = sandbox.sh(&format!("haft log {flags} 2>&1"));
+        assert!(
+            ran.output.starts_with(&format!("error: {why}")),
+            "{flags}: {}",
+            ran.output
+        );
+        assert_eq!(ran.code, 2, "{flags}");
+    }
+    let alone = configured("{}\n").sh("haft log --hosts 2>&1");
+    assert!(
+        alone
+            .output
+            .starts_with("error: the configuration has no `remote`\n"),
+        "{}",
+        alone.output
+    );
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_named() {
+    let server = Server::start();
+    let (_one, two) = (Host::start(&server, "one"), Host::start(&server, "two"));
+    let sandbox = caller(&server, "");
+    let quiet = sandbox.sh("haft log --hosts 2>&1 >/dev/null");
+    assert_eq!(
+        quiet.output,
+        "no host has recorded a call that would be shown\n"
+    );
+    let pid = i32::try_from(two.child.id()).expect("it is small");
+    let pid = rustix::process::Pid::from_raw(pid).expect("it runs");
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it runs");
+    // The call may go to the host that hangs, and waits for its signs of life.
+    let asked = sandbox.sh("haft log --hosts 2>&1 >/dev/null");
+    assert_eq!(
+        asked.output,
+        "warning: the host `two` did not answer\n\
+         no host has recorded a call that would be shown\n"
+    );
+    assert_eq!(asked.code, 0);
+    drop(server);
+    let gone = sandbox.sh("haft log --hosts 2>&1");
+    assert!(
+        gone.output
+            .starts_with("error: no connection with the NATS server: "),
+        "{}",
+        gone.output
+    );
+}
+
+#[test]
+fn a_host_shares_what_its_user_allows() {
+    let server = Server::start();
+    for (shared, expected) in [
+        ("tenant", &["greet ok lab -"][..]),
+        ("all", &["fails failed - -", "greet ok lab -"][..]),
+        ("none", &[][..]),
+    ] {
+        let sandbox = Host::sandbox();
+        sandbox.write("home/.config/haft/config.yaml", "log: {arguments: full}\n");
+        let host = Host::serving(sandbox, &server, "lab", |command| {
+            command.env("HAFT_SERVE_NATS_HISTORY", shared);
+        });
+        let failed = host.sandbox.sh("haft --tool tools.ts call fails");
+        assert_eq!(failed.code, 1);
+        let first = caller(&server, "");
+        succeeds(&first, "haft call greet --arg name=Ada");
+        // Another caller, whose own log is empty.
+        let reader = caller(&server, "");
+        let log = reader.sh("haft log --hosts --json 2>&1").output;
+        assert_eq!(calls_of(&json_lines(&log)), expected, "{shared}: {log}");
+        let why = "warning: the host `lab`: it does not share its log (`serve.nats.history`)\n";
+        assert_eq!(log.contains(why), shared == "none", "{log}");
+        // Arguments as the host's own log has them, and results never.
+        assert_eq!(
+            log.contains(r#"{\"name\":\"Ada\"}"#),
+            shared != "none",
+            "{log}"
+        );
+        assert!(!log.contains("hello Ada"), "{log}");
+    }
+}
+
+#[test]
+fn new_calls_of_all_hosts_are_followed() {
+    let server = Server::start();
+    let _host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    succeeds(&sandbox, "haft call greet --arg name=Ada");
+    let mut following = sandbox
+        .haft()
+        .args(["log", "--hosts", "--follow", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("haft starts");
+    let stdout = following.stdout.take().expect("it is a pipe");
+    let mut lines = BufReader::new(stdout).lines();
+    let mut next = || {
+        let line = lines.next().expect("a line").expect("it is read");
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        let word = |key: &str| line[key].as_str().unwrap_or("-").to_owned();
+        [
+            word("tool"),
+            line["caller"]["surface"].as_str().expect("one").to_owned(),
+        ]
+        .join(" ")
+    };
+    let sorted = |mut lines: [String; 2]| {
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted([next(), next()]), ["greet cli", "greet nats"]);
+    succeeds(&sandbox, "haft call picture >/dev/null");
+    assert_eq!(sorted([next(), next()]), ["picture cli", "picture nats"]);
+    succeeds(&sandbox, "haft call greet --arg name=Bob");
+    assert_eq!(sorted([next(), next()]), ["greet cli", "greet nats"]);
+    let _ = following.kill();
+    let _ = following.wait();
+}
+
+#[test]
+fn a_servers_calls_say_where_they_ran() {
+    let server = Server::start();
+    let _host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let mut command = sandbox.haft();
+    command.args(["serve", "--no-token", "--listen", "127.0.0.1:0"]);
+    let served = Served::start(&mut command);
+    let called = served.post("/api/tools/greet/call", r#"{"arguments": {"name": "Ada"}}"#);
+    assert_eq!(called.status, 200, "{called:?}");
+    let output = served.get("/api/calls").body;
+    let listed: Value = serde_json::from_str(&output).expect("JSON");
+    let call = &listed["calls"][0];
+    assert_eq!(call["host"], "lab", "{output}");
+    assert_eq!(call["traceId"].as_str().map(str::len), Some(32), "{output}");
+}
+
+/// An MCP server whose tools of both names end only where there is no file `HANG`.
+const SERVER: &str = r#"
+import { appendFileSync, existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+const tool = (name, idempotentHint) =>
+  ({ name, description: name, inputSchema: { type: "object" }, annotations: { idempotentHint } });
+const answers = {
+  initialize: ({ protocolVersion }) =>
+    ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }),
+  "tools/list": () => ({ tools: [tool("again", true), tool("once", false)] }),
+  "tools/call": ({ name }) => {
+    appendFileSync("MARKS", "started\n");
+    return existsSync("HANG") ? undefined : { content: [{ type: "text", text: `${name} done` }] };
+  },
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const result = answers[method]?.(params);
+  if (result) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  else if (!(method in answers)) {
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
+  }
+}
+"#;
+
+/// Starts a host with the tools of an MCP server, which is trusted or not.
+fn host_of_mcp_server(server: &Server, name: &str, is_trusted: bool, hangs: bool) -> Host {
+    let sandbox = Host::sandbox();
+    let path = |name: &str| sandbox.path().join(name).display().to_string();
+    let script = SERVER
+        .replace("MARKS", &path("marks"))
+        .replace("HANG", &path("hang"));
+    sandbox.write("server.mjs", &script);
+    if hangs {
+        sandbox.write("hang", "");
+    }
+    let command = json!(["node", path("server.mjs")]);
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        &format!(
+            "mcp: {{servers: {{s: {{command: {}, args: [{}], trusted: {is_trusted}}}}}}}\n",
+            command[0], command[1]
+        ),
+    );
+    Host::of(sandbox, |command| {
+        command
+            .args(["serve", "nats", "--name", name])
+            .env("HAFT_SERVE_NATS_URL", server.url().as_str());
+    })
+}
+
+#[test]
+fn calls_of_idempotent_tools_of_trusted_mcp_servers_are_made_again() {
+    for (tool, is_trusted, is_made_again) in [
+        ("again", true, true),
+        ("once", true, false),
+        ("again", false, false),
+    ] {
+        let server = Server::start();
+        let mut hanging = host_of_mcp_server(&server, "hanging", is_trusted, true);
+        let url = json!(server.url().to_string());
+        let mut client = client(
+            configured(&format!("remote: {{lab: {{url: {url}}}}}\n")),
+            json!({}),
+        );
+        let id = client.start(tool, json!({}));
+        hanging.marks("started\n");
+        let well = host_of_mcp_server(&server, "well", is_trusted, false);
+        hanging.child.kill().expect("it runs");
+        let result = client.answer(id)["result"].clone();
+        if is_made_again {
+            assert_eq!(text(&result), "again done");
+            well.marks("started\n");
+        } else {
+            let why = text(&result).to_owned();
+            assert!(
+                why.contains(&format!("was lost during the call of `{tool}`")),
+                "{why}"
+            );
+        }
+    }
 }

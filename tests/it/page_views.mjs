@@ -17,10 +17,10 @@ const SIZES = [
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Calls a tool as another client of REST does. */
-async function call(tool, args, more = {}) {
+async function call(tool, args, more = {}, headers = {}) {
   const answer = await fetch(`${url}/api/tools/${tool}/call`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify({ arguments: args, ...more }),
   });
   return answer.json();
@@ -480,10 +480,18 @@ export const views = {
 
   /** Calls of all clients: arguments, caller, filters, live; again from there. */
   async calls({ page }) {
-    await call("greet", { name: "Ada" });
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await call("greet", { name: "Ada" }, {}, { traceparent });
+    // As the server reports a call that another host ran.
+    const served = (answer) => ({ calls: answer.calls.map((call) => ({ ...call, host: "gpu-1" })) });
+    await page.route("**/api/calls", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: served(await answer.json()) });
+    });
     await page.goto(`${url}/#/calls`);
     const items = page.locator(".call");
     await items.getByText('{"name":"Ada"}').waitFor();
+    await items.getByText("on gpu-1 · trace 0af76519").waitFor();
     // Live, with the name of an MCP client.
     await callByMcp("refuse", {});
     await page.locator(".call[data-state=failed]").getByText("mcp-http a-client").waitFor();
@@ -494,6 +502,8 @@ export const views = {
     assert.deepEqual(await items.locator(".tool-name").allInnerTexts(), ["greet"]);
     await page.getByLabel("Surface").selectOption("");
     await page.getByLabel("Filter calls").fill("ada");
+    assert.deepEqual(await items.locator(".tool-name").allInnerTexts(), ["greet"]);
+    await page.getByLabel("Filter calls").fill("0af7651916");
     assert.deepEqual(await items.locator(".tool-name").allInnerTexts(), ["greet"]);
     const time = await items.locator("time").getAttribute("datetime");
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < 600_000);

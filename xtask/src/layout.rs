@@ -20,8 +20,8 @@ use flate2::write::GzEncoder;
 
 use crate::error::{During, Error, Result};
 use crate::machine::Machine;
-use crate::prerequisites::{self, packages};
 use crate::{command, workspace};
+use crate::{packages, prerequisites};
 
 /// Find out which functions of haft run, and write `layout.gz`.
 #[derive(Args)]

@@ -24,6 +24,7 @@ mod layout;
 mod links;
 mod machine;
 mod npm_packages;
+mod packages;
 mod prerequisites;
 mod prose;
 mod screenshots;

@@ -33,6 +33,24 @@ const SERVE_TOKEN: &str = "SERVE_TOKEN";
 /// The value of `HAFT_SERVE_TOKEN`, once [`Env::take_tokens`] has removed it from the process.
 static TAKEN_TOKEN: OnceLock<String> = OnceLock::new();
 
+/// Variables by which terminals identify themselves.
+const TERMINAL_VARIABLES: &[&str] = &[
+    "COLORFGBG",
+    "COLORTERM",
+    "GHOSTTY_RESOURCES_DIR",
+    "KITTY_WINDOW_ID",
+    "KONSOLE_VERSION",
+    "LC_TERMINAL",
+    "STY",
+    "TERM",
+    "TERM_PROGRAM",
+    "TMUX",
+    "VTE_VERSION",
+    "WEZTERM_EXECUTABLE",
+    "WT_SESSION",
+    "ZELLIJ",
+];
+
 /// Environment of a process. Empty variables count as unset.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
@@ -189,7 +207,7 @@ impl Env {
             has_display: path("WAYLAND_DISPLAY")
                 .or_else(|| path("DISPLAY"))
                 .is_some(),
-            terminal: super::terminal::VARIABLES
+            terminal: TERMINAL_VARIABLES
                 .iter()
                 .filter_map(|&name| Some((name, text(name).filter(|said| !said.is_empty())?)))
                 .collect(),

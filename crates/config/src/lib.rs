@@ -57,7 +57,7 @@ pub use mcp::parse_task_mode;
 pub use mcp::{CodeListing, LoginStore, Mcp, McpFlags, McpToolSettings, Structured};
 pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};
 pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
-pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags};
+pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags, ServedHistory};
 pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
 pub use roots::Roots;

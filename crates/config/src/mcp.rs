@@ -352,7 +352,7 @@ impl std::str::FromStr for LoginStore {
 }
 
 /// Returns the value of this name in a table.
-fn named<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
+pub(super) fn named<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
     let text = text.trim();
     match table.iter().find(|(name, _)| *name == text) {
         Some((_, value)) => Ok(*value),

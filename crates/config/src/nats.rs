@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::declare::{
     checked_map, default_settings, map, optional_path, replaced, settings, timeout, values, whole,
 };
-use super::mcp::{NewTools, check_pattern};
+use super::mcp::{NewTools, check_pattern, named};
 use haft_tool::Tier;
 
 /// Name of the hosts that `remote: nats://…` reaches.
@@ -89,9 +89,37 @@ settings! {
         /// tools there too, and share queued calls, tasks and suspended calls with the other hosts of
         /// the tenant. See scale.md.
         pub share: bool = "false", env "HAFT_SERVE_NATS_SHARE";
+        /// Calls of this host's log that readers of the tenant get (`haft log --hosts`): those of the
+        /// `tenant`, `all` of the user, or `none`. See nats.md.
+        pub history: ServedHistory = "tenant", env "HAFT_SERVE_NATS_HISTORY";
     }
 }
 default_settings!(Remote, ServeNats);
+
+/// Calls of a host's log that other hosts may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServedHistory {
+    /// Those that the host served to the tenant.
+    #[default]
+    Tenant,
+    /// All calls of the user on the machine.
+    All,
+    /// None.
+    None,
+}
+
+impl std::str::FromStr for ServedHistory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ServedHistory, String> {
+        let names = [
+            ("tenant", ServedHistory::Tenant),
+            ("all", ServedHistory::All),
+            ("none", ServedHistory::None),
+        ];
+        named(&names, text)
+    }
+}
 
 /// Addresses of the servers of one cluster. A user and a password in them are never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -173,6 +201,7 @@ impl std::fmt::Debug for NatsUrls {
 
 values! {
     NatsUrls: super::declare::Form::Secret, str::parse;
+    ServedHistory: super::declare::Form::Word(&["tenant", "all", "none"]), str::parse;
 }
 
 #[cfg(test)]

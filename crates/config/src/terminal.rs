@@ -7,24 +7,6 @@
 use super::Env;
 use haft_tool::{Colors, ImageProtocol, Screen};
 
-/// Variables by which terminals identify themselves.
-pub(super) const VARIABLES: &[&str] = &[
-    "COLORFGBG",
-    "COLORTERM",
-    "GHOSTTY_RESOURCES_DIR",
-    "KITTY_WINDOW_ID",
-    "KONSOLE_VERSION",
-    "LC_TERMINAL",
-    "STY",
-    "TERM",
-    "TERM_PROGRAM",
-    "TMUX",
-    "VTE_VERSION",
-    "WEZTERM_EXECUTABLE",
-    "WT_SESSION",
-    "ZELLIJ",
-];
-
 /// Returns the capabilities of the terminal that haft was started in.
 pub(super) fn screen(env: &Env) -> Screen {
     let terminal = Terminal(env);

@@ -1,4 +1,4 @@
-//! Context of a scan: facts that several providers need. `gather` reads them once per scan.
+//! Context of a scan: facts that several providers need, read once per scan.
 
 use super::marketplace::MarketplaceRoot;
 use super::plugins::Plugin;

@@ -14,7 +14,6 @@ mod names;
 
 mod context;
 mod decisions;
-mod gather;
 mod marketplace;
 mod package;
 mod plugins;
@@ -54,6 +53,7 @@ pub use gemini::GeminiCommands;
 use haft_config::{Config, ToolPlace};
 use haft_tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
 pub use mcp::imported_files;
+use settings::OmpSettings;
 use shadowed::ShadowedFiles;
 
 /// Result of a scan: the candidates, the problems, and everything that was looked at.
@@ -275,7 +275,7 @@ pub fn scan(config: &Config) -> Scan {
 /// features of the user.
 pub fn scan_as(config: &Config, project_decides: bool) -> Scan {
     let mut collector = Collector::new(config, &native::PROVIDER);
-    let context = gather::gather(config, project_decides, &mut collector);
+    let context = gather(config, project_decides, &mut collector);
     for provider in PROVIDERS {
         collector.set_provider(provider);
         match context.switched_off(provider.id) {
@@ -296,4 +296,74 @@ pub fn given(config: &Config, paths: &[String]) -> Scan {
     collector.set_provider(&configured::PROVIDER);
     configured::take(config, paths, configured::Keep::AsGiven, &mut collector);
     collector.finish()
+}
+
+/// Reads oh-my-pi's settings, the installed plugins and Claude's marketplace plugins. The providers
+/// decide what they mean.
+fn gather<'a>(
+    config: &'a Config,
+    project_decides: bool,
+    collector: &mut Collector<'_>,
+) -> ScanContext<'a> {
+    if let Some(profile) = &config.roots.refused_profile {
+        let message = format!("`{profile}` is not a profile name; the default profile is used");
+        let hint = "set OMP_PROFILE to lower-case letters, digits, dots, dashes and underscores";
+        collector.problem(Problem::warning(message).hint(hint));
+    }
+    let settings = OmpSettings::read(config, project_decides, collector);
+    check_switches(config, collector);
+    for id in &config.disabled_extensions {
+        collector.disable(
+            id.clone(),
+            "`disabled_extensions` of haft's configuration".to_owned(),
+        );
+    }
+    for (id, file) in &settings.disabled_extensions {
+        collector.disable(
+            id.clone(),
+            format!("`disabledExtensions` in {}", file.display()),
+        );
+    }
+    let mut context = ScanContext {
+        config,
+        settings,
+        plugins: Vec::new(),
+        marketplace: Vec::new(),
+    };
+    let anchor = plugins::project_anchor(config);
+    collector.reads(config.cwd.join(&config.roots.omp_name));
+    let wanted = |ids: &[&str]| ids.iter().any(|id| context.switched_off(id).is_none());
+    let (plugins, roots) = (
+        wanted(&[omp_plugins::PROVIDER.id, manifests::PROVIDER.id]),
+        wanted(&[omp_plugins::PROVIDER.id, claude_plugins::PROVIDER.id]),
+    );
+    if roots {
+        collector.set_provider(&claude_plugins::PROVIDER);
+        context.marketplace =
+            marketplace::roots(config, anchor.as_deref(), project_decides, collector);
+    }
+    if plugins {
+        collector.set_provider(&manifests::PROVIDER);
+        context.plugins = plugins::enabled(config, anchor.as_deref(), project_decides, collector);
+    }
+    context
+}
+
+/// Reports unknown provider ids and invalid extension ids in our own configuration's off switches.
+fn check_switches(config: &Config, collector: &mut Collector<'_>) {
+    for off in &config.disabled_providers {
+        if !PROVIDERS.iter().any(|provider| provider.id == off) {
+            let ids: Vec<&str> = PROVIDERS.iter().map(|provider| provider.id).collect();
+            let message = format!("`disabled_providers` names `{off}`, which is not a provider");
+            collector
+                .problem(Problem::warning(message).hint(format!("there are: {}", ids.join(", "))));
+        }
+    }
+    for off in &config.disabled_extensions {
+        if !off.starts_with("tool:") {
+            let message =
+                format!("`disabled_extensions` names `{off}`, which is not an extension id");
+            collector.problem(Problem::warning(message).hint(format!("write `tool:{off}`")));
+        }
+    }
 }

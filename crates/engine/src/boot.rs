@@ -17,7 +17,7 @@ use url::Url;
 use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
 use super::graph::module_files;
-use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
+use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys, init_services};
 use super::lock;
 use super::memory::HeapLimit;
 use super::op_host::OpHost;
@@ -273,7 +273,7 @@ fn make_worker(
                 node.shared_verifier(),
             )),
             module_loader: loader,
-            node_services: Some(node.init_services()),
+            node_services: Some(init_services(&node)),
             npm_process_state_provider: None,
             permissions,
             root_cert_store_provider: None,

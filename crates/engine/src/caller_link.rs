@@ -3,14 +3,13 @@
 //! `LocalLink` is the implementation beside the callers. An isolate in a worker process has
 //! another one (`worker::remote_link`), which sends everything to a `LocalLink` in haft's process.
 
-use futures::future::BoxFuture;
-
+use super::extension::Callers;
 use super::load_trace::{AccessListener, LoadTrace};
 use haft_tool::{LogLevel, PermissionKind, ReplayChannel};
 
-/// Connection of an isolate to the callers of its tools. The functions are those of
-/// `extension::IsolateHost` that need a caller, with the same meaning.
-pub(super) trait CallerLink: AccessListener + Send + Sync {
+/// Connection of an isolate to the callers of its tools: what JavaScript uses of them ([`Callers`]),
+/// and what the engine reports to them.
+pub(super) trait CallerLink: Callers + AccessListener + Send + Sync {
     /// Reports a partial result of the request `id`.
     fn update(&self, id: u32, text: String);
 
@@ -32,52 +31,7 @@ pub(super) trait CallerLink: AccessListener + Send + Sync {
     /// Asks the user whether the running calls may access `what`. The isolate's thread waits.
     fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool;
 
-    fn session(&self) -> Result<String, String>;
-
-    fn is_idle(&self) -> Result<bool, String>;
-
-    fn has_queued_messages(&self) -> Result<bool, String>;
-
-    fn abort_agent(&self) -> Result<(), String>;
-
-    /// Returns true if the calls of this caller run without approval; `None` outside of calls.
-    fn auto_approve(&self, request: u32) -> Option<bool>;
-
-    fn has_user(&self, request: u32, owner: &str) -> bool;
-
-    fn ask_user(
-        &self,
-        request: u32,
-        owner: &str,
-        id: u32,
-        question: String,
-    ) -> BoxFuture<'static, Result<String, String>>;
-
-    fn withdraw_question(&self, id: u32);
-
-    fn tell_user(&self, request: u32, owner: &str, notice: &str);
-
-    fn editor_text(&self, request: u32, owner: &str) -> String;
-
-    fn canvas(&self, request: u32, owner: &str) -> String;
-
-    fn show(&self, request: u32, owner: &str, id: u32) -> BoxFuture<'static, Result<(), String>>;
-
-    fn next_touch(&self, id: u32) -> BoxFuture<'static, String>;
-
-    fn paint(&self, id: u32, lines: String);
-
-    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
-
-    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String>;
-
-    fn cancel_nested(&self, id: u32);
-
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
-
-    fn push_pending(&self, id: u32, label: &str) -> bool;
-
-    fn pending_done(&self, id: u32);
 
     /// Reports that a module waits for a debugger, or has one.
     fn waits_for_debugger(&self, waits: bool);

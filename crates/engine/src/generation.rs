@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, Weak};
 
 use super::isolate_state::DedicatedModules;
-use super::lazy_module::Listener;
+use super::module::Listener;
 use super::placement::{IsolatePool, Migrations};
 use super::{Engine, lock};
 

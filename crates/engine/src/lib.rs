@@ -24,7 +24,6 @@ mod inspector;
 mod isolate;
 mod isolate_state;
 mod isolation;
-mod lazy_module;
 mod load_batch;
 mod load_trace;
 mod loader;

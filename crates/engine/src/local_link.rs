@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::asking;
 use super::caller_link::CallerLink;
+use super::extension::{CallerFuture, Callers};
 use super::isolate_state::IsolateState;
 use super::load_trace::{AccessListener, LoadTrace};
 use super::lock;
@@ -125,6 +126,86 @@ impl CallerLink for LocalLink {
         asking::wait(self.permission(kind, what))
     }
 
+    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
+        self.log
+            .log(self.shared.key.domain, level, tool, message, context);
+        if telemetry::is_on() {
+            let span = self.shared.requests.span(request);
+            telemetry::log(level, tool, message, span.as_ref());
+        }
+        if let Some(listener) = self.shared.requests.log(request) {
+            listener.hear(LogLine {
+                level,
+                tool: tool.to_owned(),
+                message: message.to_owned(),
+                context: RawValue::from_string(context.to_owned()).ok(),
+            });
+        }
+    }
+
+    fn waits_for_debugger(&self, waits: bool) {
+        if let Some(target) = &self.shared.target {
+            target.set_waiting(waits);
+        }
+    }
+}
+
+impl Callers for LocalLink {
+    fn has_user(&self, request: u32, owner: &str) -> bool {
+        self.prompts.has_user(request, owner)
+    }
+
+    fn ask_user(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+        question: String,
+    ) -> CallerFuture<Result<String, String>> {
+        self.prompts.ask(request, owner, id, question)
+    }
+
+    fn withdraw_question(&self, id: u32) {
+        self.prompts.withdraw(id);
+        self.widgets.withdraw(id);
+    }
+
+    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
+        self.prompts.tell(request, owner, notice);
+    }
+
+    fn editor_text(&self, request: u32, owner: &str) -> String {
+        self.prompts.editor_text(request, owner)
+    }
+
+    fn canvas(&self, request: u32, owner: &str) -> String {
+        self.widgets.canvas(request, owner)
+    }
+
+    fn show(&self, request: u32, owner: &str, id: u32) -> CallerFuture<Result<(), String>> {
+        self.widgets.show(request, owner, id)
+    }
+
+    fn next_touch(&self, id: u32) -> CallerFuture<String> {
+        self.widgets.next_touch(id)
+    }
+
+    fn paint(&self, id: u32, lines: String) {
+        self.widgets.paint(id, lines);
+    }
+
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+        self.nested.start(request, id, tool, arguments);
+    }
+
+    fn next_of_nested(&self, id: u32) -> CallerFuture<String> {
+        self.nested.next(id)
+    }
+
+    fn cancel_nested(&self, id: u32) {
+        self.nested.cancel(id);
+    }
+
     fn session(&self) -> Result<String, String> {
         let view = self.session.view()?;
         let mut read = lock(&self.session_read);
@@ -146,84 +227,12 @@ impl CallerLink for LocalLink {
         Ok(queued.unwrap_or_default())
     }
 
-    fn abort_agent(&self) -> Result<(), String> {
-        self.session.ask(|session| session.abort()).map(drop)
-    }
-
     fn auto_approve(&self, request: u32) -> Option<bool> {
         self.shared.requests.auto_approve(request)
     }
 
-    fn has_user(&self, request: u32, owner: &str) -> bool {
-        self.prompts.has_user(request, owner)
-    }
-
-    fn ask_user(
-        &self,
-        request: u32,
-        owner: &str,
-        id: u32,
-        question: String,
-    ) -> BoxFuture<'static, Result<String, String>> {
-        self.prompts.ask(request, owner, id, question)
-    }
-
-    fn withdraw_question(&self, id: u32) {
-        self.prompts.withdraw(id);
-        self.widgets.withdraw(id);
-    }
-
-    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
-        self.prompts.tell(request, owner, notice);
-    }
-
-    fn editor_text(&self, request: u32, owner: &str) -> String {
-        self.prompts.editor_text(request, owner)
-    }
-
-    fn canvas(&self, request: u32, owner: &str) -> String {
-        self.widgets.canvas(request, owner)
-    }
-
-    fn show(&self, request: u32, owner: &str, id: u32) -> BoxFuture<'static, Result<(), String>> {
-        self.widgets.show(request, owner, id)
-    }
-
-    fn next_touch(&self, id: u32) -> BoxFuture<'static, String> {
-        self.widgets.next_touch(id)
-    }
-
-    fn paint(&self, id: u32, lines: String) {
-        self.widgets.paint(id, lines);
-    }
-
-    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
-        self.nested.start(request, id, tool, arguments);
-    }
-
-    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
-        self.nested.next(id)
-    }
-
-    fn cancel_nested(&self, id: u32) {
-        self.nested.cancel(id);
-    }
-
-    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
-        self.log
-            .log(self.shared.key.domain, level, tool, message, context);
-        if telemetry::is_on() {
-            let span = self.shared.requests.span(request);
-            telemetry::log(level, tool, message, span.as_ref());
-        }
-        if let Some(listener) = self.shared.requests.log(request) {
-            listener.hear(LogLine {
-                level,
-                tool: tool.to_owned(),
-                message: message.to_owned(),
-                context: RawValue::from_string(context.to_owned()).ok(),
-            });
-        }
+    fn abort_agent(&self) -> Result<(), String> {
+        self.session.ask(|session| session.abort()).map(drop)
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
@@ -234,12 +243,6 @@ impl CallerLink for LocalLink {
     fn pending_done(&self, id: u32) {
         if let Some(pending) = &self.shared.pending {
             pending.done(id);
-        }
-    }
-
-    fn waits_for_debugger(&self, waits: bool) {
-        if let Some(target) = &self.shared.target {
-            target.set_waiting(waits);
         }
     }
 }

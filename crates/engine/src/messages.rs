@@ -62,24 +62,6 @@ impl PingSink {
     }
 }
 
-/// Receiver of the answer to a request.
-pub(super) enum AnswerSink {
-    Caller(oneshot::Sender<Answer>),
-    /// haft's process, which gave the request this number.
-    Host(Arc<dyn HostProcess>, u32),
-}
-
-impl AnswerSink {
-    /// Sends the answer. `has_started` is set if the tool has started.
-    pub(super) fn send(self, answer: Answer, has_started: bool) {
-        match self {
-            // The caller may have stopped waiting.
-            AnswerSink::Caller(sender) => drop(sender.send(answer)),
-            AnswerSink::Host(host, id) => host.answer(id, has_started, answer),
-        }
-    }
-}
-
 /// A request or an order to an isolate.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Ask {

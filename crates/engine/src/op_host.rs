@@ -16,10 +16,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::caller_link::CallerLink;
-use super::extension::{
-    self, AskFuture, ExecFuture, IsolateHost, NestedFuture, Refusal, ReplyKind, ShowFuture,
-    TouchFuture,
-};
+use super::extension::{self, Callers, ExecFuture, IsolateHost, Refusal, ReplyKind};
 use super::isolate_state::IsolateState;
 use super::loader::Required;
 use super::messages::Answer;
@@ -119,6 +116,10 @@ struct Program {
 }
 
 impl IsolateHost for OpHost {
+    fn callers(&self) -> &dyn Callers {
+        &*self.link
+    }
+
     fn is_es_module(&self, path: &str) -> bool {
         let required = self.required.get();
         required.is_some_and(|required| required.is_es_module(Path::new(path)))
@@ -258,83 +259,6 @@ impl IsolateHost for OpHost {
         self.programs.release(pid);
     }
 
-    fn session(&self) -> Result<String, String> {
-        load_trace::mark_uncacheable("it looks at the session");
-        self.link.session()
-    }
-
-    fn is_idle(&self) -> Result<bool, String> {
-        self.link.is_idle()
-    }
-
-    fn has_queued_messages(&self) -> Result<bool, String> {
-        self.link.has_queued_messages()
-    }
-
-    fn auto_approve(&self, request: u32, otherwise: bool) -> bool {
-        self.link.auto_approve(request).unwrap_or(otherwise)
-    }
-
-    fn abort_agent(&self) -> Result<(), String> {
-        self.link.abort_agent()
-    }
-
-    fn has_user(&self, request: u32, owner: &str) -> bool {
-        let is_there = self.link.has_user(request, owner);
-        if is_there {
-            // The module may describe itself differently when there is a user.
-            load_trace::mark_uncacheable("it looks whether there is a user");
-        }
-        is_there
-    }
-
-    fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture {
-        load_trace::mark_uncacheable("it asks the user");
-        self.link.ask_user(request, &owner, id, question)
-    }
-
-    fn withdraw_question(&self, id: u32) {
-        self.link.withdraw_question(id);
-    }
-
-    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
-        self.link.tell_user(request, owner, notice);
-    }
-
-    fn editor_text(&self, request: u32, owner: &str) -> String {
-        self.link.editor_text(request, owner)
-    }
-
-    fn canvas(&self, request: u32, owner: &str) -> String {
-        load_trace::mark_uncacheable("it looks for a screen");
-        self.link.canvas(request, owner)
-    }
-
-    fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture {
-        self.link.show(request, &owner, id)
-    }
-
-    fn next_touch(&self, id: u32) -> TouchFuture {
-        self.link.next_touch(id)
-    }
-
-    fn paint(&self, id: u32, lines: String) {
-        self.link.paint(id, lines);
-    }
-
-    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
-        load_trace::mark_uncacheable("it calls a tool");
-        self.link.start_nested(request, id, tool, arguments);
-    }
-
-    fn next_of_nested(&self, id: u32) -> NestedFuture {
-        self.link.next_of_nested(id)
-    }
-
-    fn cancel_nested(&self, id: u32) {
-        self.link.cancel_nested(id);
-    }
-
     fn check_schema(&self, schema: &str, value: &str) -> String {
         self.schemas.check(schema, value)
     }
@@ -349,15 +273,6 @@ impl IsolateHost for OpHost {
     ) {
         self.link
             .log(request, LogLevel::from(level), tool, message, context);
-    }
-
-    fn push_pending(&self, id: u32, label: &str) -> bool {
-        load_trace::mark_side_effects("it leaves an action pending");
-        self.link.push_pending(id, label)
-    }
-
-    fn pending_done(&self, id: u32) {
-        self.link.pending_done(id);
     }
 
     fn send_signal(&self, pid: i32, signal: i32) -> i32 {

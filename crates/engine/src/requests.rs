@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::oneshot;
 use url::Url;
 
 use super::lock;
-use super::messages::{Answer, AnswerSink, Lost, Purpose, Termination, Withdrawn};
+use super::messages::{Answer, HostProcess, Lost, Purpose, Termination, Withdrawn};
 use super::worker_report::WorkerReport;
 use haft_tool::{
     CallCtx, CallRecording, CallTrace, Cancellation, LogListener, NestedCalls, Progress,
@@ -41,6 +42,24 @@ pub(super) struct RunningCall {
     pub(super) cancellation: Cancellation,
     /// The file of the tool.
     pub(super) file: Option<PathBuf>,
+}
+
+/// Receiver of the answer to a request.
+pub(super) enum AnswerSink {
+    Caller(oneshot::Sender<Answer>),
+    /// haft's process, which gave the request this number.
+    Host(Arc<dyn HostProcess>, u32),
+}
+
+impl AnswerSink {
+    /// Sends the answer. `has_started` is set if the tool has started.
+    pub(super) fn send(self, answer: Answer, has_started: bool) {
+        match self {
+            // The caller may have stopped waiting.
+            AnswerSink::Caller(sender) => drop(sender.send(answer)),
+            AnswerSink::Host(host, id) => host.answer(id, has_started, answer),
+        }
+    }
 }
 
 /// State of an open request.

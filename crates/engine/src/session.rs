@@ -14,8 +14,8 @@ use sys_traits::SystemRandom;
 use sys_traits::impls::RealSys;
 
 use super::isolate::Isolate;
-use super::lazy_module::Listener;
 use super::messages::Ask;
+use super::module::Listener;
 use super::{Engine, Module, lock};
 
 const START: &str = r#"{"reason":"start"}"#;

@@ -3,7 +3,6 @@
 #![expect(deprecated, reason = "log levels are deprecated, but servers use them")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
@@ -19,18 +18,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::outgoing::Outgoing;
 use crate::session::{capabilities_for, implementation};
-use crate::waiting::{Answer, unsent};
+use crate::stdio::unsent;
+use crate::waiting::{Answer, CallLink, MAX_ROUNDS};
 use crate::{elicitation, result};
-use haft_tool::{CallCtx, LogListener, Outcome, ServerError, Updates, User};
+use haft_tool::{CallCtx, Outcome, ServerError};
 use haft_tool::{Error, ErrorKind};
-
-/// Limit of the questions of one call, and of the answers with questions before its result.
-const MAX_ROUNDS: usize = 32;
 
 /// Reason of the cancellation of such a call, for its server.
 const ASKS_TOO_OFTEN: &str = "it asks too often";
@@ -47,74 +43,6 @@ pub struct CallInput<'a> {
     pub tool: &'a str,
     /// The arguments: a JSON object.
     pub arguments: Box<RawValue>,
-}
-
-/// The caller of one call, which the server's messages reach.
-pub struct CallLink {
-    /// The name of the tool for log lines.
-    pub tool: String,
-    /// Receiver of progress.
-    pub updates: Updates,
-    /// The user for questions, if there is one.
-    pub user: Option<User>,
-    /// Receiver of log lines, if there is one.
-    pub log: Option<Arc<dyn LogListener>>,
-    /// Number of requests of the server so far.
-    asked: AtomicUsize,
-    /// Cancelled when the server has asked too often.
-    too_many: CancellationToken,
-}
-
-impl CallLink {
-    /// Returns the caller of a call with this context.
-    pub fn of(tool: &str, ctx: &CallCtx) -> CallLink {
-        CallLink {
-            tool: tool.to_owned(),
-            updates: ctx.updates.clone(),
-            user: ctx.user.clone(),
-            log: ctx.log.clone(),
-            asked: AtomicUsize::new(0),
-            too_many: CancellationToken::new(),
-        }
-    }
-
-    /// Counts a request of the server. Returns false, and ends the call, if there were too many.
-    pub(crate) fn may_ask(&self) -> bool {
-        let may = self.asked.fetch_add(1, Ordering::Relaxed) < MAX_ROUNDS;
-        if !may {
-            self.too_many.cancel();
-        }
-        may
-    }
-
-    /// Forwards a request of the server to the caller; `None` if the caller does not answer it.
-    pub(crate) async fn forward(
-        &self,
-        method: &'static str,
-        key: Option<&str>,
-        params: Value,
-    ) -> Option<Value> {
-        if !self.may_ask() {
-            return None;
-        }
-        let user = self.user.as_ref()?;
-        user.forward(method, key, params).await.ok()?
-    }
-
-    /// Returns true if both belong to the same user and listener.
-    pub(crate) fn has_same_caller(&self, other: &CallLink) -> bool {
-        let same_user = match (&self.user, &other.user) {
-            (Some(one), Some(other)) => one.has_same_interface(other),
-            (None, None) => true,
-            _ => false,
-        };
-        let same_log = match (&self.log, &other.log) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        };
-        same_user && same_log
-    }
 }
 
 /// End of a request.

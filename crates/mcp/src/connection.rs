@@ -1,6 +1,5 @@
 //! One connection to a server, from its start to its end.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -25,19 +24,16 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::http::{self, TlsConfig};
-use crate::oauth::Login;
+use crate::http_client::{self, TlsConfig};
+use crate::oauth::{LOGIN, Login};
 use crate::outgoing::Outgoing;
 use crate::session::{Handler, LEGACY, ResourceUpdates, Session, Watched};
-use crate::sse;
-use crate::stdio::Stdio;
+use crate::stdio::{LastWords, LineLog, Stdio};
 use crate::text::one_line;
 use crate::tokens::TokenStore;
 use crate::{Definitions, Failure, ServerInfo};
+use crate::{http, sse};
 use haft_process::{Keep, Leftovers, Spawn, Stdin};
-
-/// Number of the last lines of a server that are kept, and the limit of each in bytes.
-const MAX_WORDS: (usize, usize) = (12, 300);
 
 /// Limit of the entries of a list.
 const MAX_ENTRIES: usize = crate::definitions::MAX_TOOLS;
@@ -113,92 +109,6 @@ pub struct Connection {
     stateless: Option<ProtocolVersion>,
     /// The metadata of a request of a caller that is not asked and hears of no progress.
     pub(crate) plain_meta: OnceLock<Box<RawValue>>,
-}
-
-/// Last lines that a server has printed, and the reason of its end.
-#[derive(Default)]
-pub(crate) struct LastWords {
-    state: Mutex<Words>,
-    log: Option<LineLog>,
-    /// Values of the configuration that are not shown.
-    secrets: Vec<String>,
-}
-
-/// Receiver of the lines that a server prints to its standard error.
-pub(crate) type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
-
-#[derive(Default)]
-struct Words {
-    lines: VecDeque<String>,
-    partial: Vec<u8>,
-    end: Option<String>,
-}
-
-impl LastWords {
-    pub(crate) fn new(log: Option<LineLog>, secrets: Vec<String>) -> LastWords {
-        LastWords {
-            state: Mutex::default(),
-            log,
-            secrets,
-        }
-    }
-
-    /// Returns the text without the values of the configuration.
-    pub(crate) fn masked(&self, text: &str) -> String {
-        let mask = |text: String, secret: &String| text.replace(secret, "…");
-        self.secrets.iter().fold(text.to_owned(), mask)
-    }
-
-    /// Adds bytes of the standard error.
-    pub(crate) fn hear(&self, bytes: &[u8]) {
-        let mut state = self.state.lock();
-        for byte in bytes {
-            match byte {
-                b'\n' => {
-                    let line = std::mem::take(&mut state.partial);
-                    self.line(&mut state, &line);
-                }
-                // The rest of a long line is dropped.
-                _ if state.partial.len() < 4 * MAX_WORDS.1 => state.partial.push(*byte),
-                _ => {}
-            }
-        }
-    }
-
-    fn line(&self, state: &mut Words, line: &[u8]) {
-        let text = String::from_utf8_lossy(line);
-        let text = one_line(&self.masked(&text), MAX_WORDS.1);
-        if text.is_empty() {
-            return;
-        }
-        if let Some(log) = &self.log {
-            log(&text);
-        }
-        if state.lines.len() == MAX_WORDS.0 {
-            state.lines.pop_front();
-        }
-        state.lines.push_back(text);
-    }
-
-    /// Notes a line of the standard output that is no message.
-    pub(crate) fn garbage(&self, line: &[u8], why: &str) {
-        tracing::debug!(why, "a line of an MCP server is no message");
-        let text = [b"(standard output) ", &line[..line.len().min(MAX_WORDS.1)]].concat();
-        self.line(&mut self.state.lock(), &text);
-    }
-
-    /// Notes the reason of the end. The first one counts.
-    pub(crate) fn ended(&self, why: String) {
-        self.state.lock().end.get_or_insert(why);
-    }
-
-    /// Returns the reason of the end, if it is known, and the last lines.
-    pub(crate) fn take(&self) -> (Option<String>, Vec<String>) {
-        let mut state = self.state.lock();
-        let partial = std::mem::take(&mut state.partial);
-        self.line(&mut state, &partial);
-        (state.end.clone(), state.lines.iter().cloned().collect())
-    }
 }
 
 /// Start of a connection.
@@ -285,11 +195,11 @@ impl Start<'_> {
                 tls,
                 tokens,
             } => {
-                let client = http::client(tls, headers)?;
+                let client = http_client::client(tls, headers)?;
                 // The headers of the configuration are for the server, not for the authorization.
                 let mut login = None;
                 if tokens.exists() {
-                    login = Some(Login::new(tokens.clone(), http::client(tls, &[])?));
+                    login = Some(Login::new(tokens.clone(), http_client::client(tls, &[])?));
                 }
                 if *is_sse {
                     let transport = sse::connect(client, login, url.clone()).await?;
@@ -356,9 +266,6 @@ impl Start<'_> {
             .map_err(|error| explain(&error))
     }
 }
-
-/// Reason of a connection that the server refuses.
-pub(crate) const LOGIN: &str = "it requires a login";
 
 /// Begin of the reason of a connection that has ended.
 const CLOSED: &str = "the connection was closed";

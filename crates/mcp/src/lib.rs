@@ -30,6 +30,7 @@ mod session;
 mod waiting;
 
 mod http;
+mod http_client;
 mod oauth;
 mod outgoing;
 mod sse;
@@ -38,12 +39,12 @@ mod text;
 mod tokens;
 
 pub use address::{Reference, ServerAddress};
-pub use call::{CallInput, CallLink};
+pub use call::CallInput;
 pub use connection::{Connection, Endpoint};
 pub use definitions::{
     Definitions, Failure, Record, ServerInfo, TIER_HINT, ToolDefinition, Unusable,
 };
-pub use http::TlsConfig;
+pub use http_client::TlsConfig;
 pub use oauth::Authorization;
 pub use pins::{Difference, Pins, Standing};
 pub use pool::Pool;

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::http::{self, TlsConfig};
+use crate::http_client::{TlsConfig, client, plain};
 use crate::text::one_line;
 use crate::tokens::{Place, TokenStore, Tokens};
 use haft_tool::since_1970;
@@ -32,6 +32,9 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reason of a connection that the server refuses.
+pub(crate) const LOGIN: &str = "it requires a login";
 
 /// Time that the user has for the login in the browser.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
@@ -179,7 +182,7 @@ impl Authorization<'_> {
     /// # Errors
     /// A description of the fault, as a fragment for people. It contains no token.
     pub async fn run(self) -> Result<Place, String> {
-        let client = http::client(&self.tls, &[])?;
+        let client = client(&self.tls, &[])?;
         Flow {
             client,
             login: self,
@@ -479,10 +482,6 @@ async fn bounded(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
-}
-
-fn plain(error: &reqwest::Error) -> String {
-    crate::sse::plain(error)
 }
 
 /// Waits for the browser, which the authorization server sends to our port.

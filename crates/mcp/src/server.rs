@@ -1,5 +1,6 @@
 //! One server: its start at the first call, its end when it is idle, its restart after a failure.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,12 +9,14 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use rmcp::service::Subscription;
+use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{LineLog, ListsFollowed, Start};
-use crate::watch::Watches;
+use crate::connection::{ListsFollowed, Start};
+use crate::session::ResourceUpdates;
+use crate::stdio::LineLog;
 use crate::{Connection, Definitions, Endpoint, Failure, Record};
 
 /// Delay before the second start after a failure. It doubles with each further failure.
@@ -31,6 +34,9 @@ const SETTLING: Duration = Duration::from_millis(100);
 /// Limit of the time for a new list of tools after a change.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Limit of the changes that wait for a slow reader. One that missed some is told of a change.
+const MAX_WAITING_CHANGES: usize = 256;
+
 /// Everything that decides how a server is reached.
 pub struct ServerOptions {
     /// Its name in the configuration.
@@ -47,6 +53,28 @@ pub struct ServerOptions {
     pub idle: Duration,
     /// Receiver of the lines that it prints to its standard error.
     pub log: Option<LineLog>,
+}
+
+/// The watched resources of one server.
+pub(crate) struct Watches {
+    pub(crate) updates: ResourceUpdates,
+    pub(crate) by_uri: tokio::sync::Mutex<HashMap<String, Watched>>,
+}
+
+pub(crate) struct Watched {
+    pub(crate) users: usize,
+    pub(crate) connection: Weak<Connection>,
+    /// Ends the subscription when it is dropped, with MCP 2026-07.
+    pub(crate) _subscription: Option<Subscription>,
+}
+
+impl Default for Watches {
+    fn default() -> Watches {
+        Watches {
+            updates: broadcast::channel(MAX_WAITING_CHANGES).0,
+            by_uri: tokio::sync::Mutex::default(),
+        }
+    }
 }
 
 /// A server, whether it runs or not.

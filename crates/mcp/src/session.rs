@@ -34,10 +34,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast};
 
-use crate::call::CallLink;
 use crate::elicitation;
-use crate::waiting::{Answer, WaitingCalls};
-use haft_tool::{CallCtx, LogLevel, LogLine, Progress, User};
+use crate::waiting::{Answer, CallLink, WaitingCalls};
+use haft_tool::{CallCtx, LogLevel, LogLine, User};
 
 /// The newest version of the protocol with `initialize`.
 pub(crate) const LEGACY: ProtocolVersion = ProtocolVersion::V_2025_11_25;
@@ -469,14 +468,5 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Watched<T> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
-    }
-}
-
-impl CallLink {
-    /// Reports a partial result to the caller.
-    pub(crate) fn update(&self, update: &Value) {
-        if let Ok(update) = serde_json::value::to_raw_value(update) {
-            self.updates.send(Progress::Partial(update));
-        }
     }
 }

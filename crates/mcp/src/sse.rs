@@ -15,8 +15,8 @@ use rmcp::transport::Transport;
 use sse_stream::{Sse, SseStream};
 use url::Url;
 
-use crate::connection::LOGIN;
-use crate::oauth::Login;
+use crate::http_client::plain;
+use crate::oauth::{LOGIN, Login};
 
 /// Time in which a message of ours must be taken.
 const POST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -92,22 +92,6 @@ fn with_token(request: RequestBuilder, token: Option<&String>) -> RequestBuilder
         Some(token) => request.bearer_auth(token),
         None => request,
     }
-}
-
-/// Returns the error without the URL, which may contain a secret.
-pub(crate) fn plain(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        let own = error.to_string();
-        let own = own.split(" for url").next().unwrap_or_default();
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(own);
-        cause = error.source();
-    }
-    text
 }
 
 impl Transport<RoleClient> for SseTransport {

@@ -5,24 +5,26 @@
 //! of them, or a line that is too long, is ended.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use memchr::memchr;
+use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolResult, CustomResult, ErrorData, RequestId, ServerResult};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+use rmcp::service::{RxJsonRpcMessage, ServiceError, TxJsonRpcMessage};
+use rmcp::transport::{DynamicTransportError, Transport};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::connection::LastWords;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, again};
 use crate::session::Session;
+use crate::text::one_line;
 use haft_process::{Child, End, Exit, Finished, Stream};
 
 /// Limit of a line in bytes.
@@ -30,6 +32,9 @@ const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// Number of lines that are no messages, after which a program is ended.
 const MAX_GARBAGE_LINES: u32 = 1000;
+
+/// Number of the last lines of a server that are kept, and the limit of each in bytes.
+const MAX_WORDS: (usize, usize) = (12, 300);
 
 /// Time that a program has to end after its input has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -47,7 +52,8 @@ pub(crate) struct Stdio {
 impl Stdio {
     pub(crate) fn new(mut child: Child, session: Arc<Session>, words: Arc<LastWords>) -> Stdio {
         let calls = session.clone();
-        let fails = move |written, error: &io::Error| calls.waiting.fail(written, error);
+        let fails =
+            move |written, error: &io::Error| calls.waiting.fail(written, || unsent(again(error)));
         Stdio {
             outgoing: Outgoing::start(child.take_input(), fails),
             child: Some(child),
@@ -204,31 +210,6 @@ impl Stdio {
     }
 }
 
-impl LastWords {
-    /// Takes what the program prints to its standard error until its end.
-    async fn hear_to_the_end(&self, child: &mut Child) {
-        while let Some(chunk) = child.next().await {
-            if chunk.stream == Stream::Stderr {
-                self.hear(&chunk.bytes);
-            }
-        }
-    }
-
-    fn finished(&self, finished: &Finished) {
-        let exit = match finished.end {
-            _ if finished.ran_out_of_memory => "it used up its memory".to_owned(),
-            End::Exited(code) => format!("it ended with exit code {code}"),
-            End::Signaled(signal) => format!("it was ended by signal {signal}"),
-            End::TimedOut(_) | End::Cancelled(None) => "it was stopped".to_owned(),
-            End::Cancelled(Some(Exit::Code(code))) => format!("it was stopped, exit code {code}"),
-            End::Cancelled(Some(Exit::Signal(signal))) => {
-                format!("it was stopped by signal {signal}")
-            }
-        };
-        self.ended(exit);
-    }
-}
-
 /// Splits the output of a program into lines.
 #[derive(Default)]
 struct Lines {
@@ -328,6 +309,120 @@ fn unreadable(line: &[u8], why: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
         error,
         Some(answer.id),
     ))
+}
+
+/// Returns the failure of a request that the program has not read.
+pub(crate) fn unsent(error: io::Error) -> ServiceError {
+    ServiceError::TransportSend(DynamicTransportError::new::<Stdio, RoleClient>(error))
+}
+
+/// Last lines that a server has printed, and the reason of its end.
+#[derive(Default)]
+pub(crate) struct LastWords {
+    state: Mutex<Words>,
+    log: Option<LineLog>,
+    /// Values of the configuration that are not shown.
+    secrets: Vec<String>,
+}
+
+/// Receiver of the lines that a server prints to its standard error.
+pub(crate) type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Default)]
+struct Words {
+    lines: VecDeque<String>,
+    partial: Vec<u8>,
+    end: Option<String>,
+}
+
+impl LastWords {
+    pub(crate) fn new(log: Option<LineLog>, secrets: Vec<String>) -> LastWords {
+        LastWords {
+            state: Mutex::default(),
+            log,
+            secrets,
+        }
+    }
+
+    /// Returns the text without the values of the configuration.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let mask = |text: String, secret: &String| text.replace(secret, "…");
+        self.secrets.iter().fold(text.to_owned(), mask)
+    }
+
+    /// Adds bytes of the standard error.
+    pub(crate) fn hear(&self, bytes: &[u8]) {
+        let mut state = self.state.lock();
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    let line = std::mem::take(&mut state.partial);
+                    self.line(&mut state, &line);
+                }
+                // The rest of a long line is dropped.
+                _ if state.partial.len() < 4 * MAX_WORDS.1 => state.partial.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn line(&self, state: &mut Words, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let text = one_line(&self.masked(&text), MAX_WORDS.1);
+        if text.is_empty() {
+            return;
+        }
+        if let Some(log) = &self.log {
+            log(&text);
+        }
+        if state.lines.len() == MAX_WORDS.0 {
+            state.lines.pop_front();
+        }
+        state.lines.push_back(text);
+    }
+
+    /// Notes a line of the standard output that is no message.
+    pub(crate) fn garbage(&self, line: &[u8], why: &str) {
+        tracing::debug!(why, "a line of an MCP server is no message");
+        let text = [b"(standard output) ", &line[..line.len().min(MAX_WORDS.1)]].concat();
+        self.line(&mut self.state.lock(), &text);
+    }
+
+    /// Notes the reason of the end. The first one counts.
+    pub(crate) fn ended(&self, why: String) {
+        self.state.lock().end.get_or_insert(why);
+    }
+
+    /// Returns the reason of the end, if it is known, and the last lines.
+    pub(crate) fn take(&self) -> (Option<String>, Vec<String>) {
+        let mut state = self.state.lock();
+        let partial = std::mem::take(&mut state.partial);
+        self.line(&mut state, &partial);
+        (state.end.clone(), state.lines.iter().cloned().collect())
+    }
+
+    /// Takes what the program prints to its standard error until its end.
+    async fn hear_to_the_end(&self, child: &mut Child) {
+        while let Some(chunk) = child.next().await {
+            if chunk.stream == Stream::Stderr {
+                self.hear(&chunk.bytes);
+            }
+        }
+    }
+
+    fn finished(&self, finished: &Finished) {
+        let exit = match finished.end {
+            _ if finished.ran_out_of_memory => "it used up its memory".to_owned(),
+            End::Exited(code) => format!("it ended with exit code {code}"),
+            End::Signaled(signal) => format!("it was ended by signal {signal}"),
+            End::TimedOut(_) | End::Cancelled(None) => "it was stopped".to_owned(),
+            End::Cancelled(Some(Exit::Code(code))) => format!("it was stopped, exit code {code}"),
+            End::Cancelled(Some(Exit::Signal(signal))) => {
+                format!("it was stopped by signal {signal}")
+            }
+        };
+        self.ended(exit);
+    }
 }
 
 #[cfg(test)]

@@ -3,22 +3,20 @@
 //! The service spends tasks, channels, and several moves of its largest message type on each request,
 //! which takes longer than a small call. An answer goes from its line to its call instead.
 
-use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerResult};
 use rmcp::service::ServiceError;
-use rmcp::transport::DynamicTransportError;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use crate::call::CallLink;
-use crate::outgoing::again;
 use crate::result::PlainResult;
-use crate::stdio::Stdio;
+use haft_tool::{CallCtx, LogListener, Progress, Updates, User};
 
 /// The first id. rmcp counts its own from 0, and servers may have room for 31 bits only.
 const FIRST_ID: i64 = 1 << 30;
@@ -28,6 +26,84 @@ pub(crate) enum Answer {
     Plain(PlainResult),
     Result(Box<ServerResult>),
     Failed(ServiceError),
+}
+
+/// Limit of the questions of one call, and of the answers with questions before its result.
+pub(crate) const MAX_ROUNDS: usize = 32;
+
+/// The caller of one call, which the server's messages reach.
+pub struct CallLink {
+    /// The name of the tool for log lines.
+    pub tool: String,
+    /// Receiver of progress.
+    pub updates: Updates,
+    /// The user for questions, if there is one.
+    pub user: Option<User>,
+    /// Receiver of log lines, if there is one.
+    pub log: Option<Arc<dyn LogListener>>,
+    /// Number of requests of the server so far.
+    asked: AtomicUsize,
+    /// Cancelled when the server has asked too often.
+    pub(crate) too_many: CancellationToken,
+}
+
+impl CallLink {
+    /// Returns the caller of a call with this context.
+    pub fn of(tool: &str, ctx: &CallCtx) -> CallLink {
+        CallLink {
+            tool: tool.to_owned(),
+            updates: ctx.updates.clone(),
+            user: ctx.user.clone(),
+            log: ctx.log.clone(),
+            asked: AtomicUsize::new(0),
+            too_many: CancellationToken::new(),
+        }
+    }
+
+    /// Counts a request of the server. Returns false, and ends the call, if there were too many.
+    pub(crate) fn may_ask(&self) -> bool {
+        let may = self.asked.fetch_add(1, Ordering::Relaxed) < MAX_ROUNDS;
+        if !may {
+            self.too_many.cancel();
+        }
+        may
+    }
+
+    /// Forwards a request of the server to the caller; `None` if the caller does not answer it.
+    pub(crate) async fn forward(
+        &self,
+        method: &'static str,
+        key: Option<&str>,
+        params: Value,
+    ) -> Option<Value> {
+        if !self.may_ask() {
+            return None;
+        }
+        let user = self.user.as_ref()?;
+        user.forward(method, key, params).await.ok()?
+    }
+
+    /// Returns true if both belong to the same user and listener.
+    pub(crate) fn has_same_caller(&self, other: &CallLink) -> bool {
+        let same_user = match (&self.user, &other.user) {
+            (Some(one), Some(other)) => one.has_same_interface(other),
+            (None, None) => true,
+            _ => false,
+        };
+        let same_log = match (&self.log, &other.log) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        same_user && same_log
+    }
+
+    /// Reports a partial result to the caller.
+    pub(crate) fn update(&self, update: &Value) {
+        if let Ok(update) = serde_json::value::to_raw_value(update) {
+            self.updates.send(Progress::Partial(update));
+        }
+    }
 }
 
 /// The calls of one session.
@@ -135,7 +211,7 @@ impl WaitingCalls {
     }
 
     /// Ends the calls whose requests are not among the written bytes.
-    pub(crate) fn fail(&self, written: u64, error: &io::Error) {
+    pub(crate) fn fail(&self, written: u64, failure: impl Fn() -> ServiceError) {
         let mut calls = self.0.lock();
         let unwritten = calls
             .by_id
@@ -145,7 +221,7 @@ impl WaitingCalls {
         drop(calls);
         for answer in unwritten {
             // An error means that the call has been cancelled.
-            let _ = answer.send(Answer::Failed(unsent(again(error))));
+            let _ = answer.send(Answer::Failed(failure()));
         }
     }
 
@@ -190,18 +266,14 @@ impl Drop for WaitingCall<'_> {
     }
 }
 
-/// Returns the failure of a request that the program has not read.
-pub(crate) fn unsent(error: io::Error) -> ServiceError {
-    ServiceError::TransportSend(DynamicTransportError::new::<Stdio, RoleClient>(error))
-}
-
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
-    use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
+    use haft_tool::{Cancellation, Outcome, queue};
 
     use super::*;
     use crate::result::plain_outcome;
+    use crate::stdio::unsent;
 
     fn link() -> Arc<CallLink> {
         let updates = Updates::new(queue::unheard(), None);
@@ -266,13 +338,13 @@ mod tests {
     fn a_failed_write_ends_the_calls_that_were_not_written() {
         let calls = WaitingCalls::default();
         let link = link();
-        let [mut written, mut unwritten, mut unsent] =
+        let [mut written, mut unwritten, mut last] =
             [(); 3].map(|()| calls.add(&link).expect("the session runs"));
         written.sent(100);
         unwritten.sent(200);
-        calls.fail(150, &io::ErrorKind::BrokenPipe.into());
+        calls.fail(150, || unsent(std::io::ErrorKind::BrokenPipe.into()));
         assert!(answered(&mut written).is_none());
-        for call in [&mut unwritten, &mut unsent] {
+        for call in [&mut unwritten, &mut last] {
             assert!(matches!(
                 answered(call),
                 Some(Err(ServiceError::TransportSend(_)))

@@ -5,8 +5,7 @@
 
 #![expect(deprecated, reason = "older servers have no other way")]
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -15,37 +14,12 @@ use rmcp::model::{
 };
 use rmcp::service::Subscription;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, broadcast};
+use tokio::sync::broadcast;
 use tokio::time::timeout;
 
 use crate::connection::ASK_TIMEOUT;
-use crate::session::ResourceUpdates;
+use crate::server::Watched;
 use crate::{Connection, Server, Unusable};
-
-/// Limit of the changes that wait for a slow reader. One that missed some is told of a change.
-const CAPACITY: usize = 256;
-
-/// The watched resources of one server.
-pub(crate) struct Watches {
-    pub(crate) updates: ResourceUpdates,
-    by_uri: Mutex<HashMap<String, Watched>>,
-}
-
-struct Watched {
-    users: usize,
-    connection: Weak<Connection>,
-    /// Ends the subscription when it is dropped, with MCP 2026-07.
-    _subscription: Option<Subscription>,
-}
-
-impl Default for Watches {
-    fn default() -> Watches {
-        Watches {
-            updates: broadcast::channel(CAPACITY).0,
-            by_uri: Mutex::default(),
-        }
-    }
-}
 
 /// A watched resource. Dropping it ends the watching.
 pub struct ResourceWatch {

@@ -13,7 +13,8 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use haft_tool::{
-    Answer, CallCtx, Error, ErrorKind, MAX_QUESTIONS, Outcome, Progress, Stopped, TraceContext,
+    Answer, CallCtx, CallTrace, Error, ErrorKind, MAX_QUESTIONS, Outcome, Progress, Stopped,
+    TraceContext,
 };
 
 use crate::client::Client;
@@ -21,7 +22,7 @@ use crate::fleet::{Fleet, open_link};
 use crate::frames::{CallerFrame, Finished, HostFrame, HostInfo, known_method};
 use crate::link::{LinkEvent, LinkOptions};
 use crate::message::Headers;
-use crate::serve_call::{CALLER, LATER, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER};
+use crate::serve_call::{CALLER, LATER, LOG_TRACE, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER};
 use crate::subjects;
 
 /// Number of hosts that may be lost during one call.
@@ -244,6 +245,7 @@ impl Fleet {
                     LinkEvent::Frame(frame) => match HostFrame::read(&frame, call.tool) {
                         Ok(HostFrame::Finished(by, finished)) => {
                             link.confirm();
+                            ctx.ran_on(&shown(&by));
                             let ended = ended(finished, &by).map(|outcome| Outcome {
                                 duration: outcome.duration.min(started.elapsed()),
                                 ..outcome
@@ -254,7 +256,11 @@ impl Fleet {
                             link.confirm();
                             return Tried::NotBegun(Some((refused.host, line(&refused.why))));
                         }
-                        Ok(HostFrame::Accepted(by)) => host = Some(by),
+                        Ok(HostFrame::Accepted(by)) => {
+                            // The call may be lost.
+                            ctx.ran_on(&shown(&by));
+                            host = Some(by);
+                        }
                         Ok(frame) => {
                             if let Some(answer) = questions.hear(frame, ctx) {
                                 link.send(answer.encoded());
@@ -301,14 +307,22 @@ impl Fleet {
         if ctx.user.as_ref().is_some_and(|user| user.is_there()) {
             headers = headers.with(USER, "1");
         }
-        traced(headers, ctx.span.as_ref())
+        traced(headers, ctx.span.as_ref(), ctx.trace.as_deref())
     }
 }
 
-/// Adds the caller's span.
-pub(crate) fn traced(headers: Headers, span: Option<&TraceContext>) -> Headers {
+/// Adds the caller's span. Without one, a call that is recorded gets the id of a trace for the records of
+/// both hosts.
+pub(crate) fn traced(
+    headers: Headers,
+    span: Option<&TraceContext>,
+    trace: Option<&CallTrace>,
+) -> Headers {
     let Some(span) = span else {
-        return headers;
+        return match trace {
+            Some(trace) => headers.with(LOG_TRACE, trace.trace_id_or(subjects::new_trace)),
+            None => headers,
+        };
     };
     let headers = headers.with(TRACE_PARENT, span.to_string());
     match &span.state {

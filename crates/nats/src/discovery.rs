@@ -12,7 +12,6 @@ use haft_tool::Timestamp;
 use crate::client::{Client, Feed};
 use crate::frames::HostInfo;
 use crate::message::{Headers, Message};
-use crate::service::OfferedTool;
 use crate::subjects::{self, QUEUE};
 
 /// Name of the service of all hosts.
@@ -20,6 +19,19 @@ const SERVICE: &str = "haft-tools";
 
 /// Room for headers in an answer.
 const ROOM: usize = 4 << 10;
+
+/// A tool as it is offered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// Hash of the definition.
+    pub digest: String,
+    /// The definition, as callers see it.
+    pub definition: Value,
+    /// Answer of discovery about it.
+    pub metadata: BTreeMap<String, String>,
+}
 
 /// Counts of one tool.
 #[derive(Clone, Debug, Default)]

@@ -85,6 +85,9 @@ pub enum Unavailable {
     /// The server does not let this client ask.
     #[error("the NATS server does not let this client use the tenant `{0}`")]
     Refused(String),
+    /// The server does not let this client read the logs of calls.
+    #[error("the NATS server does not let this client read the logs of the tenant `{0}`")]
+    LogRefused(String),
 }
 
 #[derive(Deserialize)]
@@ -183,6 +186,16 @@ impl Fleet {
             }
         }
         Ok(listing)
+    }
+
+    /// Returns the hosts that are there.
+    ///
+    /// # Errors
+    /// If the server cannot be asked.
+    pub async fn hosts(&self) -> Result<Vec<HostInfo>, Unavailable> {
+        let client = self.client().await?;
+        let hellos = self.hellos(&client).await?;
+        Ok(hellos.into_iter().map(|hello| hello.host).collect())
     }
 
     async fn hellos(&self, client: &Client) -> Result<Vec<Hello>, Unavailable> {

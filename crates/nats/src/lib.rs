@@ -11,6 +11,7 @@
 //! - `link`: the messages of one call in their order, of any size, over two subjects.
 //! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
 //! - [`Fleet`]: lists and calls the tools of other hosts.
+//! - `history`: the logs of calls of hosts, for readers elsewhere.
 //! - [`Queue`]: calls that the server keeps until a host runs them.
 
 mod client;
@@ -25,6 +26,7 @@ mod subjects;
 mod caller;
 mod discovery;
 mod fleet;
+mod history;
 mod queue;
 mod serve_call;
 mod service;
@@ -32,14 +34,19 @@ mod service;
 pub use caller::RemoteCall;
 pub use client::{Client, Subscription};
 pub use connection::{Auth, ConnectError, ConnectOptions};
+pub use discovery::OfferedTool;
 pub use fleet::{Fleet, FleetOptions, HostOffer, Listing, Unavailable};
 pub use frames::HostInfo;
+pub use history::{
+    AddedHistory, FleetLog, HistoryEntry, HistoryFeed, HistoryNews, HistoryPage, HistoryQuestion,
+    HostLog,
+};
 pub use message::{Headers, Message};
 pub use queue::{
     Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
     QueuedCall,
 };
 pub use serve_call::{CallLink, IncomingCall};
-pub use service::{OfferedTool, Provider, Service, ServiceOptions};
+pub use service::{Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};
 pub use tls::{MachineRoots, TlsFiles};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use haft_tool::{
@@ -44,6 +44,9 @@ pub(crate) const LATER: &str = "Haft-Arguments-Later";
 pub(crate) const TRACE_PARENT: &str = "traceparent";
 pub(crate) const TRACE_STATE: &str = "tracestate";
 
+/// Id of the trace by which a caller without a span has recorded the call.
+pub(crate) const LOG_TRACE: &str = "Haft-Trace";
+
 /// Time after which a call without a result says that it is accepted.
 const ACCEPT_AFTER: Duration = Duration::from_millis(250);
 
@@ -75,6 +78,10 @@ pub struct IncomingCall {
     pub caller: String,
     /// The caller's span.
     pub trace: Option<TraceContext>,
+    /// Id of the trace by which a caller without a span has recorded the call.
+    pub log_trace: Option<String>,
+    /// Set if the call was taken from the tenant's queue.
+    pub is_queued: bool,
     /// The caller, for everything before the result.
     pub link: CallLink,
     /// Cancelled by the caller, or when it is gone.
@@ -431,8 +438,28 @@ impl IncomingCall {
             }),
             caller: haft_tool::visible::line(&caller).into_owned(),
             trace: trace.and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
+            log_trace: (headers.get(LOG_TRACE))
+                .filter(|id| subjects::is_trace(id))
+                .map(str::to_owned),
+            is_queued: false,
             link: CallLink(link),
             cancellation: Cancellation::default(),
         }
+    }
+}
+
+/// Counts a call as long as it runs.
+pub(crate) struct InPlace(watch::Sender<usize>);
+
+impl InPlace {
+    pub(crate) fn new(running: &watch::Sender<usize>) -> InPlace {
+        running.send_modify(|running| *running += 1);
+        InPlace(running.clone())
+    }
+}
+
+impl Drop for InPlace {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
     }
 }

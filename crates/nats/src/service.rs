@@ -8,19 +8,20 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::FutureExt;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use haft_tool::{Error, ErrorKind, Outcome};
 
 use crate::client::{Client, Feed, Refusal};
-use crate::discovery::{Counts, Discovery};
+use crate::discovery::{Counts, Discovery, OfferedTool};
 use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
-use crate::serve_call::{self, IncomingCall, Request};
+use crate::serve_call::{self, InPlace, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
 /// Number of requests that wait to be read. More than a server sends between two looks.
@@ -29,19 +30,6 @@ const CAPACITY: usize = 16 << 10;
 /// Header of an answer that is an error, as NATS services have it.
 const ERROR: &str = "Nats-Service-Error";
 const ERROR_CODE: &str = "Nats-Service-Error-Code";
-
-/// A tool as it is offered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OfferedTool {
-    /// Its name.
-    pub name: String,
-    /// Hash of the definition.
-    pub digest: String,
-    /// The definition, as callers see it.
-    pub definition: Value,
-    /// Answer of discovery about it.
-    pub metadata: BTreeMap<String, String>,
-}
 
 impl OfferedTool {
     /// Returns true if the definition says that a call may be made twice.
@@ -88,6 +76,16 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Tells the user about something that went wrong.
     fn report(&self, problem: &str);
+
+    /// Returns a page of the log of calls. It may block.
+    fn history(&self, _question: &HistoryQuestion) -> HistoryPage {
+        HistoryPage::default()
+    }
+
+    /// Follows the log of calls from now on, if there is one. It may block.
+    fn follow_history(&self) -> Option<HistoryFeed> {
+        None
+    }
 }
 
 /// Options of a service.
@@ -116,32 +114,17 @@ pub struct Service {
     task: tokio::task::JoinHandle<()>,
 }
 
-struct Core {
-    client: Client,
-    options: ServiceOptions,
-    host: HostInfo,
-    provider: Arc<dyn Provider>,
+pub(crate) struct Core {
+    pub(crate) client: Client,
+    pub(crate) options: ServiceOptions,
+    pub(crate) host: HostInfo,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) history: HistoryDesk,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
     /// Number of tools that are offered.
     offered: watch::Sender<usize>,
     slots: Semaphore,
-}
-
-/// Counts a call as long as it runs.
-pub(crate) struct InPlace(watch::Sender<usize>);
-
-impl InPlace {
-    pub(crate) fn new(running: &watch::Sender<usize>) -> InPlace {
-        running.send_modify(|running| *running += 1);
-        InPlace(running.clone())
-    }
-}
-
-impl Drop for InPlace {
-    fn drop(&mut self) {
-        self.0.send_modify(|running| *running -= 1);
-    }
 }
 
 impl Service {
@@ -162,6 +145,7 @@ impl Service {
             options,
             host: host.clone(),
             provider,
+            history: HistoryDesk::new(),
             counts: Mutex::default(),
             running: watch::Sender::new(0),
             offered: watch::Sender::new(0),
@@ -254,6 +238,8 @@ impl Offering {
         for subject in [
             subjects::list(&tenant),
             subjects::host(&tenant, &core.host.id),
+            subjects::log_ask(&tenant, "all"),
+            subjects::log_ask(&tenant, &core.host.id),
         ] {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
@@ -320,6 +306,7 @@ impl Offering {
 
     async fn run(mut self, draining: oneshot::Receiver<oneshot::Sender<()>>) {
         let provider = self.core.provider.clone();
+        let tenant = self.core.options.tenant.clone();
         let mut draining = draining.fuse();
         loop {
             tokio::select! {
@@ -331,7 +318,9 @@ impl Offering {
                 Some(message) = self.messages.recv() => self.receive(message),
                 () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
-                    if !refusal.is_publish {
+                    // A server that lets nobody read logs is a choice and not a fault.
+                    let is_of_log = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""));
+                    if !refusal.is_publish && !is_of_log {
                         let subject = refusal.subject;
                         let text = format!("the NATS server does not allow to serve `{subject}`");
                         provider.report(&text);
@@ -396,6 +385,11 @@ impl Offering {
                     serve_call::run(&request, link, &core.host, "", run).await;
                 });
             }
+        } else if [core.host.id.as_str(), "all"]
+            .map(|host| subjects::log_ask(tenant, host))
+            .contains(&message.subject)
+        {
+            history::receive(core, &message);
         } else if message.subject == subjects::host(tenant, &core.host.id)
             && let Ok(request) = Request::of(message)
         {

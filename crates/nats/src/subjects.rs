@@ -10,6 +10,9 @@
 //! | `haft.v1.news.TENANT` | all callers | that a host has come, goes, or offers something else |
 //! | `haft.v1.host.TENANT.HOST` | one host | its definitions |
 //! | `haft.v1.peer.TENANT.HOST` | one host | from other hosts: requests about calls that it has |
+//! | `haft.v1.log.TENANT.ask.HOST` | one host, or all with `all` | questions about the log of calls |
+//! | `haft.v1.log.TENANT.to.READER` | who asked | a page of a host's log |
+//! | `haft.v1.log.TENANT.news` | who follows | what a host has added to its log |
 //! | `$SRV.PING`, `.INFO`, `.STATS` | all hosts | discovery of NATS services |
 //!
 //! The digest of the definition is in the subject of a call, so that a call reaches only hosts whose
@@ -61,6 +64,21 @@ pub(crate) fn host(tenant: &str, host: &str) -> String {
 /// Returns the subject on which a host takes what others forward to it.
 pub(crate) fn peer(tenant: &str, host: &str) -> String {
     format!("haft.v1.peer.{tenant}.{host}")
+}
+
+/// Returns the subject of questions about the log of a host, or of all hosts.
+pub(crate) fn log_ask(tenant: &str, host: &str) -> String {
+    format!("haft.v1.log.{tenant}.ask.{host}")
+}
+
+/// Returns the subject of the answers for a reader of logs.
+pub(crate) fn log_answers(tenant: &str, reader: &str) -> String {
+    format!("haft.v1.log.{tenant}.to.{reader}")
+}
+
+/// Returns the subject on which hosts say what they have added to their logs.
+pub(crate) fn log_news(tenant: &str) -> String {
+    format!("haft.v1.log.{tenant}.news")
 }
 
 /// Returns the subject of queued calls. `tool` is a token.
@@ -121,14 +139,29 @@ pub fn machine_name() -> String {
         .unwrap_or_else(|| "haft".to_owned())
 }
 
+/// Returns a new id of a trace, as W3C has them.
+pub(crate) fn new_trace() -> String {
+    format!("{:032x}", u128::from_ne_bytes(random()))
+}
+
+/// Returns true if a text from another program is the id of a trace.
+pub(crate) fn is_trace(text: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 32 && text.bytes().all(is_digit)
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut random = [0; N];
+    // Without random numbers nothing of a system works.
+    getrandom::fill(&mut random).expect("the system has random numbers");
+    random
+}
+
 /// Returns a new id: a ULID, whose order is that of time.
 pub(crate) fn new_id() -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let now = since_1970().as_millis();
-    let mut random = [0; 10];
-    // Without random numbers nothing of a system works.
-    getrandom::fill(&mut random).expect("the system has random numbers");
-    let random = random
+    let random = random::<10>()
         .iter()
         .fold(0u128, |all, byte| all << 8 | u128::from(*byte));
     let bits = now << 80 | random;

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use crate::rights::Rights;
-
 /// Environment of a child. The changes are applied after the base, so they work with every kind of
 /// base.
 #[derive(Debug, Clone)]
@@ -81,7 +79,8 @@ impl Environment {
         clippy::disallowed_methods,
         reason = "what a child inherits is read when it starts, and nowhere else"
     )]
-    pub(super) fn resolve(&self, rights: &Rights) -> Resolved {
+    /// Returns the variables. `shows` decides which of ours the child sees.
+    pub(super) fn resolve(&self, shows: impl Fn(&OsStr) -> bool) -> Resolved {
         let mut variables: BTreeMap<OsString, OsString> = match &self.base {
             Base::Inherited => std::env::vars_os()
                 .filter(|(name, _)| !is_token(name))
@@ -93,7 +92,7 @@ impl Environment {
                 .collect(),
             Base::Empty => BTreeMap::new(),
         };
-        variables.retain(|name, _| rights.shows(name));
+        variables.retain(|name, _| shows(name));
         for (name, value) in &self.changes {
             match value {
                 Some(value) => variables.insert(name.clone(), value.clone()),

@@ -92,7 +92,7 @@ impl Order {
                 .flatten()
                 .min();
         }
-        let mut variables = spawn.env.resolve(&spawn.rights);
+        let mut variables = spawn.variables();
         if let Some(tmp) = spawn.sandbox.as_ref().and_then(Sandbox::tmp) {
             variables.set_all(&TMP_VARIABLES, tmp.as_os_str());
         }

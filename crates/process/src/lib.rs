@@ -59,8 +59,8 @@ mod observe;
 mod output;
 mod pipeline;
 mod rights;
+mod run;
 mod running;
-mod stop;
 mod verified;
 mod worker;
 

@@ -3,9 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 
-use crate::exec_args::{Ends, Order, Refusal};
-use crate::system::Leader;
-use crate::{Spawn, SpawnError};
+use crate::{Descriptor, Spawn, SpawnError, Worker};
 
 /// A process that is forked. This system has none, so no value of this type exists.
 pub struct Zygote(Infallible);
@@ -32,7 +30,11 @@ impl Zygote {
         match self.0 {}
     }
 
-    pub(crate) fn fork(&self, _order: &Order, _ends: &Ends) -> io::Result<Result<Leader, Refusal>> {
+    /// Forks a worker.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_worker(&self, _: &Spawn, _: [Descriptor; 3]) -> Result<Worker, SpawnError> {
         match self.0 {}
     }
 }

@@ -3,13 +3,20 @@
 //! There is one future and no task: the caller that awaits the call does the work. Dropping the
 //! call drops the leader, which kills the tree. A child that always has output must not keep the
 //! loop from seeing the cancel token or the deadline.
+//!
+//! A stop asks the whole tree to end (TERM), waits for the grace period, and kills the whole tree.
+//! It takes at most the grace period and the time that KILL needs. Outputs are drained meanwhile,
+//! because a process that cannot write its last output cannot end. A process that still holds an
+//! output after KILL has left the tree; it is found by the pipe it holds.
 
+use std::ffi::OsStr;
 use std::future::pending;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{Chunk, Stream};
@@ -17,10 +24,12 @@ use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order};
 use crate::finished::{End, Exit, Finished};
 use crate::output::{Feed, Output};
+use crate::spawn::{Leftovers, Spawn, Stdin};
 use crate::system::{
     self, Cell, Descriptor, Ended, Leader, OurEnd, Pid, Sender, Starvation, launch,
 };
-use crate::{Leftovers, Spawn, Stdin, observe, sandbox, stop, verified};
+use crate::verified::{Ready, Verified};
+use crate::{observe, sandbox, verified};
 
 /// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -31,6 +40,12 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Number of bytes that are read at once: the size of a pipe.
 const READ_SIZE: usize = 64 * 1024;
+
+/// Timeout of KILL. Only a process that hangs in the kernel needs longer.
+const KILL_TAKES: Duration = Duration::from_secs(1);
+
+/// Time for which the pipes of killed processes may stay open.
+const PIPES_TAKE: Duration = Duration::from_millis(20);
 
 pub(super) struct Running {
     pub(super) leader: Leader,
@@ -97,7 +112,10 @@ impl Running {
         let cell = Cell::with_limits(limit, processors);
         let has_group = cell.as_ref().is_some_and(Cell::limits_memory);
         let measured_memory = limit.filter(|_| !has_group && spawn.is_memory_measured());
-        let ready = verified::verify(&spawn).await?;
+        let ready = match spawn.verified.clone() {
+            Some(content) => Some(verify(&spawn, content).await?),
+            None => None,
+        };
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();
         let system = |source: io::Error| SpawnError::System {
@@ -184,16 +202,16 @@ impl Running {
         let force_token = self.plan.force_token.take();
         match cause {
             Cause::Itself => {}
-            Cause::Memory => stop::kill(&mut self).await,
-            Cause::Deadline => stop::stop(&mut self, timeout_grace, force_token).await,
-            Cause::Cancel => stop::stop(&mut self, grace, force_token).await,
+            Cause::Memory => kill(&mut self).await,
+            Cause::Deadline => stop(&mut self, timeout_grace, force_token).await,
+            Cause::Cancel => stop(&mut self, grace, force_token).await,
         }
         if !matches!(cause, Cause::Itself) {
             // A timeout is needed: processes that left the tree can hold the outputs.
             let _ = timeout(DRAIN, self.until_quiet()).await;
         }
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
-            stop::kill(&mut self).await;
+            kill(&mut self).await;
         }
         let mut finished = self.conclude(cause).await;
         finished.was_held_up = was_held_up && matches!(finished.end, End::TimedOut(_));
@@ -220,7 +238,7 @@ impl Running {
             _ = timeout(late, self.until_quiet()) => false,
         };
         if is_over {
-            stop::kill(self).await;
+            kill(self).await;
         }
         Cause::Itself
     }
@@ -312,6 +330,14 @@ pub(super) struct Neighbours {
     pub(super) after: Option<Descriptor>,
 }
 
+/// Verifies the program of `spawn`.
+async fn verify(spawn: &Spawn, content: Verified) -> Result<Ready, SpawnError> {
+    let program = PathBuf::from(&spawn.program);
+    let search = spawn.variables().path().map(OsStr::to_owned);
+    let verified = verified::verify(content, program.clone(), search).await;
+    verified.map_err(|source| SpawnError::NotVerified { program, source })
+}
+
 fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     // If a neighbour reads the output, our pipe has no writer, so it ends at once.
     let (stdout, stdout_end) = system::output_pipe()?;
@@ -384,5 +410,41 @@ async fn writable(feed: Option<&Feed>) {
     match feed {
         Some(feed) => feed.writable().await,
         None => pending().await,
+    }
+}
+
+/// Ends the tree. The grace period ends early when the leader is gone and no process holds the
+/// pipes, or when `force_token` fires.
+async fn stop(running: &mut Running, grace: Duration, force_token: Option<CancellationToken>) {
+    if !grace.is_zero() {
+        running.leader.ask_tree();
+        tokio::select! {
+            biased;
+            () = hurried(force_token) => {}
+            () = sleep(grace) => {}
+            () = running.until_quiet() => {}
+        }
+    }
+    kill(running).await;
+}
+
+async fn hurried(force_token: Option<CancellationToken>) {
+    match force_token {
+        Some(force_token) => force_token.cancelled_owned().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Kills what is left of the tree.
+async fn kill(running: &mut Running) {
+    running.leader.kill_tree();
+    if timeout(KILL_TAKES, running.until_exit()).await.is_err() {
+        tracing::warn!(
+            pid = running.leader.pid().as_raw_pid(),
+            "a killed child does not end"
+        );
+    }
+    if timeout(PIPES_TAKE, running.until_quiet()).await.is_err() {
+        running.leader.kill_holders();
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::exec_args::{Ends, Order};
+use crate::exec_args::{Ends, Order, Refusal};
 use crate::finished::Exit;
 use crate::system::{self, Descriptor, Leader, Pid};
-use crate::{Spawn, SpawnError, Zygote};
+use crate::{Spawn, SpawnError};
 
 #[cfg(target_os = "linux")]
 use crate::linux::{Cell, limit_processors};
@@ -34,15 +34,12 @@ impl Worker {
     /// # Errors
     /// If it cannot be started.
     pub fn start(spawn: &Spawn, streams: [Descriptor; 3]) -> Result<Worker, SpawnError> {
-        Worker::fork_or_start(None, spawn, streams)
+        Worker::started_by(system::start_at_once, spawn, streams)
     }
 
-    /// Forks the process from a zygote, or starts the program if that fails.
-    ///
-    /// # Errors
-    /// If it cannot be started.
-    pub fn fork_or_start(
-        zygote: Option<&Zygote>,
+    /// Starts the program like [`Worker::start`], by `start`.
+    pub(crate) fn started_by(
+        start: impl FnOnce(&Order, &Ends) -> Result<Leader, Refusal>,
         spawn: &Spawn,
         streams: [Descriptor; 3],
     ) -> Result<Worker, SpawnError> {
@@ -53,17 +50,7 @@ impl Worker {
             stdout,
             stderr,
         };
-        let forked = zygote.and_then(|zygote| {
-            let forked = zygote.fork(&order, &ends);
-            forked
-                .inspect_err(|error| tracing::debug!(%error, "a zygote does not answer"))
-                .ok()
-        });
-        let leader = match forked {
-            Some(forked) => forked,
-            None => system::start_at_once(&order, &ends),
-        };
-        let leader = leader.map_err(|refusal| order.refused(refusal))?;
+        let leader = start(&order, &ends).map_err(|refusal| order.refused(refusal))?;
         Ok(Worker {
             pid: leader.pid(),
             leader: Mutex::new(leader),

@@ -6,83 +6,9 @@
 //! approval does not need that: a tool is as harmful as the tools that it uses.
 
 use super::{
-    ApprovalMode, ApprovalPolicy, ApprovalRequirement, Family, Level, Rule, Tier, Tool, ToolRef,
+    ApprovalMode, ApprovalPolicy, ApprovalRequirement, Family, Level, Rule, Tier, Tool,
+    ToolPattern, ToolRef,
 };
-
-/// Pattern that selects the tools of a standing answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolPattern(String);
-
-impl std::fmt::Display for ToolPattern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "tool:{}", self.0)
-    }
-}
-
-impl ToolPattern {
-    /// Parses `tool:weather`, `tool:git-*`, `*` or `all`. The prefix `tool:` is optional.
-    ///
-    /// # Errors
-    /// Returns a sentence if the text is empty.
-    pub fn parse(text: &str) -> Result<ToolPattern, String> {
-        let body = text.trim();
-        let body = body.strip_prefix("tool:").unwrap_or(body).trim();
-        match body {
-            "" => Err(format!(
-                "`{text}` names no tool: write `tool:` and a tag, a name, or `*`"
-            )),
-            "all" => Ok(ToolPattern("*".to_owned())),
-            body => Ok(ToolPattern(body.to_owned())),
-        }
-    }
-
-    /// Returns the tier if the pattern is a word for harm. haft's own word `exec` means `run`.
-    fn tier(&self) -> Option<Tier> {
-        match self.0.as_str() {
-            "read" => Some(Tier::Read),
-            "write" => Some(Tier::Write),
-            "run" | "exec" => Some(Tier::Exec),
-            _ => None,
-        }
-    }
-
-    /// Returns true if the pattern matches the word; `*` stands for any text.
-    fn fits(&self, word: &str) -> bool {
-        let mut parts = self.0.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = word.strip_prefix(first) else {
-            return false;
-        };
-        let mut last = None;
-        for part in parts {
-            if let Some(middle) = last.replace(part) {
-                match rest.find(middle) {
-                    Some(at) => rest = &rest[at + str::len(middle)..],
-                    None => return false,
-                }
-            }
-        }
-        match last {
-            Some(last) => rest.ends_with(last),
-            None => rest.is_empty(),
-        }
-    }
-
-    fn fits_tool(&self, name: &str, tags: &[String]) -> bool {
-        self.fits(name) || tags.iter().any(|tag| self.fits(tag))
-    }
-
-    /// Returns true if the pattern approves a call. A word for harm also approves less harmful
-    /// calls. It never approves a call whose harm the author has not declared.
-    fn approves(&self, tool: &Tool, stance: &ApprovalRequirement) -> bool {
-        match self.tier() {
-            Some(tier) => {
-                stance.tier <= tier && !stance.requires_explicit_yes && !stance.always_prompt
-            }
-            None => self.fits_tool(&tool.name, &tool.tags),
-        }
-    }
-}
 
 impl ApprovalPolicy {
     /// Returns the refusal, as text for a model, if the user refuses the tool whatever its

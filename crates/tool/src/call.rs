@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::Stopped;
 use crate::error::Error;
 
 /// A request to run a tool.
@@ -217,21 +218,6 @@ pub struct ServerError {
     pub data: Option<Value>,
 }
 
-/// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
-/// one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stopped {
-    /// The call's deadline has passed.
-    Deadline,
-    /// The caller cancelled it.
-    Cancelled,
-    /// The tool exhausted its memory, or the isolate that it ran in was discarded.
-    Discarded,
-    /// The host is shutting down.
-    HostShutdown,
-}
-
 /// Event of a call. The order is `Started`, any number of `Update`s, `Finished`. `Finished` alone
 /// is a call whose tool was not started: invalid arguments, no approval, or a project that is not
 /// trusted.
@@ -316,48 +302,5 @@ impl Outcome {
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl Stopped {
-    /// Returns the text of `signal.reason` in a JavaScript tool. The first text is oh-my-pi's (spec
-    /// omp 8).
-    pub fn abort_reason(self) -> &'static str {
-        match self {
-            Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
-            Stopped::Deadline => "The call timed out",
-            Stopped::HostShutdown => "The host is shutting down",
-        }
-    }
-
-    /// Returns the reason for people, as a clause.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Stopped::Deadline => "its time was up",
-            Stopped::Cancelled => "it was cancelled",
-            Stopped::Discarded => "it ran away",
-            Stopped::HostShutdown => "the host is shutting down",
-        }
-    }
-
-    /// Returns the reason of that name.
-    pub fn from_name(name: &str) -> Option<Stopped> {
-        let all = [
-            Stopped::Deadline,
-            Stopped::Cancelled,
-            Stopped::Discarded,
-            Stopped::HostShutdown,
-        ];
-        all.into_iter().find(|reason| reason.as_str() == name)
-    }
-
-    /// Returns the reason's name as surfaces print it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Stopped::Deadline => "deadline",
-            Stopped::Cancelled => "cancelled",
-            Stopped::Discarded => "discarded",
-            Stopped::HostShutdown => "host-shutdown",
-        }
     }
 }

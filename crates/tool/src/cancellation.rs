@@ -4,9 +4,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-
-use super::Stopped;
 
 /// Cancellation of one call. The caller, the deadline and the shutdown of the host use the same
 /// one. Clones are handles of it; dropping them has no effect.
@@ -84,5 +83,63 @@ impl Cancellation {
     /// Returns true if both handles belong to the same call.
     pub fn is(&self, other: &Cancellation) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
+    }
+}
+
+/// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
+/// one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// The call's deadline has passed.
+    Deadline,
+    /// The caller cancelled it.
+    Cancelled,
+    /// The tool exhausted its memory, or the isolate that it ran in was discarded.
+    Discarded,
+    /// The host is shutting down.
+    HostShutdown,
+}
+
+impl Stopped {
+    /// Returns the text of `signal.reason` in a JavaScript tool. The first text is oh-my-pi's (spec
+    /// omp 8).
+    pub fn abort_reason(self) -> &'static str {
+        match self {
+            Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
+            Stopped::Deadline => "The call timed out",
+            Stopped::HostShutdown => "The host is shutting down",
+        }
+    }
+
+    /// Returns the reason for people, as a clause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Stopped::Deadline => "its time was up",
+            Stopped::Cancelled => "it was cancelled",
+            Stopped::Discarded => "it ran away",
+            Stopped::HostShutdown => "the host is shutting down",
+        }
+    }
+
+    /// Returns the reason of that name.
+    pub fn from_name(name: &str) -> Option<Stopped> {
+        let all = [
+            Stopped::Deadline,
+            Stopped::Cancelled,
+            Stopped::Discarded,
+            Stopped::HostShutdown,
+        ];
+        all.into_iter().find(|reason| reason.as_str() == name)
+    }
+
+    /// Returns the reason's name as surfaces print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stopped::Deadline => "deadline",
+            Stopped::Cancelled => "cancelled",
+            Stopped::Discarded => "discarded",
+            Stopped::HostShutdown => "host-shutdown",
+        }
     }
 }

@@ -1,10 +1,14 @@
-//! Deadline of a call. It is paused while the user is asked.
+//! Deadline of a call, and the sender of the call's progress, which pauses it while the user is asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use super::{CallRecording, Event, queue};
 
 /// Pausable deadline of one call.
 #[derive(Debug)]
@@ -59,7 +63,7 @@ impl CallDeadline {
     }
 
     /// Pauses the deadline because a question was asked.
-    pub(super) fn pause(&self) {
+    fn pause(&self) {
         let mut state = self.state.lock();
         state.questions += 1;
         if state.questions == 1 {
@@ -70,7 +74,7 @@ impl CallDeadline {
     }
 
     /// Resumes the deadline once every question is answered.
-    pub(super) fn resume(&self) {
+    fn resume(&self) {
         let mut state = self.state.lock();
         state.questions = state.questions.saturating_sub(1);
         if state.questions == 0
@@ -86,5 +90,78 @@ async fn sleep_until(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
+    }
+}
+
+/// Sender of a call's progress, to the listener for its events and to its deadline. Sending never
+/// blocks and never fails. A caller that dropped its receiver only misses updates. After the call's
+/// end, updates are discarded.
+#[derive(Clone, Debug)]
+pub struct Updates {
+    events: queue::Sender<Event>,
+    deadline: Option<Arc<CallDeadline>>,
+    pub(super) recording: Option<Arc<CallRecording>>,
+}
+
+/// Progress that a runner reports during a call.
+#[derive(Debug)]
+pub enum Progress {
+    /// The user is asked for approval, or the tool asks the user a question.
+    Asking,
+    /// The user has answered that question.
+    Answered,
+    /// The arguments are accepted and the tool runs.
+    Started,
+    /// A partial result: the JSON text of `{content, details, isError?}`.
+    Partial(Box<RawValue>),
+}
+
+/// Guard that pauses a call's deadline until it is dropped.
+pub struct ClockHold(Updates);
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        self.0.send(Progress::Answered);
+    }
+}
+
+impl Updates {
+    /// Pauses the call's deadline for work that is not the tool's.
+    pub fn hold_clock(&self) -> ClockHold {
+        self.send(Progress::Asking);
+        ClockHold(self.clone())
+    }
+
+    pub fn new(events: queue::Sender<Event>, deadline: Option<Arc<CallDeadline>>) -> Updates {
+        Updates {
+            events,
+            deadline,
+            recording: None,
+        }
+    }
+
+    /// Returns true if partial results are used.
+    pub fn is_heard(&self) -> bool {
+        self.events.is_heard() || self.recording.is_some()
+    }
+
+    /// Returns the time until the call's deadline, if it has one.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        self.deadline.as_ref()?.time_left()
+    }
+
+    /// Forwards the progress to the events or to the deadline.
+    pub fn send(&self, progress: Progress) {
+        let deadline = self.deadline.as_deref();
+        if let (Some(recording), Progress::Partial(partial)) = (&self.recording, &progress) {
+            recording.updated(partial);
+        }
+        match (progress, deadline) {
+            (Progress::Started, _) => self.events.send(Event::Started),
+            (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),
+            (Progress::Asking, Some(deadline)) => deadline.pause(),
+            (Progress::Answered, Some(deadline)) => deadline.resume(),
+            (Progress::Asking | Progress::Answered, None) => {}
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! A tool as every surface sees it, and its source.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ClientHints, Problem, schema};
+use super::{ClientHints, Problem, Source, schema};
 
 /// One callable tool with the data that a model or a person needs to call it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +23,9 @@ pub struct Tool {
     pub output_schema: Option<Value>,
     /// Tier of harm that a call may do. It decides whether the user is asked.
     pub approval: Tier,
+    /// Set if a call may be made twice without further harm, as far as the user believes its author. Calls
+    /// of tools of the tier `read` may be in any case.
+    pub is_idempotent: bool,
     /// Set if the tool is registered but kept out of lists for models.
     pub hidden: bool,
     /// The author's choice for strict provider schemas: `Some(false)` opts out.
@@ -67,6 +68,7 @@ impl Tool {
             output_schema: None,
             // The effects are unknown (spec omp 10).
             approval: Tier::Exec,
+            is_idempotent: false,
             hidden: false,
             strict: None,
             trusted: true,
@@ -126,23 +128,6 @@ impl ArgumentOrder {
     }
 }
 
-/// Source of a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The tool system that it is written for.
-    pub family: Family,
-    /// The id of the provider that found it (`native`, `claude`, `config`, …).
-    pub provider: String,
-    /// The provider's name for people.
-    pub provider_name: String,
-    /// The level that it belongs to.
-    pub level: Level,
-    /// The path as it was given or found.
-    pub path: PathBuf,
-    /// The collection of tools that it belongs to, where its file names one.
-    pub plugin: Option<String>,
-}
-
 /// Interface of another program that a module was written for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dialect {
@@ -150,44 +135,6 @@ pub struct Dialect {
     pub name: String,
     /// Reason for the dialect, as a clause.
     pub because: String,
-}
-
-/// Tool system whose tools haft runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// TypeScript and JavaScript modules (oh-my-pi, pi).
-    Js,
-    /// Executables that describe themselves, Kodelet's protocol.
-    Kodelet,
-    /// Executables that describe themselves, ikigai's protocol.
-    Ikigai,
-    /// Executables that describe themselves, the protocol of Amp's toolboxes.
-    Amp,
-    /// Gemini CLI's commands that discover and call tools.
-    Gemini,
-    /// YAML shell tools (CYCOD).
-    Shell,
-    /// JSON plugin files (aynd).
-    Plugin,
-    /// Tools of MCP servers.
-    Mcp,
-    /// Tools of other hosts.
-    Remote,
-    /// Tools built into haft or given by the program that embeds it.
-    Native,
-}
-
-/// Origin of a tool: the user, the project or the embedding program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// From the user's own directories: trusted.
-    User,
-    /// From the project in the working directory.
-    Project,
-    /// From the host program itself.
-    Host,
 }
 
 /// Tier of harm that a call may do. The variants are ordered: `Read < Write < Exec`.
@@ -200,45 +147,6 @@ pub enum Tier {
     Write,
     /// Runs programs or has any other effect. The default of a tool that declares no tier.
     Exec,
-}
-
-impl Family {
-    /// Returns the family's name as surfaces print it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Family::Js => "js",
-            Family::Kodelet => "kodelet",
-            Family::Ikigai => "ikigai",
-            Family::Amp => "amp",
-            Family::Gemini => "gemini",
-            Family::Shell => "shell",
-            Family::Plugin => "plugin",
-            Family::Mcp => "mcp",
-            Family::Remote => "remote",
-            Family::Native => "native",
-        }
-    }
-
-    /// Returns the prefix that the names of the family's tools have, as in the program that they were
-    /// written for.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Family::Kodelet => "custom_tool_",
-            Family::Amp => "tb__",
-            _ => "",
-        }
-    }
-}
-
-impl Level {
-    /// Returns the level's name as surfaces print it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::User => "user",
-            Level::Project => "project",
-            Level::Host => "host",
-        }
-    }
 }
 
 impl Tier {

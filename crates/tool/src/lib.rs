@@ -13,7 +13,6 @@ pub mod consent;
 pub mod deadline;
 mod debugging;
 mod definition;
-mod domain;
 pub mod error;
 pub mod excerpt;
 mod hints;
@@ -37,6 +36,7 @@ mod runner;
 mod scan;
 pub mod schema;
 mod session;
+mod source;
 mod suggest;
 mod timestamp;
 mod trace;
@@ -46,19 +46,17 @@ mod ui;
 mod user;
 mod verified;
 pub mod visible;
-mod widget;
 
 pub use approval::{
     AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
-    ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision,
+    ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,
 };
-pub use approval_policy::ToolPattern;
-pub use call::{Block, Call, Contents, Event, Link, Outcome, ServerError, Stopped};
-pub use cancellation::Cancellation;
+pub use call::{Block, Call, Contents, Event, Link, Outcome, ServerError};
+pub use cancellation::{Cancellation, Stopped};
 pub use change::CatalogChange;
+pub use deadline::{Progress, Updates};
 pub use debugging::Debugging;
-pub use definition::{ArgumentOrder, Dialect, Family, Level, Source, Tier, Tool, ToolRef};
-pub use domain::TrustDomain;
+pub use definition::{ArgumentOrder, Dialect, Tier, Tool, ToolRef};
 pub use error::{Error, ErrorKind};
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolBounds, ToolRights};
@@ -76,18 +74,17 @@ pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, Rende
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
 pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
 pub use run_approval::ask_user_for_run;
-pub use runner::{CallCtx, Gate, McpClient, Progress, Runner, Test, Updates};
+pub use runner::{CallCtx, Gate, McpClient, Runner, Test};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
+pub use source::{Family, Level, Source, TrustDomain};
 pub use suggest::{MIN_SIMILARITY, similarity, suggest};
 pub use timestamp::{Timestamp, since_1970};
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;
 pub use ui::{
-    Answer, Forwarded, NoticeLevel, Notification, NotificationFrom, Prompt, PromptOrigin, Question,
-    UserInterface,
+    Answer, Forwarded, InputEvent, InputSender, NoticeLevel, Notification, NotificationFrom,
+    Prompt, PromptOrigin, Question, UserInterface, Widget, WidgetHandle, WidgetSurface,
 };
 pub use user::{DefaultUser, MAX_QUESTIONS, TooManyQuestions, User};
 pub use verified::{CodeFromData, Unverified, VerifiedEntry, VerifiedFiles};
-pub use widget::WidgetHandle;
-pub use widget::{InputEvent, InputSender, Widget, WidgetSurface};

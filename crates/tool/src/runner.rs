@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::deadline::CallDeadline;
 use super::{
-    Approval, ApprovalRequirement, Call, CallRecording, CallTrace, Cancellation, Event,
-    LogListener, NestedCalls, Outcome, Problem, RawRender, RenderOptions, RenderTarget, Stopped,
-    Tier, ToolBounds, TraceContext, User, queue,
+    Approval, ApprovalRequirement, Call, CallRecording, CallTrace, Cancellation, LogListener,
+    NestedCalls, Outcome, Problem, Progress, RawRender, RenderOptions, RenderTarget, Stopped, Tier,
+    ToolBounds, TraceContext, Updates, User,
 };
 use crate::error::Error;
 use crate::recording::RecordedLog;
@@ -247,6 +245,13 @@ impl CallCtx {
         }
     }
 
+    /// Records that another host runs the call.
+    pub fn ran_on(&self, host: &str) {
+        if let Some(trace) = &self.trace {
+            trace.ran_on(host);
+        }
+    }
+
     /// Returns the cancellation of the call.
     pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation
@@ -310,78 +315,5 @@ impl McpClient {
     /// Waits until the server has made a task of the call.
     pub async fn has_task(&self) {
         self.became_task.cancelled().await;
-    }
-}
-
-/// Sender of a call's progress, to the listener for its events and to its deadline. Sending never
-/// blocks and never fails. A caller that dropped its receiver only misses updates. After the call's
-/// end, updates are discarded.
-#[derive(Clone, Debug)]
-pub struct Updates {
-    events: queue::Sender<Event>,
-    deadline: Option<Arc<CallDeadline>>,
-    recording: Option<Arc<CallRecording>>,
-}
-
-/// Progress that a runner reports during a call.
-#[derive(Debug)]
-pub enum Progress {
-    /// The user is asked for approval, or the tool asks the user a question.
-    Asking,
-    /// The user has answered that question.
-    Answered,
-    /// The arguments are accepted and the tool runs.
-    Started,
-    /// A partial result: the JSON text of `{content, details, isError?}`.
-    Partial(Box<RawValue>),
-}
-
-/// Guard that pauses a call's deadline until it is dropped.
-pub struct ClockHold(Updates);
-
-impl Drop for ClockHold {
-    fn drop(&mut self) {
-        self.0.send(Progress::Answered);
-    }
-}
-
-impl Updates {
-    /// Pauses the call's deadline for work that is not the tool's.
-    pub fn hold_clock(&self) -> ClockHold {
-        self.send(Progress::Asking);
-        ClockHold(self.clone())
-    }
-
-    pub fn new(events: queue::Sender<Event>, deadline: Option<Arc<CallDeadline>>) -> Updates {
-        Updates {
-            events,
-            deadline,
-            recording: None,
-        }
-    }
-
-    /// Returns true if partial results are used.
-    pub fn is_heard(&self) -> bool {
-        self.events.is_heard() || self.recording.is_some()
-    }
-
-    /// Returns the time until the call's deadline, if it has one.
-    fn time_left(&self) -> Option<Duration> {
-        self.deadline.as_ref()?.time_left()
-    }
-
-    /// Forwards the progress to the events or to the deadline.
-    pub fn send(&self, progress: Progress) {
-        let deadline = self.deadline.as_deref();
-        if let (Some(recording), Progress::Partial(partial)) = (&self.recording, &progress) {
-            recording.updated(partial);
-        }
-        match (progress, deadline) {
-            (Progress::Started, _) => self.events.send(Event::Started),
-            (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),
-            (Progress::Asking, Some(deadline)) => deadline.pause(),
-            (Progress::Answered, Some(deadline)) => deadline.resume(),
-            (Progress::Asking | Progress::Answered, None) => {}
-        }
     }
 }

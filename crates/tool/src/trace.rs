@@ -31,6 +31,12 @@ pub struct Traced {
     pub programs: BTreeSet<String>,
     /// The hosts that the call connected to.
     pub hosts: BTreeSet<String>,
+    /// The name of the host that ran the call, if that was another one.
+    pub ran_on: Option<String>,
+    /// The queue that the call was put into.
+    pub queue: Option<String>,
+    /// Id of the call's trace, if it has none by its caller.
+    pub trace_id: Option<String>,
     /// Set if programs or hosts were left out because of the limit.
     pub has_more: bool,
 }
@@ -75,9 +81,30 @@ impl CallTrace {
         }
     }
 
+    /// Records the name of another host that runs the call.
+    pub fn ran_on(&self, host: &str) {
+        self.0.lock().ran_on = Some(host.to_owned());
+    }
+
+    /// Records the queue that the call was put into.
+    pub fn put_into(&self, queue: &str) {
+        self.0.lock().queue = Some(queue.to_owned());
+    }
+
+    /// Returns the id of the call's trace; records the one that `new` makes if there is none.
+    pub fn trace_id_or(&self, new: impl FnOnce() -> String) -> String {
+        let mut traced = self.0.lock();
+        traced.trace_id.get_or_insert_with(new).clone()
+    }
+
     /// Returns a copy of the record so far.
     pub fn notes(&self) -> Traced {
-        self.0.lock().clone()
+        self.read(Traced::clone)
+    }
+
+    /// Returns what `look` takes from the record so far.
+    pub fn read<T>(&self, look: impl FnOnce(&Traced) -> T) -> T {
+        look(&self.0.lock())
     }
 }
 

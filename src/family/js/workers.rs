@@ -203,8 +203,11 @@ impl Workers for WorkerStarter {
             };
         }
         let zygote = self.zygote_for(heap_mb);
-        let process = Worker::fork_or_start(zygote.as_deref(), &spawn, streams)
-            .map_err(|error| format!("cannot start a worker process: {error}"))?;
+        let started = match zygote {
+            Some(zygote) => zygote.start_worker(&spawn, streams),
+            None => Worker::start(&spawn, streams),
+        };
+        let process = started.map_err(|error| format!("cannot start a worker process: {error}"))?;
         let limits = self.limits_of(key.domain);
         if limits.processors < u32::MAX as usize {
             // It has no second thread and no program before it gets its first message.

@@ -25,7 +25,6 @@ use haft_tool::{Problem, Runner};
 use runner::McpRunner;
 use servers::{Configured, Prepared};
 
-pub(crate) use haft_mcp::Server as UpstreamServer;
 pub(crate) use servers::named_files;
 pub(crate) use survey::{ServerState, survey};
 
@@ -74,7 +73,11 @@ impl Upstream {
 }
 
 /// Loads the tools of the servers in each file.
-pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(super) async fn load_all(
+    means: &LoadContext<'_>,
+    upstream: &Upstream,
+    candidates: &[&Candidate],
+) -> Vec<Loaded> {
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     // A server runs code of the project.
     if means.config.is_untrusted_listing {
@@ -102,7 +105,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
                 all[place].problems.push(problem);
                 continue;
             }
-            match servers::prepare(means, candidate, configured) {
+            match servers::prepare(means, upstream, candidate, configured) {
                 Ok(server) => {
                     server.server.read_again();
                     prepared.push((place, server));

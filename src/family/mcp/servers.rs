@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pins_folder;
+use super::{Upstream, pins_folder};
 use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
@@ -169,6 +169,7 @@ impl Prepared {
 /// Prepares a server. Nothing is started.
 pub(super) fn prepare(
     means: &LoadContext<'_>,
+    upstream: &Upstream,
     candidate: &Candidate,
     configured: Configured,
 ) -> Result<Prepared, Box<Problem>> {
@@ -252,16 +253,12 @@ pub(super) fn prepare(
                 url: address.clone(),
                 headers: headers.clone().into_iter().collect(),
                 is_sse: *is_sse,
-                tls: means.connections.mcp.tls.clone(),
+                tls: upstream.tls.clone(),
                 tokens: TokenStore::of(&config.state_dir, config.mcp.login_store, &name, address),
             }
         }
     };
-    let (log, domain, about) = (
-        means.connections.mcp.log.clone(),
-        candidate.trust_domain(),
-        name.clone(),
-    );
+    let (log, domain, about) = (upstream.log.clone(), candidate.trust_domain(), name.clone());
     let options = ServerOptions {
         name: name.clone(),
         identity,
@@ -274,7 +271,7 @@ pub(super) fn prepare(
         })),
     };
     Ok(Prepared {
-        server: means.connections.mcp.pool.server(options),
+        server: upstream.pool.server(options),
         pins: pin_store(config, candidate, &name, &settings),
         name,
         settings,

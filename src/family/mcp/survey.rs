@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::servers;
+use super::{Upstream, servers};
 use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use haft_config::McpServer;
@@ -40,6 +40,7 @@ pub(crate) struct ServerState {
 /// Returns the servers in the files of these candidates. Nothing is started.
 pub(crate) fn survey(
     means: &LoadContext<'_>,
+    upstream: &Upstream,
     candidates: &[(Candidate, bool)],
 ) -> Vec<ServerState> {
     let mut states: Vec<ServerState> = Vec::new();
@@ -58,13 +59,13 @@ pub(crate) fn survey(
             let address = template.as_ref().map_or_else(String::new, shown);
             let (mut server, mut fault, mut login) = (None, None, None);
             if *is_allowed && is_enabled {
-                match servers::prepare(means, candidate, configured) {
+                match servers::prepare(means, upstream, candidate, configured) {
                     Ok(prepared) => {
                         login = prepared.url.map(|url| {
                             let config = means.config;
                             let (state, wanted) = (&config.state_dir, config.mcp.login_store);
                             let tokens = TokenStore::of(state, wanted, &name, &url);
-                            (url, tokens, means.connections.mcp.tls.clone())
+                            (url, tokens, upstream.tls.clone())
                         });
                         server = Some(prepared.server);
                     }

@@ -6,9 +6,13 @@
 //! configurations of their own and are not entered.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
-use super::tools::Ask;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::family::rights::Confinement;
 use haft_process::{End, Environment, Keep, Spawn};
 
 /// Timeout of one git: a status of a huge tree on a cold disk.
@@ -40,6 +44,15 @@ const ALWAYS: &[&str] = &[
     "-c",
     "protocol.allow=never",
 ];
+
+/// One call of a built-in tool.
+pub(super) struct Ask<'a> {
+    /// The project's directory.
+    pub(super) project: &'a Path,
+    pub(super) confinement: &'a Confinement,
+    pub(super) args: &'a Map<String, Value>,
+    pub(super) cancel: &'a CancellationToken,
+}
 
 /// Error of a git command without output.
 pub(super) enum Failed {

@@ -12,8 +12,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use self::git::Failed;
-use self::tools::Ask;
+use self::git::{Ask, Failed};
 use super::rights::{Confinement, denied};
 use super::{LoadContext, Loaded, read_within};
 use haft_discover::Candidate;

@@ -1,30 +1,17 @@
 //! Built-in tools, each a function from its arguments to a text.
 
-use std::path::Path;
-
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::Failure;
-use super::git::{Failed, git, git_on_files};
+use super::git::{Ask, Failed, git, git_on_files};
 use crate::family::read_within;
-use crate::family::rights::Confinement;
 
 /// Limit of the file size for `file-reader`, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// Replacement of a password in an address.
 const MASK: &str = "***";
-
-/// One call of a built-in tool.
-pub(super) struct Ask<'a> {
-    /// The project's directory.
-    pub(super) project: &'a Path,
-    pub(super) confinement: &'a Confinement,
-    pub(super) args: &'a Map<String, Value>,
-    pub(super) cancel: &'a CancellationToken,
-}
 
 /// Runs `git status --porcelain`, optionally for one path.
 pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {

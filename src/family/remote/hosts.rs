@@ -14,10 +14,12 @@ use crate::family::pinned::PinStore;
 use haft_config::{Config, DEFAULT_TENANT, McpServer, Remote};
 use haft_mcp::{Definitions, Failure, Pins, Record, Standing};
 use haft_nats::{
-    Auth, ConnectOptions, Fleet, FleetOptions, Listing, MachineRoots, Queue, QueueCaller,
-    QueueTimes, RemoteCall, TlsFiles, check_tenant, machine_name,
+    Auth, ConnectOptions, Fleet, FleetLog, FleetOptions, HistoryNews, HistoryQuestion, HostInfo,
+    Listing, MachineRoots, Queue, QueueCaller, QueueTimes, RemoteCall, TlsFiles, Unavailable,
+    check_tenant, machine_name,
 };
-use haft_tool::{CallCtx, Error, ErrorKind, Outcome};
+use haft_process::private_files::{self, Durability};
+use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
 use serde_json::json;
 
 /// Time without a sign of life after which a host is lost, if the configuration sets none.
@@ -37,6 +39,14 @@ const SETTLING: Duration = Duration::from_millis(100);
 
 /// Delay before the hosts are followed again after a failure.
 const FOLLOW_AGAIN: Duration = Duration::from_secs(5);
+
+/// Time for which a host that was seen is missed, and the time after which that is noted again.
+const MISSED: Duration = Duration::from_secs(24 * 3600);
+const NOTED_AGAIN: Duration = Duration::from_secs(60);
+
+/// Limits of the file with the hosts that were seen.
+const MAX_SEEN: usize = 1024;
+const MAX_SEEN_BYTES: u64 = 1 << 20;
 
 /// Options of the connection with the hosts.
 pub(super) struct RemoteOptions {
@@ -63,6 +73,8 @@ pub(crate) struct RemoteHosts {
     is_followed: Mutex<bool>,
     /// One list at a time.
     listing: tokio::sync::Mutex<()>,
+    /// File with the hosts that were seen, outside of the folders whose changes are changes of tools.
+    seen: PathBuf,
 }
 
 /// Reads an entry of the configuration.
@@ -142,6 +154,9 @@ impl RemoteHosts {
         Arc::new(RemoteHosts {
             pins: PinStore::new(pins.clone(), identity, &options.name),
             record: Mutex::new(Record::read(cache, identity)),
+            seen: cache
+                .with_file_name("remote-hosts")
+                .join(format!("{identity}.json")),
             cache: cache.join(identity),
             fleet: Fleet::new(options.fleet.clone()),
             queue: tokio::sync::Mutex::default(),
@@ -215,10 +230,11 @@ impl RemoteHosts {
         if let Some(queue) = &*queue {
             return Ok(queue.clone());
         }
-        let client = self.fleet.client().await.map_err(|why| {
-            let text = format!("no connection with the NATS server: {why}");
-            Error::new(ErrorKind::Unavailable, text)
-        })?;
+        let client = self
+            .fleet
+            .client()
+            .await
+            .map_err(|why| unusable(&Unavailable::Disconnected(why)))?;
         let tenant = &self.fleet.options().tenant;
         let opened = Queue::open(&client, tenant, QueueTimes::default()).await?;
         Ok(queue.insert(opened).clone())
@@ -234,6 +250,7 @@ impl RemoteHosts {
             has_user: true,
             max_tier: None,
             span: ctx.span.as_ref(),
+            trace: ctx.trace.as_deref(),
         };
         let put = queue.put(call, caller).await;
         if put.is_err() {
@@ -241,11 +258,72 @@ impl RemoteHosts {
             *self.queue.lock().await = None;
         }
         let id = put?;
+        if let Some(trace) = &ctx.trace {
+            trace.put_into(&self.options.fleet.tenant);
+        }
         let details = json!({"queued": {"id": id, "remote": self.name()}});
         Ok(Outcome {
             details,
             ..Outcome::success(format!("queued as {id}"), begun.elapsed())
         })
+    }
+
+    /// Asks the hosts for their logs of calls. Also returns the names of hosts that did not answer: those
+    /// that are there, and those that were seen not long ago.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or does not let this client read the logs.
+    pub(crate) async fn history(
+        &self,
+        question: &HistoryQuestion,
+    ) -> Result<(FleetLog, Vec<String>), Error> {
+        let found = self.fleet.history(question).await;
+        let found = found.map_err(|why| unusable(&why))?;
+        let answered = found.logs.iter().map(|log| &log.host);
+        let seen = self.note_seen(answered.chain(&found.silent));
+        let mut silent: Vec<String> = { found.silent.iter() }
+            .map(|host| host.name.clone())
+            .collect();
+        let is_known = |name: &String| found.logs.iter().any(|log| log.host.name == *name);
+        silent.extend(seen.into_keys().filter(|name| !is_known(name)));
+        silent.sort();
+        silent.dedup();
+        Ok((found, silent))
+    }
+
+    /// Follows what the hosts add to their logs of calls.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub(crate) async fn follow_history(&self) -> Result<HistoryNews, Error> {
+        let news = self.fleet.follow_history().await;
+        news.map_err(|why| unusable(&why))
+    }
+
+    /// Notes that hosts are there, for those who miss them later. Returns the hosts that were seen not long
+    /// ago, with the times in seconds.
+    fn note_seen<'a>(&self, hosts: impl Iterator<Item = &'a HostInfo>) -> BTreeMap<String, u64> {
+        let known = private_files::read(&self.seen, MAX_SEEN_BYTES).unwrap_or_default();
+        let known: BTreeMap<String, u64> = serde_json::from_slice(&known).unwrap_or_default();
+        let now = since_1970().as_secs();
+        let mut seen = known.clone();
+        seen.retain(|_, at| *at + MISSED.as_secs() > now);
+        let mut is_news = seen.len() != known.len();
+        for host in hosts.take(MAX_SEEN) {
+            let at = seen.entry(host.name.clone()).or_default();
+            is_news |= *at + NOTED_AGAIN.as_secs() < now;
+            *at = now;
+        }
+        if is_news && let Some(folder) = self.seen.parent() {
+            let written = private_files::make_folder(folder).and_then(|()| {
+                let bytes = serde_json::to_vec(&seen)?;
+                private_files::replace(&self.seen, &bytes, Durability::Unsynced)
+            });
+            if let Err(error) = written {
+                tracing::warn!(%error, "it cannot be noted which hosts were seen");
+            }
+        }
+        seen
     }
 
     /// Ends the connection.
@@ -288,10 +366,13 @@ impl RemoteHosts {
             Err(_) => Err(format!("no answer in {} s", LIST_TIMEOUT.as_secs())),
         };
         let (record, result) = match listed {
-            Ok(listing) => (
-                Record::new(Some(Arc::new(self.definitions_of(listing))), None),
-                Ok(()),
-            ),
+            Ok(listing) => {
+                self.note_seen(listing.offers.iter().flat_map(|offer| &offer.hosts));
+                (
+                    Record::new(Some(Arc::new(self.definitions_of(listing))), None),
+                    Ok(()),
+                )
+            }
             Err(message) => {
                 let failure = Failure::now(message, Vec::new());
                 // What was offered before is still known.
@@ -391,6 +472,10 @@ impl RemoteHosts {
             }
         });
     }
+}
+
+fn unusable(why: &Unavailable) -> Error {
+    Error::new(ErrorKind::Unavailable, why.to_string())
 }
 
 /// Lists the hosts again when one of them says that something has changed, until they are not used any more.

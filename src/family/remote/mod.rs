@@ -101,7 +101,11 @@ impl Remotes {
 }
 
 /// Loads the tools of the other hosts that each file names; there is one file.
-pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+pub(super) async fn load_all(
+    means: &LoadContext<'_>,
+    remotes: &Remotes,
+    candidates: &[&Candidate],
+) -> Vec<Loaded> {
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     // Tools of other hosts are not a part of a project.
     let (Some(candidate), Some(loaded)) = (candidates.first(), all.first_mut()) else {
@@ -115,7 +119,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         if remote.enabled == Some(false) {
             continue;
         }
-        match means.connections.remote.named(means.config, name) {
+        match remotes.named(means.config, name) {
             Ok(hosts) => used.push(hosts),
             Err(why) => {
                 let text = format!("the remote `{name}` cannot be used: {why}");
@@ -126,7 +130,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
         }
     }
     join_all(used.iter().map(|hosts| hosts.look())).await;
-    *means.connections.remote.in_use.lock() = used.clone();
+    *remotes.in_use.lock() = used.clone();
     let offered: Vec<Offered> = used.iter().map(|hosts| offer(hosts, candidate)).collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for (name, ..) in offered.iter().flat_map(|offered| &offered.tools) {

@@ -127,16 +127,12 @@ impl Args {
         &self.name
     }
 
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        if self.events {
-            Answer::Event {
-                call_id: CALL_ID,
-                tool: self.name.clone(),
-            }
-        } else {
-            Answer::json_if(self.json)
-        }
+    /// Returns the format in which a failure is reported if events are printed.
+    pub(super) fn event_answer(&self) -> Option<Answer> {
+        self.events.then(|| Answer::Event {
+            call_id: CALL_ID,
+            tool: self.name.clone(),
+        })
     }
 
     /// Returns the global flags with the additions of this command.

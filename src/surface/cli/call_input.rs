@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::schema_kind::{Kind, closed_names, other_properties, property};
+use super::schema_kind::{Kind, closed_names, names, other_properties, property};
 use haft_tool::json::kind_of;
 use haft_tool::provider_schema::PropertyNames;
 use haft_tool::visible::is_harmful;
@@ -190,6 +190,7 @@ fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
         let (steps, kind) = locate(&pair.key, schema)?;
         insert(&mut root, &steps, pair, &kind, schema)?;
     }
+    refuse_misspelled(&root, schema)?;
     let mut text = String::new();
     write(&Node::Object(root), &mut text);
     RawValue::from_string(text)
@@ -266,6 +267,33 @@ fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result
         None if names.is_empty() => error.with_hint("the tool takes none"),
         None => error.with_hint(format!("there are `{}`", names.join("`, `"))),
     })
+}
+
+/// Refuses a name that is not declared if a required argument with a similar name is missing: the
+/// tool would refuse the call, often without naming either.
+fn refuse_misspelled(given: &[(String, Node)], schema: &Value) -> Result<(), Error> {
+    if PropertyNames::of(schema).is_some() {
+        // A name may be the alias of another one.
+        return Ok(());
+    }
+    let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
+    let required = schema["required"].as_array().into_iter().flatten();
+    let missing: Vec<&str> = required
+        .filter_map(Value::as_str)
+        .filter(|name| !is_given(name))
+        .collect();
+    let declared = names(schema, schema);
+    for (name, _) in given {
+        if declared.contains(&name.as_str()) {
+            continue;
+        }
+        if let Some(meant) = suggest(name, missing.iter().copied()) {
+            let text = format!("the argument `{meant}` is missing");
+            let hint = format!("did you mean `{meant}` instead of `{name}`?");
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+    }
+    Ok(())
 }
 
 fn insert(

@@ -18,6 +18,9 @@ const HEADING: &str = "Global options";
 /// Options that may take several patterns, which [`with_patterns`] attaches to them.
 const PATTERN_OPTIONS: [&str; 2] = ["--auto-approve", "--auto-deny"];
 
+/// Id of a flag that commands with the global ones have.
+pub(super) const ANY_GLOBAL: &str = "no_cache";
+
 /// The flags that every command has, as typed.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Globals {

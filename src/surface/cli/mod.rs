@@ -59,7 +59,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::audit;
 use crate::surface::rpc::Descriptor;
@@ -115,18 +115,18 @@ enum Command {
     Install(With<install::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
-    Tool(Box<tool::Args>),
+    Tool(Box<With<tool::Args>>),
     Test(With<test::Args>),
     New(With<new::Args>),
-    Agents(Box<agents::Args>),
+    Agents(Box<With<agents::Args>>),
     Bundle(With<bundle::Args>),
     Rpc(With<rpc::Args>),
     #[command(after_help = mcp::EXAMPLES)]
     Mcp(Box<mcp::McpCommand>),
-    Serve(Box<serve::Args>),
+    Serve(Box<With<serve::Args>>),
     Open(With<open::Args>),
-    Token(Box<token::Args>),
-    Queue(Box<queue::Args>),
+    Token(Box<With<token::Args>>),
+    Queue(Box<With<queue::Args>>),
     Completions(completions::Args),
     #[command(hide = true)]
     Manual(manual::Args),
@@ -147,10 +147,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
         exit::say(&text);
     });
-    let code = match Cli::try_parse_from(command_line(args)) {
-        Ok(cli) => {
-            let answer = cli.command.answer();
-            let ended = start(cli, &mut out);
+    let code = match Typed::parse(command_line(args)) {
+        Ok(typed) => {
+            let answer = typed.answer();
+            let ended = start(typed, &mut out);
             exit::report(ended, &answer, &mut out, err)
         }
         Err(error) => usage::report(&error, &mut out, err),
@@ -163,23 +163,22 @@ fn command_line(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     tool::with_parameters(flags::with_patterns(args), Cli::command)
 }
 
-fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
-    let globals = match cli.command.globals() {
-        Some(later) => cli.globals.followed_by(&later),
-        None => cli.globals,
-    };
+fn start(typed: Typed, out: &mut Out) -> Result<u8, Failure> {
+    let Typed {
+        command, globals, ..
+    } = typed;
     if let Some(filter) = globals.log_filter() {
         telemetry::init(filter)?;
     }
     let program = match globals.rpc_fd() {
-        Some(number) => Some(cli.command.program(number)?),
+        Some(number) => Some(command.program(number)?),
         None => None,
     };
     // One thread is enough: each isolate has its own, and more threads would slow the start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(cli.command.run(&globals, out, program));
+    let ended = runtime.block_on(command.run(&globals, out, program));
     // A file operation that never returns must not delay the end of the program.
     runtime.shutdown_background();
     // Kills what was not waited for after a second signal or a shutdown timeout.
@@ -241,88 +240,80 @@ impl Command {
             Command::Trust(c) => c.args.run(globals, out).await,
             Command::Permit(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Log(args) => args.run(globals, out).await,
-            Command::Tool(args) => args.run(globals, out).await,
+            Command::Tool(c) => c.args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
             Command::Config(c) => c.args.run(globals, out),
-            Command::Agents(args) => args.run(globals, out),
+            Command::Agents(c) => c.args.run(globals, out),
             Command::Bundle(c) => on_host(globals, out, async |s| c.args.run(s).await).await,
             Command::Rpc(c) => c.args.run(globals, out).await,
             Command::Mcp(args) => args.run(globals, out, program).await,
-            Command::Serve(args) => args.run(globals, out, program).await,
+            Command::Serve(c) => c.args.run(globals, out, program).await,
             Command::Open(c) => c.args.run(globals, out).await,
-            Command::Token(args) => args.run(globals, out),
-            Command::Queue(args) => args.run(globals, out).await,
+            Command::Token(c) => c.args.run(globals, out),
+            Command::Queue(c) => c.args.run(globals, out).await,
             Command::Completions(args) => args.run(Cli::command(), out),
             Command::Manual(args) => args.run(Cli::command(), out),
         }
     }
+}
 
-    /// Returns the global arguments that were typed after the command's name.
-    fn globals(&self) -> Option<Globals> {
-        let globals = match self {
-            Command::List(c) => &c.globals,
-            Command::Show(c) => &c.globals,
-            Command::Schema(c) => &c.globals,
-            Command::Types(c) => &c.globals,
-            Command::Call(c) => &c.globals,
-            Command::Run(c) => &c.globals,
-            Command::Repl(c) => &c.globals,
-            Command::Doctor(c) => &c.globals,
-            Command::Config(c) => &c.globals,
-            Command::Refresh(c) => &c.globals,
-            Command::Watch(c) => &c.globals,
-            Command::Trust(c) => &c.globals,
-            Command::Permit(c) => &c.globals,
-            Command::Install(c) => &c.globals,
-            Command::Rpc(c) => &c.globals,
-            Command::Test(c) => &c.globals,
-            Command::New(c) => &c.globals,
-            Command::Bundle(c) => &c.globals,
-            Command::Open(c) => &c.globals,
-            Command::Token(args) => return Some(args.globals()),
-            Command::Queue(args) => return Some(args.globals()),
-            Command::Mcp(args) => return Some(args.globals()),
-            Command::Tool(args) => return Some(args.globals()),
-            Command::Serve(args) => return Some(args.globals()),
-            Command::Agents(args) => return Some(args.globals()),
-            Command::Log(_) | Command::Completions(_) | Command::Manual(_) => return None,
+/// A command line: the command, with what holds for all commands.
+struct Typed {
+    command: Command,
+    /// The global arguments. Those after a later name take precedence.
+    globals: Globals,
+    /// True if `--json` was typed.
+    is_json: bool,
+}
+
+impl Typed {
+    fn parse(words: Vec<OsString>) -> Result<Typed, clap::Error> {
+        let mut command = Cli::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        let cli = Cli::from_arg_matches(&matches)?;
+        let mut typed = Typed {
+            command: cli.command,
+            globals: cli.globals,
+            is_json: false,
         };
-        Some(globals.clone())
+        typed.read_below(&command, &matches)?;
+        Ok(typed)
+    }
+
+    /// Reads the arguments after the names below `command`.
+    fn read_below(
+        &mut self,
+        command: &clap::Command,
+        matches: &ArgMatches,
+    ) -> Result<(), clap::Error> {
+        let Some((name, matches)) = matches.subcommand() else {
+            return Ok(());
+        };
+        let Some(below) = command.find_subcommand(name) else {
+            return Ok(());
+        };
+        let has = |name: &str| below.get_arguments().any(|arg| arg.get_id() == name);
+        if has(flags::ANY_GLOBAL) {
+            let mut later = Globals::from_arg_matches(matches)?;
+            if (command.get_name(), name) == tool::OWN_VERBOSE {
+                later = later.without_verbose();
+            }
+            self.globals = self.globals.clone().followed_by(&later);
+        }
+        self.is_json = has("json") && matches.get_flag("json");
+        self.read_below(below, matches)
     }
 
     /// Returns the format in which standard output reports a failure. Standard error gets the text
     /// in any case.
     fn answer(&self) -> Answer {
-        match self {
-            Command::List(c) => Answer::json_if(c.args.json),
-            Command::Show(c) => Answer::json_if(c.args.json),
-            Command::Doctor(c) => Answer::json_if(c.args.json),
-            Command::Watch(c) => Answer::json_if(c.args.json),
-            Command::Trust(c) => Answer::json_if(c.args.json),
-            Command::Permit(c) => Answer::json_if(c.args.json),
-            Command::Log(args) => Answer::json_if(args.json),
-            Command::Install(c) => Answer::json_if(c.args.json),
-            Command::Call(c) => c.args.answer(),
-            Command::Run(c) => c.args.answer(),
-            Command::Tool(args) => args.answer(),
-            Command::Agents(args) => args.answer(),
-            Command::Token(args) => args.answer(),
-            Command::Queue(args) => args.answer(),
-            Command::Mcp(args) => args.answer(),
-            Command::Schema(_)
-            | Command::Types(_)
-            | Command::Refresh(_)
-            | Command::Repl(_)
-            | Command::Test(_)
-            | Command::Config(_)
-            | Command::New(_)
-            | Command::Bundle(_)
-            | Command::Rpc(_)
-            | Command::Serve(_)
-            | Command::Open(_)
-            | Command::Completions(_)
-            | Command::Manual(_) => Answer::Text,
-        }
+        let of_call = match &self.command {
+            Command::Call(c) => c.args.event_answer(),
+            Command::Run(c) => c.args.event_answer(),
+            Command::Tool(c) => c.args.event_answer(),
+            _ => None,
+        };
+        of_call.unwrap_or(Answer::json_if(self.is_json))
     }
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::Value;
 
 use super::context::{CommandContext, on_host};
-use super::exit::{Answer, Failure, SUCCESS};
+use super::exit::{Failure, SUCCESS};
 use super::flags::{Globals, With};
 use super::run_call::{CallOptions, Form};
 use crate::surface::queued_view::{QueuedView, question_line};
@@ -30,8 +30,6 @@ Examples:
 The NATS server of `remote` keeps the calls and their results, so any host with the same `remote` has
 them. docs/nats.md has the rest.")]
 pub(super) struct Args {
-    #[command(flatten)]
-    globals: Globals,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -134,29 +132,6 @@ const COLUMNS: [Column; 5] = [
 ];
 
 impl Args {
-    /// Returns the global arguments that were typed after `queue`.
-    pub(super) fn globals(&self) -> Globals {
-        let later = match &self.verb {
-            Verb::List(c) => &c.globals,
-            Verb::Show(c) => &c.globals,
-            Verb::Wait(c) => &c.globals,
-            Verb::Answer(c) => &c.globals,
-            Verb::Cancel(c) => &c.globals,
-        };
-        self.globals.clone().followed_by(later)
-    }
-
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        Answer::json_if(match &self.verb {
-            Verb::List(c) => c.args.json,
-            Verb::Show(c) => c.args.one.json,
-            Verb::Wait(c) => c.args.one.json,
-            Verb::Answer(c) => c.args.one.json,
-            Verb::Cancel(c) => c.args.one.json,
-        })
-    }
-
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         on_host(globals, out, async |session| match &self.verb {
             Verb::List(c) => c.args.run(session).await,

@@ -78,16 +78,12 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        if self.events {
-            Answer::Event {
-                call_id: CALL_ID,
-                tool: RUN_CODE.to_owned(),
-            }
-        } else {
-            Answer::json_if(self.json)
-        }
+    /// Returns the format in which a failure is reported if events are printed.
+    pub(super) fn event_answer(&self) -> Option<Answer> {
+        self.events.then(|| Answer::Event {
+            call_id: CALL_ID,
+            tool: RUN_CODE.to_owned(),
+        })
     }
 
     /// Returns the global flags with the additions of this command.

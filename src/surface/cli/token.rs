@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::exit::{Answer, Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS, say};
 use super::flags::{Globals, With, named};
 use crate::audit::{self, Caller, Event};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
@@ -34,8 +34,6 @@ Examples:
 A token works with every `haft serve` of yours, until it expires or is revoked. Its bearer sees and
 calls only the tools that it names, and only its own calls, results, tasks and events.")]
 pub(super) struct Args {
-    #[command(flatten)]
-    globals: Globals,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -120,24 +118,6 @@ struct TokenView<'a> {
 }
 
 impl Args {
-    /// Returns the global arguments that were typed after `token`.
-    pub(super) fn globals(&self) -> Globals {
-        let later = match &self.verb {
-            Verb::New(c) => &c.globals,
-            Verb::List(c) => &c.globals,
-            Verb::Revoke(c) => &c.globals,
-        };
-        self.globals.clone().followed_by(later)
-    }
-
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        match &self.verb {
-            Verb::List(c) => Answer::json_if(c.args.json),
-            Verb::New(_) | Verb::Revoke(_) => Answer::Text,
-        }
-    }
-
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = Config::resolve(globals.flags())?;
         let store = TokenStore::new(&config.state_dir);

@@ -20,6 +20,7 @@ mod call;
 mod client;
 mod log;
 mod message;
+mod peer;
 mod progress;
 mod result;
 

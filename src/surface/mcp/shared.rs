@@ -25,6 +25,7 @@ use super::client::ClientTraits;
 use super::elicitation;
 use super::log;
 use super::message::{Sender, Viewer};
+use super::peer::{Forwarded, HOST_MARK, ID_LEN, PeerRequest};
 use super::progress::Reporter;
 use super::server::Server;
 use super::tasks::{self, LOOKING, millis};
@@ -38,44 +39,6 @@ use haft_tool::{
     Call, CallCtx, Cancellation, Error, ErrorKind, Event, Outcome, Stopped, Timestamp, Updates,
     queue,
 };
-
-/// Mark between the id of a host and the rest of what its clients hold. Neither has one.
-pub(super) const HOST_MARK: char = '.';
-
-/// Length of the id of a host, and of a queued call.
-const ID_LEN: usize = 26;
-
-/// A request about a call of another host.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum PeerRequest {
-    /// The answers to a suspended call.
-    Resume {
-        tool: String,
-        /// JSON, which is a part of what the state is sealed for.
-        arguments: String,
-        state: String,
-        answers: InputResponses,
-        may_be_task: bool,
-    },
-    Get {
-        task: String,
-    },
-    Answer {
-        task: String,
-        answers: InputResponses,
-    },
-    Cancel {
-        task: String,
-    },
-}
-
-/// A request with the client that sends it.
-#[derive(Serialize, Deserialize)]
-struct Forwarded {
-    client: Viewer,
-    request: PeerRequest,
-}
 
 /// Place of a task.
 enum Place<'a> {

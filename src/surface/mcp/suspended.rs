@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::elicitation::{self, Open};
 use super::execution::Execution;
 use super::message::{Sender, owner};
-use super::shared::HOST_MARK;
+use super::peer::HOST_MARK;
 use crate::credentials::{random, random_id};
 
 /// Limit of the suspended calls of one client. Beyond it, tools cannot ask the user.

@@ -445,9 +445,12 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<OfferedTool, S
     if tool.label != tool.name && !tool.label.is_empty() {
         listed = listed.with_title(&tool.label);
     }
-    listed = listed.with_annotations(annotations(
-        config.approval.counted_tier(tool, tool.approval),
-    ));
+    let hints = annotations(config.approval.counted_tier(tool, tool.approval));
+    listed = listed.with_annotations(if tool.is_idempotent {
+        hints.idempotent(true)
+    } else {
+        hints
+    });
     let output = tool.output_schema.as_ref();
     let output = output.filter(|_| config.mcp.structured != Structured::Never);
     match output.map(schema::of_object) {

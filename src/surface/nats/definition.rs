@@ -11,7 +11,7 @@ use haft_tool::{Tier, Tool};
 
 /// Returns a tool as it is offered.
 pub(super) fn offered(tool: &Tool) -> OfferedTool {
-    let annotations = annotations(tool.approval);
+    let annotations = annotations(tool.approval, tool.is_idempotent);
     let metadata = [
         ("tier", tool.approval.as_str().to_owned()),
         ("annotations", annotations.to_string()),
@@ -48,8 +48,8 @@ pub(super) fn offered(tool: &Tool) -> OfferedTool {
     }
 }
 
-/// Returns the hints of a tier. A call that only reads may be made twice.
-fn annotations(tier: Tier) -> Value {
+/// Returns the hints of a tier. A call that only reads may be made twice, as others whose author says so.
+fn annotations(tier: Tier, is_idempotent: bool) -> Value {
     let (reads, destroys, is_open) = match tier {
         Tier::Read => (true, false, false),
         Tier::Write => (false, false, false),
@@ -58,7 +58,7 @@ fn annotations(tier: Tier) -> Value {
     json!({
         "readOnlyHint": reads,
         "destructiveHint": destroys,
-        "idempotentHint": reads,
+        "idempotentHint": reads || is_idempotent,
         "openWorldHint": is_open,
         TIER_HINT: tier.as_str(),
     })

@@ -4,6 +4,7 @@
 //! person at the calling host, if there is one.
 
 mod definition;
+mod history;
 mod sharing;
 mod user;
 
@@ -13,13 +14,18 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use tokio::sync::{Mutex, watch};
 
+use crate::audit::ServedCall;
 use crate::host::Host;
 use crate::surface::selection::Selection;
 use crate::surface::traces;
-use haft_nats::{CallLink, IncomingCall, OfferedTool, Provider};
+use haft_nats::{
+    CallLink, HistoryFeed, HistoryPage, HistoryQuestion, IncomingCall, OfferedTool, Provider,
+};
 use haft_tool::{
     Call, CatalogChange, Error, ErrorKind, Event, Family, LogLine, LogListener, Outcome, Tool,
 };
+pub(crate) use history::NatsPlace;
+use history::SharedLog;
 pub(crate) use sharing::{PeerRequests, QueuedBy, Sharing, connect, open_queue};
 use user::{Once, RemoteUser};
 
@@ -30,6 +36,8 @@ pub(crate) struct NatsSurface {
     /// Answers what other hosts forward.
     peers: OnceLock<Arc<dyn PeerRequests>>,
     changes: Mutex<watch::Receiver<Arc<CatalogChange>>>,
+    place: NatsPlace,
+    log: SharedLog,
     report: fn(&str),
 }
 
@@ -51,9 +59,18 @@ impl LogListener for LogSink {
 
 impl NatsSurface {
     /// Serves the selected tools of a host. `report` tells the user about problems.
-    pub(crate) fn new(host: Host, selection: Selection, report: fn(&str)) -> NatsSurface {
+    pub(crate) fn new(
+        host: Host,
+        selection: Selection,
+        place: NatsPlace,
+        report: fn(&str),
+    ) -> NatsSurface {
+        let address = place.address.clone();
+        let host = host.called_by(|caller| caller.address = Some(address));
         NatsSurface {
             changes: Mutex::new(host.changes()),
+            log: SharedLog::of(&host, &place),
+            place,
             host,
             selection,
             peers: OnceLock::new(),
@@ -94,6 +111,12 @@ impl Provider for NatsSurface {
         let link = call.link;
         let host = traces::below(self.host.clone(), call.trace)
             .called_by(|caller| caller.client = Some(call.caller))
+            .serving(ServedCall {
+                host: self.place.name.clone(),
+                tenant: self.place.tenant.clone(),
+                is_queued: call.is_queued,
+                trace: call.log_trace,
+            })
             .with_ui(Arc::new(RemoteUser(link.clone())))
             .with_log(Arc::new(LogSink(link.clone())))
             // The caller's host keeps long texts where its user can read them.
@@ -155,5 +178,13 @@ impl Provider for NatsSurface {
 
     fn report(&self, problem: &str) {
         (self.report)(problem);
+    }
+
+    fn history(&self, question: &HistoryQuestion) -> HistoryPage {
+        self.log.page(question)
+    }
+
+    fn follow_history(&self) -> Option<HistoryFeed> {
+        self.log.feed()
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 
-use super::{NatsSurface, definition};
+use super::{NatsPlace, NatsSurface, definition};
 use crate::host::{Host, machine_roots};
 use crate::surface::selection::Selection;
 use haft_config::ServeNats;
@@ -86,8 +86,15 @@ impl Sharing {
             silence: settings.caller_silence,
             grace: host.config().limits.grace,
         };
+        let address = settings.url.as_ref().map(ToString::to_string);
+        let place = NatsPlace {
+            name: name.clone(),
+            tenant: settings.tenant.clone(),
+            address: address.unwrap_or_default(),
+            history: settings.history,
+        };
         let own = host.called_by(|caller| caller.surface = "nats".to_owned());
-        let surface = Arc::new(NatsSurface::new(own, selection, report));
+        let surface = Arc::new(NatsSurface::new(own, selection, place, report));
         let service = Service::start(&client, options, surface.clone()).await;
         Ok(Some(Arc::new(Sharing {
             name,
@@ -147,6 +154,7 @@ impl Sharing {
             has_user: by.answers,
             max_tier: by.max_tier,
             span: host.caller_span(),
+            trace: None,
         };
         self.queue()?.put(&remote, caller).await.map(Some)
     }

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-use super::tools::{bytes, fresh};
+use super::response::{bytes, fresh};
 use crate::agent_runs::{Happened, Refused, Session, Sessions, State as How, Wish};
 use crate::event_log::Next;
 use crate::surface::http::{Client, JsonText, PathText, ProblemResponse, Standing, held, sse};

@@ -22,9 +22,10 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
+use super::queued::ToQueue;
 use super::recorded::{Recording, check_user};
+use super::response::fresh;
 use super::state::Shared;
-use super::tools::fresh;
 use super::{questions, queued};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
@@ -146,7 +147,7 @@ pub(super) async fn call(
 ) -> Result<Response, ProblemResponse> {
     let permit = client.begin_call()?;
     if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
-        return Err(no_such_tool(&name));
+        return Err(queued::no_such_tool(&name));
     }
     let request = CallRequest::read(&text)?;
     let is_queued = request.queue || queued::is_preferred(&headers);
@@ -160,7 +161,14 @@ pub(super) async fn call(
         record: request.record,
     };
     if is_queued {
-        return queued::put(&shared, &client, &peer, &headers, asked).await;
+        let wanted = ToQueue {
+            timeout: asked.timeout(),
+            has_more: asked.record || asked.call_id.is_some(),
+            tool: asked.tool,
+            arguments: asked.arguments,
+            answers_questions: asked.answers_questions,
+        };
+        return queued::put(&shared, &client, &peer, &headers, wanted).await;
     }
     start(
         &shared,
@@ -174,18 +182,18 @@ pub(super) async fn call(
 }
 
 /// A call as a client wants it.
-pub(super) struct AskedCall {
-    pub(super) tool: String,
-    pub(super) arguments: Box<RawValue>,
-    pub(super) call_id: Option<String>,
+struct AskedCall {
+    tool: String,
+    arguments: Box<RawValue>,
+    call_id: Option<String>,
     timeout_ms: Option<f64>,
-    pub(super) answers_questions: bool,
-    pub(super) record: bool,
+    answers_questions: bool,
+    record: bool,
 }
 
 impl AskedCall {
     /// Returns the longest that the call may take.
-    pub(super) fn timeout(&self) -> Option<Duration> {
+    fn timeout(&self) -> Option<Duration> {
         // The value was checked to be a whole number of milliseconds.
         self.timeout_ms
             .map(|time| Duration::from_millis(time as u64))
@@ -234,8 +242,8 @@ async fn start(
         check_user(client)?;
         let recorder = Recorder::of(&host, &call).await?;
         host = recorder.host().clone();
-        let shared = shared.clone();
-        Some(Recording { recorder, shared })
+        let tests = shared.tests.clone();
+        Some(Recording { recorder, tests })
     } else {
         None
     };
@@ -354,12 +362,6 @@ pub(super) async fn run(
 fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
     let found = catalog.find(name);
     found.is_some_and(|entry| client.allows(&entry.tool))
-}
-
-/// The error for a tool that is unknown or hidden from this client.
-pub(super) fn no_such_tool(name: &str) -> ProblemResponse {
-    let text = format!("Tool {name} not found");
-    Error::new(ErrorKind::NoSuchTool, text).into()
 }
 
 /// Returns the stream of a call's events. An error before the start is a normal error response.

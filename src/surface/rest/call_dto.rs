@@ -46,6 +46,18 @@ pub(super) struct CallView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     parent_id: Option<&'a str>,
+    /// The name of the host that ran the call, if it went to or came from another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    host: Option<&'a str>,
+    /// The tenant in whose queue the call was put.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    queue: Option<&'a str>,
+    /// The id of the trace that the call is a part of, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    trace_id: Option<&'a str>,
     /// The arguments: in a list only short ones, otherwise up to 256 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -161,6 +173,9 @@ impl<'a> CallView<'a> {
             },
             caller: (&call.caller).into(),
             parent_id: call.parent.as_deref(),
+            host: call.host.as_deref(),
+            queue: call.queue.as_deref(),
+            trace_id: call.trace.as_deref(),
             arguments: recorded_arguments(call, is_whole).map(Cow::Owned),
             started_at: call.started.as_str().into(),
             duration_ms: call.ms.unwrap_or_default(),
@@ -180,12 +195,16 @@ impl<'a> CallView<'a> {
         // haft wrote this JSON itself, so it is valid.
         let json = json.and_then(|json| serde_json::from_slice(json).ok());
         let was_run = end.is_some_and(|end| end.was_run);
+        let place = end.map(|end| &end.place);
         CallView {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map_or(CallState::Running, CallState::of),
             caller: call.caller().into(),
             parent_id: call.parent(),
+            host: place.and_then(|place| place.host.as_deref()),
+            queue: place.and_then(|place| place.queue.as_deref()),
+            trace_id: place.and_then(|place| place.trace.as_deref()),
             arguments: call
                 .arguments()
                 .filter(|json| is_whole || is_short(json))
@@ -239,6 +258,12 @@ struct CallNews<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_error: Option<bool>,
@@ -251,12 +276,16 @@ struct CallNews<'a> {
 
 impl Publisher {
     fn publish(&self, event: &str, call: &CallRecord, end: Option<&CallEnd>) {
+        let place = end.map(|end| &end.place);
         let news = CallNews {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map(CallState::of),
             caller: call.caller().into(),
             parent_id: call.parent(),
+            host: place.and_then(|place| place.host.as_deref()),
+            queue: place.and_then(|place| place.queue.as_deref()),
+            trace_id: place.and_then(|place| place.trace.as_deref()),
             arguments: call.arguments().filter(|json| is_short(json)),
             is_error: end.map(|end| end.is_error),
             stopped: end.and_then(|end| end.stopped),
@@ -274,7 +303,7 @@ impl CallListener for Publisher {
 
     fn result(&self, call: &CallRecord, result: &Result<Outcome, Error>) -> Bytes {
         let written = match result {
-            Ok(outcome) => super::tools::bytes(&CallResult {
+            Ok(outcome) => super::response::bytes(&CallResult {
                 call_id: &call.id,
                 tool: &call.tool,
                 outcome: outcome.into(),

@@ -1,4 +1,4 @@
-//! `/api/calls`: running and ended calls.
+//! `/api/calls`: running and ended calls, and the tests of recorded ones.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,14 +7,17 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::call_dto::CallView;
 use super::history::MAX_CALLS;
+use super::recorded::check_user;
+use super::response::{bytes, fresh};
 use super::state::Shared;
-use super::tools::{bytes, fresh};
-use crate::surface::http::{Client, PathText, ProblemResponse};
+use crate::surface::http::{Client, JsonText, PathText, ProblemResponse};
+use crate::tool_test::TestCase;
 
 /// The calls that are known.
 #[derive(Serialize, ToSchema)]
@@ -124,6 +127,117 @@ pub(super) async fn cancel(
         cancelled,
     })?;
     Ok((status, fresh(body)).into_response())
+}
+
+/// The test of a recorded call.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RecordedTest)]
+pub(super) struct TestView {
+    /// The file in which `haft test` finds it.
+    path: String,
+    /// Its name in the file.
+    name: String,
+    /// The test as its file has it.
+    #[schema(value_type = Object)]
+    test: Value,
+    /// The recorded answers as the cassette has them.
+    #[schema(value_type = Vec<Object>)]
+    cassette: Value,
+    /// Remarks for the person who saves it.
+    notes: Vec<String>,
+}
+
+/// Options for saving a test.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SaveRequest {
+    /// Its name; one that is taken is refused. Without it the proposed one, with a number if it is
+    /// taken.
+    name: Option<String>,
+}
+
+/// A saved test.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SavedTest {
+    /// The test file.
+    path: String,
+    /// The name of the test.
+    name: String,
+}
+
+/// The test of a recorded call, with the answers that its tool got. Only with the server's own token.
+#[utoipa::path(
+    get, path = "/api/calls/{id}/test", operation_id = "getTestOfCall", tag = "calls",
+    params(("id" = String, Path, description = "The call's id")),
+    responses((status = 200, description = "The test", body = TestView)),
+)]
+pub(super) async fn test(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+    PathText(id): PathText,
+) -> Result<Response, ProblemResponse> {
+    check_user(&client)?;
+    let test = recorded_test(&shared, &id)?;
+    let view = TestView {
+        path: test.path.display().to_string(),
+        test: test.test(&test.name),
+        cassette: test.cassette(),
+        name: test.name,
+        notes: test.notes,
+    };
+    Ok(fresh(bytes(&view)?))
+}
+
+/// Writes the test of a recorded call and its cassette where `haft test` finds them. Nothing that is
+/// there is replaced. Only with the server's own token.
+#[utoipa::path(
+    post, path = "/api/calls/{id}/test", operation_id = "saveTestOfCall", tag = "calls",
+    params(("id" = String, Path, description = "The call's id")),
+    request_body(content = SaveRequest, content_type = "application/json", description = "How it is saved"),
+    responses((status = 201, description = "It is saved", body = SavedTest)),
+)]
+pub(super) async fn save_test(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+    PathText(id): PathText,
+    JsonText(text, _memory): JsonText,
+) -> Result<Response, ProblemResponse> {
+    check_user(&client)?;
+    let request: SaveRequest = if text.trim().is_empty() {
+        SaveRequest::default()
+    } else {
+        serde_json::from_str(&text).map_err(|error| {
+            ProblemResponse::new(StatusCode::BAD_REQUEST, format!("the request: {error}"))
+        })?
+    };
+    let test = recorded_test(&shared, &id)?;
+    let saving = tokio::task::spawn_blocking(move || test.save(request.name.as_deref(), None));
+    let saved = saving
+        .await
+        .map_err(|error| ProblemResponse::internal(error.to_string()))?;
+    let saved = saved.map_err(|error| {
+        let problem = ProblemResponse::new(StatusCode::CONFLICT, error.message());
+        match error.hint() {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    })?;
+    let body = bytes(&SavedTest {
+        path: saved.path.display().to_string(),
+        name: saved.name,
+    })?;
+    Ok((StatusCode::CREATED, fresh(body)).into_response())
+}
+
+fn recorded_test(shared: &Shared, id: &str) -> Result<TestCase, ProblemResponse> {
+    match shared.tests.of(id) {
+        Some(Ok(test)) => Ok(test),
+        Some(Err(why)) => Err(ProblemResponse::new(StatusCode::CONFLICT, why)),
+        None => {
+            Err(unknown(id)
+                .hint("only recorded calls have a test (`record`), and the last 20 of them"))
+        }
+    }
 }
 
 pub(super) fn unknown(id: &str) -> ProblemResponse {

@@ -7,8 +7,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
+use super::response::{bytes, fresh};
 use super::state::Shared;
-use super::tools::{bytes, fresh};
 use crate::surface::http::{Client, ProblemResponse};
 use crate::surface::wire::Listing;
 

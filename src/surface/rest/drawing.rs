@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::calls::unknown;
+use super::response::{bytes, fresh};
 use super::state::Shared;
-use super::tools::{bytes, fresh};
 use crate::surface::http::{Client, PathText, ProblemResponse, QueryOptions};
 use crate::surface::wire::ProblemView;
 use haft_tool::{Call, Colors, Drawing, RenderOptions, Screen};

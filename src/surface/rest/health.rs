@@ -7,8 +7,8 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::response::{bytes, fresh};
 use super::state::Shared;
-use super::tools::{bytes, fresh};
 use crate::host::Host;
 use crate::surface::http::ProblemResponse;
 use haft_tool::ScanState;

@@ -15,6 +15,7 @@ mod call_dto;
 mod calls;
 mod drawing;
 
+mod answers;
 mod questions;
 mod queued;
 mod recorded;
@@ -27,6 +28,7 @@ mod metrics;
 mod agent_runs;
 
 mod health;
+mod response;
 mod state;
 
 use std::sync::Arc;
@@ -84,14 +86,14 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/calls/{id}/drawing", get(drawing::drawing))
         .route(
             "/api/calls/{id}/test",
-            get(recorded::one).post(recorded::save),
+            get(calls::test).post(calls::save_test),
         )
         .route("/api/queue", get(queued::list))
         .route("/api/queue/{id}", get(queued::one).delete(queued::cancel))
         .route("/api/queue/{id}/answers", post(queued::answer))
-        .route("/api/questions", get(questions::list))
-        .route("/api/questions/{id}", post(questions::answer))
-        .route("/api/questions/{id}/input", post(questions::input))
+        .route("/api/questions", get(answers::list))
+        .route("/api/questions/{id}", post(answers::answer))
+        .route("/api/questions/{id}/input", post(answers::input))
         .route("/api/events", get(events::events))
         .route("/api/openapi.json", get(openapi::openapi))
         .with_state(shared)

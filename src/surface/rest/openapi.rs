@@ -10,11 +10,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
 use utoipa::openapi::{Content, Ref, RefOr, Required, Response as Described};
 use utoipa::{Modify, OpenApi};
 
+use super::response::fresh;
 use super::state::Shared;
-use super::tools::fresh;
-use super::{
-    agent_runs, call, calls, catalog, drawing, events, health, questions, queued, recorded, tools,
-};
+use super::{agent_runs, answers, call, calls, catalog, drawing, events, health, queued, tools};
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
@@ -38,15 +36,15 @@ const BEARER: &str = "bearer";
         calls::one,
         calls::cancel,
         drawing::drawing,
-        recorded::one,
-        recorded::save,
+        calls::test,
+        calls::save_test,
         queued::list,
         queued::one,
         queued::cancel,
         queued::answer,
-        questions::list,
-        questions::answer,
-        questions::input,
+        answers::list,
+        answers::answer,
+        answers::input,
         events::events,
         agent_runs::start,
         agent_runs::list,
@@ -80,7 +78,7 @@ pub(super) async fn openapi(_: State<Arc<Shared>>) -> Result<Response, ProblemRe
     if let Some(text) = TEXT.get() {
         return Ok(fresh(text.clone()));
     }
-    let text = super::tools::bytes(&Described31::openapi())?;
+    let text = super::response::bytes(&Described31::openapi())?;
     Ok(fresh(TEXT.get_or_init(|| text).clone()))
 }
 

@@ -1,4 +1,4 @@
-//! `/api/questions`: the questions of calls over REST, and their answers.
+//! The questions of calls over REST.
 //!
 //! A call asks here if its request says that the client answers, or if its client cannot be asked and
 //! a page that answers questions is open ([`PageUser`]). Every page and program with the user's rights
@@ -8,10 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::Extension;
-use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -20,10 +17,8 @@ use tokio::time::{sleep, timeout};
 use utoipa::ToSchema;
 
 use super::event_ring::Feeds;
-use super::state::Shared;
-use super::tools::{bytes, fresh};
 use crate::credentials::random_id;
-use crate::surface::http::{Client, JsonText, PathText, ProblemResponse};
+use crate::surface::http::{Client, ProblemResponse};
 use crate::surface::question_view::{AnswerView, ApprovalView, DecisionView, FromTool, PromptView};
 use haft_render::sanitize::safe_lines;
 use haft_tool::{
@@ -125,20 +120,6 @@ struct QuestionView<'a, T: Serialize> {
     kind: &'static str,
     #[serde(flatten)]
     rest: T,
-}
-
-/// The questions without an answer, the oldest first.
-#[derive(Serialize, ToSchema)]
-pub(super) struct QuestionList {
-    #[schema(value_type = Vec<Object>)]
-    questions: Vec<Box<RawValue>>,
-}
-
-/// An answer that was accepted.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Answered<'a> {
-    /// The question's id.
-    id: &'a str,
 }
 
 /// The end of a question.
@@ -255,7 +236,7 @@ impl Questions {
     }
 
     /// Delivers the input in the body of a request to a component.
-    fn input(&self, id: &str, body: &str) -> Result<(), ProblemResponse> {
+    pub(super) fn input(&self, id: &str, body: &str) -> Result<(), ProblemResponse> {
         let component = {
             let open = self.open.lock();
             let found = open.iter().find(|one| one.id == id);
@@ -284,14 +265,14 @@ impl Questions {
         Ok(())
     }
 
-    fn all(&self) -> Vec<Box<RawValue>> {
+    pub(super) fn all(&self) -> Vec<Box<RawValue>> {
         let open = self.open.lock();
         open.iter().map(|one| one.view.clone()).collect()
     }
 
     /// Delivers the answer in the body of a request. A body that does not answer the question leaves
     /// it open.
-    fn answer(&self, id: &str, body: &str) -> Result<(), ProblemResponse> {
+    pub(super) fn answer(&self, id: &str, body: &str) -> Result<(), ProblemResponse> {
         let unknown = || unknown(id);
         let what = {
             let open = self.open.lock();
@@ -507,57 +488,6 @@ impl Approver for PageUser {
     async fn ask_for_run(&self, request: RunApprovalRequest) -> RunDecision {
         ask_user_for_run(self, &request).await
     }
-}
-
-/// The questions of calls that wait for an answer.
-#[utoipa::path(
-    get, path = "/api/questions", operation_id = "listQuestions", tag = "calls",
-    responses((status = 200, description = "The questions", body = QuestionList)),
-)]
-pub(super) async fn list(
-    State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
-) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
-    let questions = shared.questions.all();
-    Ok(fresh(bytes(&QuestionList { questions })?))
-}
-
-/// Answers a question: with `{"value": …}`, where null dismisses it, or for an approval with
-/// `{"decision": "approve"}` or `{"decision": "deny"}`. The first answer counts.
-#[utoipa::path(
-    post, path = "/api/questions/{id}", operation_id = "answerQuestion", tag = "calls",
-    params(("id" = String, Path, description = "The question's id")),
-    request_body(content = Object, content_type = "application/json", description = "The answer"),
-    responses((status = 200, description = "The answer was accepted", body = Answered<'static>)),
-)]
-pub(super) async fn answer(
-    State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
-    PathText(id): PathText,
-    JsonText(text, _memory): JsonText,
-) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
-    shared.questions.answer(&id, &text)?;
-    Ok(fresh(bytes(&Answered { id: &id })?))
-}
-
-/// Sends a key to a component of a tool (`"kind": "custom"`), or the size in which it is shown.
-#[utoipa::path(
-    post, path = "/api/questions/{id}/input", operation_id = "sendInput", tag = "calls",
-    params(("id" = String, Path, description = "The question's id")),
-    request_body(content = ComponentInput, content_type = "application/json", description = "`{\"key\": …}`, or `{\"columns\": …, \"rows\": …}`"),
-    responses((status = 200, description = "The input was sent", body = Answered<'static>)),
-)]
-pub(super) async fn input(
-    State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
-    PathText(id): PathText,
-    JsonText(text, _memory): JsonText,
-) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
-    shared.questions.input(&id, &text)?;
-    Ok(fresh(bytes(&Answered { id: &id })?))
 }
 
 fn unknown(id: &str) -> ProblemResponse {

@@ -18,10 +18,9 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::call::{AskedCall, no_such_tool};
 use super::questions::check_user;
+use super::response::{bytes, fresh};
 use super::state::Shared;
-use super::tools::{bytes, fresh};
 use crate::credentials::random_id;
 use crate::surface::http::{
     Client, JsonText, PathText, Peer, ProblemResponse, QueryOptions, held, sse,
@@ -100,6 +99,22 @@ struct QueuedPlace {
     remote: String,
 }
 
+/// A call that a client wants to queue.
+pub(super) struct ToQueue {
+    pub(super) tool: String,
+    pub(super) arguments: Box<RawValue>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) answers_questions: bool,
+    /// Set if it also wants what a queued call has not.
+    pub(super) has_more: bool,
+}
+
+/// The error for a tool that is unknown or hidden from this client.
+pub(super) fn no_such_tool(name: &str) -> ProblemResponse {
+    let text = format!("Tool {name} not found");
+    Error::new(ErrorKind::NoSuchTool, text).into()
+}
+
 /// Returns true if the client prefers that a call is queued.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
     let values = headers.get_all("prefer").iter();
@@ -113,9 +128,9 @@ pub(super) async fn put(
     client: &Client,
     peer: &Peer,
     headers: &HeaderMap,
-    asked: AskedCall,
+    asked: ToQueue,
 ) -> Result<Response, ProblemResponse> {
-    if asked.record || asked.call_id.is_some() {
+    if asked.has_more {
         let text = "a queued call is not recorded, and the queue chooses its id";
         let problem = ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text);
         return Err(problem.hint("leave out `record` and `callId`"));
@@ -130,7 +145,6 @@ pub(super) async fn put(
             .asking(shared.questions.clone())
             .with_ui(shared.questions.clone());
     }
-    let time = asked.timeout();
     let call = Call {
         id: format!("call-{}", random_id()),
         tool: asked.tool,
@@ -163,7 +177,7 @@ pub(super) async fn put(
         answers: asked.answers_questions,
         max_tier: client.max_tier(),
     };
-    let id = sharing.put(&host, &call, time, by).await?;
+    let id = sharing.put(&host, &call, asked.timeout, by).await?;
     let id = id.ok_or_else(|| {
         let text = format!("calls of `{}` cannot be queued", call.tool);
         let hint = "it is not offered to other hosts: it is hidden, not trusted or left out";

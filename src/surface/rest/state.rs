@@ -11,7 +11,7 @@ use super::event_ring::Feeds;
 use super::history::{History, Recorded};
 use super::questions::Questions;
 use super::recorded::RecordedTests;
-use super::tools::Listing;
+use super::response::Listing;
 use crate::code::CodeMode;
 use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     /// The open questions of calls.
     pub(super) questions: Arc<Questions>,
     /// The tests of recorded calls.
-    pub(super) tests: RecordedTests,
+    pub(super) tests: Arc<RecordedTests>,
     /// What the server shares with other hosts, if it does.
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The calls in the audit log.
@@ -117,7 +117,7 @@ impl Shared {
             listing: Listing::default(),
             code: CodeMode::with_all(),
             questions,
-            tests: RecordedTests::default(),
+            tests: Arc::default(),
             sharing,
             feeds,
             told: Mutex::default(),

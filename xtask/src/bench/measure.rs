@@ -12,7 +12,7 @@ use wait4::Wait4;
 
 use super::cases::{Case, Reading};
 use super::fixture::Fixture;
-use super::table::Row;
+use super::table::{Row, Sample};
 use crate::command;
 use crate::error::{During, Error, Result};
 
@@ -30,14 +30,6 @@ impl Plan {
         warm_up: 1,
         runs: 5,
     };
-}
-
-/// Measurements of one process.
-#[derive(Clone, Copy)]
-pub struct Sample {
-    pub took: Duration,
-    /// The peak memory of it, or of a child that it waited for.
-    pub peak_bytes: u64,
 }
 
 /// Measures the commands of haft and of its peer.

@@ -4,11 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::measure::Sample;
-
 #[derive(Default)]
 pub struct Table {
     pub rows: Vec<Row>,
+}
+
+/// Measurements of one process.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    pub took: Duration,
+    /// The peak memory of it, or of a child that it waited for.
+    pub peak_bytes: u64,
 }
 
 pub struct Row {

@@ -7,7 +7,7 @@ use super::{Context, tree};
 use crate::command;
 use crate::error::Result;
 use crate::machine::Machine;
-use crate::prerequisites::packages;
+use crate::packages;
 
 /// Levels of zstd. The window of `--long` spans the parts of the program that repeat; every zstd
 /// since 1.3.2 unpacks it.

@@ -8,7 +8,7 @@ use super::{Context, tree, write};
 use crate::command;
 use crate::error::{During, Result};
 use crate::machine::Machine;
-use crate::prerequisites::packages;
+use crate::packages;
 
 /// Debian packages of the libraries that the program may need.
 const LIBRARIES: [(&str, &str); 2] = [("libz.so.1", "zlib1g"), ("libgcc_s.so.1", "libgcc-s1")];

@@ -13,7 +13,7 @@ use crate::command;
 use crate::error::{During, Result};
 use crate::install::place;
 use crate::machine::Machine;
-use crate::prerequisites::packages;
+use crate::packages;
 
 /// Number of the user and the group, as in other images without a shell.
 pub const USER: u32 = 65532;

@@ -8,15 +8,11 @@ use std::process::Command;
 use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
-use super::{glibc, read, write};
+use super::glibc::{self, Glibc, needed, readelf};
+use super::{read, write};
 use crate::cargo_tools::AUDITABLE;
 use crate::error::{During, Error, Result};
-use crate::machine::Machine;
-use crate::prerequisites::packages;
 use crate::{command, prerequisites, system_tools, workspace};
-
-/// Version of the C library that a program needs: 2.35 is `(2, 35)`.
-pub type Glibc = (u32, u32);
 
 /// Facts about the program, kept in `BUILD.json` beside the packages.
 pub struct Facts {
@@ -247,23 +243,6 @@ fn host_target() -> Result<String> {
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned)
         .ok_or_else(|| Error::unexpected("`rustc -vV` names no host"))
-}
-
-pub fn readelf(program: &Path, what: &str) -> Result<String> {
-    if command::on_path("readelf").is_none() {
-        packages::ensure(
-            "to see which libraries the program needs",
-            &["binutils".into()],
-            &Machine::look(),
-        )?;
-    }
-    command::output(Command::new("readelf").args(["--wide", what]).arg(program))
-}
-
-/// Returns the library of a line `(NEEDED)  Shared library: [libc.so.6]`.
-pub fn needed(line: &str) -> Option<String> {
-    let (_, name) = line.split_once("(NEEDED)")?.1.split_once('[')?;
-    Some(name.split(']').next()?.to_owned())
 }
 
 /// Returns the newest version of glibc that a symbol of the program asks for.

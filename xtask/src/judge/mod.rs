@@ -1,5 +1,5 @@
 //! `cargo xtask judge`: tests the MCP server with its conformance suite, its clients, coding agents
-//! and a balancer.
+//! and a balancer, and the manifests of the documents with the schemas of Kubernetes and Compose.
 //!
 //! They call our tools in `tests/specs/mcp` and `tests/judges/agents`, so that the whole way
 //! through V8 is tested. Known limits of a server of tools and of the agents are listed there with
@@ -83,6 +83,8 @@ pub enum Suite {
     Agents,
     /// HAProxy with two hosts behind it.
     Balancer,
+    /// The schemas of Kubernetes and Compose, for the manifests of docs/scale.
+    Manifests,
 }
 
 /// One test: its name, and the command that fails if the test does.
@@ -266,7 +268,10 @@ impl Scene<'_> {
                 command,
             }
         };
+        let mut manifests = judges.manifests(&self.tests.join("judges/manifests.py"));
+        manifests.arg(self.tests.with_file_name("docs").join("scale"));
         vec![
+            case(Suite::Manifests, "the manifests of docs/scale", manifests),
             case(
                 Suite::Balancer,
                 "two hosts behind HAProxy",

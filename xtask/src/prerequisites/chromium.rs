@@ -4,7 +4,7 @@ use crate::command;
 use crate::error::Result;
 use crate::machine::Machine;
 
-use super::packages;
+use crate::packages;
 
 /// Names of the browser's program on Debian and elsewhere; the tests look for the same names.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

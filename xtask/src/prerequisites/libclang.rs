@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::packages;
 use crate::command;
 use crate::error::Result;
 use crate::machine::Machine;
+use crate::packages;
 
 pub fn ensure(machine: &Machine) -> Result<()> {
     // macOS has it in Xcode's command line tools, where a C compiler is found too.

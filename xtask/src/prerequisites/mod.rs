@@ -11,13 +11,12 @@ mod mcp_servers;
 mod nats_server;
 mod node;
 mod node_modules;
-pub mod packages;
 pub mod python_environment;
 
 use crate::command;
 use crate::error::Result;
 use crate::machine::Machine;
-use crate::{v8, workspace};
+use crate::{packages, v8, workspace};
 
 /// Ensures everything that a build of haft needs.
 pub fn for_a_build() -> Result<()> {

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::packages;
 use crate::command;
 use crate::error::{During, Result};
 use crate::machine::Machine;
+use crate::packages;
 
 /// Makes an environment in `folder` with the packages of `list`, which is in pip's format, unless
 /// exactly these are there.

@@ -10,17 +10,8 @@ use deno_runtime::deno_permissions::PermissionsContainer;
 /// The answer to `pi.exec`, as JSON text: a result or `{"error": …}`.
 pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
 
-/// The answer to a prompt, as JSON text, or the reason for which it may not be shown.
-pub type AskFuture = Pin<Box<dyn Future<Output = Result<String, String>>>>;
-
-/// Ends when the component is hidden, or fails with the reason for which it may not be shown.
-pub type ShowFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
-
-/// The next input event of a component, as JSON text; empty after the last one.
-pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
-
-/// The next event of a nested call, as JSON text.
-pub type NestedFuture = Pin<Box<dyn Future<Output = String>>>;
+/// An answer of a caller.
+pub type CallerFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Error that says why code must not run.
 pub type Refusal = deno_error::JsErrorBox;
@@ -30,8 +21,86 @@ pub fn host_of(state: &OpState) -> Rc<dyn IsolateHost> {
     state.borrow::<Rc<dyn IsolateHost>>().clone()
 }
 
+/// The callers of an isolate's tools: their users, sessions, screens, pending actions and further calls.
+/// The engine implements it beside the callers and in a worker process.
+pub trait Callers {
+    /// Returns true if the call `request` has a user who can answer prompts now. For an unknown
+    /// call the user of `owner` outside of calls counts. The same holds for the other functions
+    /// with both parameters.
+    fn has_user(&self, request: u32, owner: &str) -> bool;
+
+    /// Shows a prompt to the user, and returns the answer as JSON text, or the reason for which it may
+    /// not be shown. `question` is JSON (see `12_ui.ts`), `id` identifies it for
+    /// [`Self::withdraw_question`].
+    fn ask_user(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+        question: String,
+    ) -> CallerFuture<Result<String, String>>;
+
+    /// Withdraws the prompt `id`: its answer is not needed any more.
+    fn withdraw_question(&self, id: u32);
+
+    /// Shows a notification to the user; `notice` is JSON.
+    fn tell_user(&self, request: u32, owner: &str, notice: &str);
+
+    /// Returns the text that the user has written and not yet sent.
+    fn editor_text(&self, request: u32, owner: &str) -> String;
+
+    /// Returns the canvas for components, as JSON (see `12_custom.ts`); empty if there is none now.
+    fn canvas(&self, request: u32, owner: &str) -> String;
+
+    /// Shows a component until it is hidden, or fails with the reason for which it may not be shown.
+    /// `id` identifies it for [`Self::next_touch`], [`Self::paint`] and
+    /// [`Self::withdraw_question`].
+    fn show(&self, request: u32, owner: &str, id: u32) -> CallerFuture<Result<(), String>>;
+
+    /// Waits for the next input event of the component `id`, as JSON text; empty after the last one.
+    fn next_touch(&self, id: u32) -> CallerFuture<String>;
+
+    /// Sets the content of the component `id`: lines, each ended by a newline.
+    fn paint(&self, id: u32, lines: String);
+
+    /// Starts a call of a tool of the catalog as a part of the call `request`. `id` identifies it
+    /// for the next two functions.
+    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
+
+    /// Waits for the next event of the nested call `id`, as JSON text.
+    fn next_of_nested(&self, id: u32) -> CallerFuture<String>;
+
+    /// Cancels the nested call `id`.
+    fn cancel_nested(&self, id: u32);
+
+    /// Returns the JSON of the current session; empty if it is unchanged since the last call. The
+    /// provider of the session may fail here and in the next functions that return a `Result`.
+    fn session(&self) -> Result<String, String>;
+
+    /// Returns true if the agent waits for its user.
+    fn is_idle(&self) -> Result<bool, String>;
+
+    /// Returns true if messages of the user are queued.
+    fn has_queued_messages(&self) -> Result<bool, String>;
+
+    /// Returns true if calls like `request` run without approval; `None` for an unknown call.
+    fn auto_approve(&self, request: u32) -> Option<bool>;
+
+    /// Requests that the agent stops.
+    fn abort_agent(&self) -> Result<(), String>;
+
+    /// Registers a pending action; false if it could never be resolved.
+    fn push_pending(&self, id: u32, label: &str) -> bool;
+
+    /// Removes a pending action.
+    fn pending_done(&self, id: u32);
+}
+
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
+    /// Returns the callers of the isolate's tools.
+    fn callers(&self) -> &dyn Callers;
+
     /// True if the file is an ES module by its syntax.
     fn is_es_module(&self, path: &str) -> bool;
 
@@ -82,63 +151,6 @@ pub trait IsolateHost {
     /// Releases the program `pid` that a tool started (`unref`).
     fn release_program(&self, pid: i32);
 
-    /// Returns true if the call `request` has a user who can answer prompts now. For an unknown
-    /// call the user of `owner` outside of calls counts. The same holds for the other functions
-    /// with both parameters.
-    fn has_user(&self, request: u32, owner: &str) -> bool;
-
-    /// Shows a prompt to the user. `question` is JSON (see `12_ui.ts`), `id` identifies it for
-    /// [`Self::withdraw_question`].
-    fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture;
-
-    /// Withdraws the prompt `id`: its answer is not needed any more.
-    fn withdraw_question(&self, id: u32);
-
-    /// Shows a notification to the user; `notice` is JSON.
-    fn tell_user(&self, request: u32, owner: &str, notice: &str);
-
-    /// Returns the text that the user has written and not yet sent.
-    fn editor_text(&self, request: u32, owner: &str) -> String;
-
-    /// Returns the canvas for components, as JSON (see `12_custom.ts`); empty if there is none now.
-    fn canvas(&self, request: u32, owner: &str) -> String;
-
-    /// Shows a component. `id` identifies it for [`Self::next_touch`], [`Self::paint`] and
-    /// [`Self::withdraw_question`].
-    fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture;
-
-    /// Waits for the next input event of the component `id`.
-    fn next_touch(&self, id: u32) -> TouchFuture;
-
-    /// Sets the content of the component `id`: lines, each ended by a newline.
-    fn paint(&self, id: u32, lines: String);
-
-    /// Starts a call of a tool of the catalog as a part of the call `request`. `id` identifies it
-    /// for the next two functions.
-    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String);
-
-    /// Waits for the next event of the nested call `id`.
-    fn next_of_nested(&self, id: u32) -> NestedFuture;
-
-    /// Cancels the nested call `id`.
-    fn cancel_nested(&self, id: u32);
-
-    /// Returns the JSON of the current session; empty if it is unchanged since the last call. The
-    /// provider of the session may fail here and in the next functions that return a `Result`.
-    fn session(&self) -> Result<String, String>;
-
-    /// Returns true if the agent waits for its user.
-    fn is_idle(&self) -> Result<bool, String>;
-
-    /// Returns true if messages of the user are queued.
-    fn has_queued_messages(&self) -> Result<bool, String>;
-
-    /// Returns true if calls like `request` run without approval; `otherwise` for an unknown call.
-    fn auto_approve(&self, request: u32, otherwise: bool) -> bool;
-
-    /// Requests that the agent stops.
-    fn abort_agent(&self) -> Result<(), String>;
-
     /// Checks a JSON value against a JSON Schema, both as text. Returns the JSON text of a list of
     /// issues, empty if the value is valid.
     fn check_schema(&self, schema: &str, value: &str) -> String;
@@ -146,12 +158,6 @@ pub trait IsolateHost {
     /// Writes a line to the log of `tool`, and to the log listener of the call `request` (0: no
     /// call).
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
-
-    /// Registers a pending action; false if it could never be resolved.
-    fn push_pending(&self, id: u32, label: &str) -> bool;
-
-    /// Removes a pending action.
-    fn pending_done(&self, id: u32);
 
     /// Sends a signal to a process other than the host. Returns 0 or the system's error number.
     fn send_signal(&self, pid: i32, signal: i32) -> i32;

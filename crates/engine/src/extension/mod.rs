@@ -33,8 +33,7 @@ use deno_core::OpDecl;
 
 pub use budget::{Budget, begin_with as begin_with_budget};
 pub use host::{
-    AskFuture, Channel, ExecFuture, IsolateHost, LogLevel, NestedFuture, Refusal, ReplyKind,
-    ShowFuture, TouchFuture,
+    CallerFuture, Callers, Channel, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind,
 };
 pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;

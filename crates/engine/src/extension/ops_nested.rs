@@ -17,7 +17,9 @@ pub fn op_haft_nested_start(
     #[string] tool: &str,
     #[string] arguments: String,
 ) {
-    host_of(state).start_nested(request, id, tool, arguments);
+    let host = host_of(state);
+    host.noticed("it calls a tool", false);
+    host.callers().start_nested(request, id, tool, arguments);
 }
 
 /// Waits for the next event of a call, as JSON text.
@@ -25,11 +27,11 @@ pub fn op_haft_nested_start(
 #[string]
 pub async fn op_haft_nested_next(state: Rc<RefCell<OpState>>, id: u32) -> String {
     let host = host_of(&state.borrow());
-    host.next_of_nested(id).await
+    host.callers().next_of_nested(id).await
 }
 
 /// Cancels a call.
 #[op2(fast)]
 pub fn op_haft_nested_cancel(state: &mut OpState, id: u32) {
-    host_of(state).cancel_nested(id);
+    host_of(state).callers().cancel_nested(id);
 }

@@ -8,11 +8,13 @@ use super::host::host_of;
 /// Registers the pending action `id` as the newest; false if it could never be resolved.
 #[op2(fast)]
 pub fn op_haft_pending_push(state: &mut OpState, id: u32, #[string] label: &str) -> bool {
-    host_of(state).push_pending(id, label)
+    let host = host_of(state);
+    host.noticed("it leaves an action pending", true);
+    host.callers().push_pending(id, label)
 }
 
 /// Removes the pending action `id`.
 #[op2(fast)]
 pub fn op_haft_pending_done(state: &mut OpState, id: u32) {
-    host_of(state).pending_done(id);
+    host_of(state).callers().pending_done(id);
 }

@@ -13,7 +13,9 @@ use super::host::host_of;
 #[op2]
 #[string]
 pub fn op_haft_show_canvas(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
-    host_of(state).canvas(request, owner)
+    let host = host_of(state);
+    host.noticed("it looks for a screen", false);
+    host.callers().canvas(request, owner)
 }
 
 /// Shows the component `id`; ends when it is hidden again.
@@ -25,7 +27,7 @@ pub async fn op_haft_show(
     id: u32,
 ) -> Result<(), JsErrorBox> {
     let host = host_of(&state.borrow());
-    let shown = host.show(request, owner, id);
+    let shown = host.callers().show(request, &owner, id);
     shown.await.map_err(JsErrorBox::generic)
 }
 
@@ -34,12 +36,12 @@ pub async fn op_haft_show(
 #[string]
 pub async fn op_haft_show_touch(state: Rc<RefCell<OpState>>, id: u32) -> String {
     let host = host_of(&state.borrow());
-    let touch = host.next_touch(id);
+    let touch = host.callers().next_touch(id);
     touch.await
 }
 
 /// Sets the content of the component `id`.
 #[op2(fast)]
 pub fn op_haft_show_paint(state: &mut OpState, id: u32, #[string] lines: String) {
-    host_of(state).paint(id, lines);
+    host_of(state).callers().paint(id, lines);
 }

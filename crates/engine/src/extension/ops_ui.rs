@@ -12,7 +12,13 @@ use super::host::host_of;
 /// Returns true if the call `request` has a user who can answer prompts now.
 #[op2(fast)]
 pub fn op_haft_ui_has_user(state: &mut OpState, request: u32, #[string] owner: &str) -> bool {
-    host_of(state).has_user(request, owner)
+    let host = host_of(state);
+    let is_there = host.callers().has_user(request, owner);
+    if is_there {
+        // The module may describe itself differently when there is a user.
+        host.noticed("it looks whether there is a user", false);
+    }
+    is_there
 }
 
 /// Shows a prompt to the user. Question and answer are JSON text.
@@ -26,14 +32,15 @@ pub async fn op_haft_ui_ask(
     #[string] question: String,
 ) -> Result<String, JsErrorBox> {
     let host = host_of(&state.borrow());
-    let answer = host.ask_user(request, owner, id, question);
+    host.noticed("it asks the user", false);
+    let answer = host.callers().ask_user(request, &owner, id, question);
     answer.await.map_err(JsErrorBox::generic)
 }
 
 /// Withdraws the prompt `id`.
 #[op2(fast)]
 pub fn op_haft_ui_withdraw(state: &mut OpState, id: u32) {
-    host_of(state).withdraw_question(id);
+    host_of(state).callers().withdraw_question(id);
 }
 
 /// Shows a notification that needs no answer; JSON text.
@@ -44,12 +51,12 @@ pub fn op_haft_ui_tell(
     #[string] owner: &str,
     #[string] notice: &str,
 ) {
-    host_of(state).tell_user(request, owner, notice);
+    host_of(state).callers().tell_user(request, owner, notice);
 }
 
 /// Returns the text that the user has written and not yet sent.
 #[op2]
 #[string]
 pub fn op_haft_ui_editor_text(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
-    host_of(state).editor_text(request, owner)
+    host_of(state).callers().editor_text(request, owner)
 }

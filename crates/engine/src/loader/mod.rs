@@ -59,7 +59,7 @@ use assets::AssetKind;
 pub(super) use assets::is_asset;
 use cache_entry::{Form, Prepared};
 use data_url::{DataMedia, DataUrl};
-pub(super) use required::Required;
+pub(super) use required::{Required, init_services};
 
 /// The module loader of one isolate.
 pub(super) struct Loader {

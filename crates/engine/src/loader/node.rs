@@ -3,7 +3,6 @@
 //! All of it is implemented by Deno's crates. This file configures them for directories that a
 //! package manager has filled ("bring your own node_modules").
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,32 +11,25 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use deno_core::FastString;
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
 use deno_resolver::npm::{
     ByonmNpmResolver, ByonmNpmResolverCreateOptions, CreateInNpmPkgCheckerOptions,
     DenoInNpmPackageChecker,
 };
-use deno_runtime::deno_node::{NodeExtInitServices, NodeRequireLoader};
-use deno_runtime::deno_permissions::{OpenAccessKind, PermissionsContainer};
 use node_resolver::cache::NodeResolutionSys;
-use node_resolver::errors::PackageJsonLoadError;
 use node_resolver::{
     DenoIsBuiltInNodeModuleChecker, NodeResolutionKind, NodeResolver, NodeResolverOptions,
     NodeResolverSys, NpmPackageFolderResolver, PackageJsonResolver, PackageJsonResolverRc,
     ResolutionMode,
 };
 
-use super::cache_entry::{Form, Kept, Prepared};
-use super::compile::{form_of_file, prepare_required};
+use super::cache_entry::{Kept, Prepared};
 use super::find::Packages;
-use super::guard::{Access, ReadGuard};
+use super::guard::ReadGuard;
 use super::sys::Sys;
-use super::tsconfig;
-use crate::source::url_of;
 use crate::transpile_cache::{Compiled, Kind};
-use crate::verify::{self, Verifier};
+use crate::verify::Verifier;
 use haft_tool::Debugging;
 
 pub(crate) type NpmChecker = DenoInNpmPackageChecker;
@@ -57,7 +49,7 @@ pub(crate) struct NodeServices {
     pub(crate) guard: ReadGuard,
     sys: Sys,
     debugging: Debugging,
-    required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
+    pub(super) required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
 
 impl NodeServices {
@@ -104,21 +96,6 @@ impl NodeServices {
             sys,
             debugging,
             required_source_maps: Rc::default(),
-        }
-    }
-
-    /// Returns the services that Deno's Node extension needs.
-    pub(crate) fn init_services(
-        self: &Rc<Self>,
-    ) -> NodeExtInitServices<NpmChecker, NpmFolders, Sys> {
-        NodeExtInitServices {
-            node_require_loader: Rc::new(RequireLoader {
-                services: self.clone(),
-                tsconfigs: tsconfig::Cache::on(self.sys()),
-            }),
-            node_resolver: self.resolver.clone(),
-            pkg_json_resolver: self.manifests.clone(),
-            sys: self.sys(),
         }
     }
 
@@ -219,56 +196,4 @@ pub(crate) fn resolve<F: NpmPackageFolderResolver, S: NodeResolverSys>(
         .map_err(|error| JsErrorBox::generic(error.to_string()))?
         .into_url()
         .map_err(|error| JsErrorBox::generic(error.to_string()))
-}
-
-/// Reads files for `require`.
-struct RequireLoader {
-    services: Rc<NodeServices>,
-    tsconfigs: tsconfig::Cache,
-}
-
-impl NodeRequireLoader for RequireLoader {
-    fn ensure_read_permission<'a>(
-        &self,
-        permissions: &mut PermissionsContainer,
-        path: Cow<'a, Path>,
-    ) -> Result<Cow<'a, Path>, JsErrorBox> {
-        let is_package = path
-            .components()
-            .any(|part| part.as_os_str() == "node_modules");
-        match self.services.guard.check(&path, false)? {
-            Access::OfModule => return Ok(path),
-            // If `read` is unlimited, loading a package is not an access of the tool itself.
-            Access::Granted if is_package => return Ok(path),
-            Access::Granted => {}
-        }
-        permissions
-            .check_open(path, OpenAccessKind::ReadNoFollow, Some("require()"))
-            .map(deno_runtime::deno_permissions::CheckedPath::into_path)
-            .map_err(JsErrorBox::from_err)
-    }
-
-    fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
-        let mut prepared = prepare_required(path, &self.tsconfigs, &self.services)?;
-        self.services.make_debuggable(path, &mut prepared);
-        verify::no_manifest_changed()?;
-        verify::may_compile(&prepared.code, self.services.verifier());
-        if let (Some(map), Ok(url)) = (prepared.source_map, url_of(path)) {
-            let mut maps = self.services.required_source_maps.borrow_mut();
-            maps.insert(url.to_string(), map.clone());
-            maps.insert(path.display().to_string(), map);
-        }
-        Ok(prepared.code.into())
-    }
-
-    fn is_maybe_cjs(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
-        self.is_maybe_cjs_from_require(specifier)
-    }
-
-    fn is_maybe_cjs_from_require(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
-        let form = specifier
-            .to_file_path()
-            .map_or(Form::CommonJs, |path| form_of_file(&path, &self.services));
-        Ok(form == Form::CommonJs)
-    }
 }

@@ -19,6 +19,7 @@ use super::protocol::{Control, FromWorker, Query, Reply, ToWorker, TrustedFiles}
 use super::socket::{self, MessageReader, Received};
 use super::spare::BootingWorker;
 use crate::caller_link::CallerLink;
+use crate::extension::Callers;
 use crate::isolate_state::{IsolateState, RETIRED, WorkerControl};
 use crate::load_trace::AccessListener;
 use crate::local_link::LocalLink;

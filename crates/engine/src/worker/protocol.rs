@@ -174,9 +174,10 @@ pub(super) enum FromWorker {
     },
 }
 
-/// A query of the isolate to its callers. The functions of [`CallerLink`] with results.
+/// A query of the isolate to its callers: a function of [`Callers`] or [`CallerLink`] with a result.
 ///
 /// [`CallerLink`]: crate::caller_link::CallerLink
+/// [`Callers`]: crate::extension::Callers
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Query {
     Session,

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use super::host_sender::HostSender;
 use super::protocol::{FromWorker, Query, Reply, number_of};
 use crate::caller_link::CallerLink;
+use crate::extension::{CallerFuture, Callers};
 use crate::load_trace::{AccessListener, LoadTrace};
 use crate::lock;
 use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
@@ -145,29 +146,22 @@ impl CallerLink for RemoteLink {
         granted.unwrap_or_default()
     }
 
-    fn session(&self) -> Result<String, String> {
-        self.text(Query::Session)
+    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
+        self.host.send(&FromWorker::Log {
+            request,
+            level: number_of(level),
+            tool: tool.to_owned(),
+            message: message.to_owned(),
+            context: context.to_owned(),
+        });
     }
 
-    fn is_idle(&self) -> Result<bool, String> {
-        self.flag(Query::IsIdle)
+    fn waits_for_debugger(&self, waits: bool) {
+        self.host.send(&FromWorker::WaitsForDebugger { waits });
     }
+}
 
-    fn has_queued_messages(&self) -> Result<bool, String> {
-        self.flag(Query::HasQueuedMessages)
-    }
-
-    fn abort_agent(&self) -> Result<(), String> {
-        self.flag(Query::AbortAgent).map(drop)
-    }
-
-    fn auto_approve(&self, request: u32) -> Option<bool> {
-        match self.query(Query::AutoApprove { request }) {
-            Reply::Flag(flag) => Some(flag),
-            _ => None,
-        }
-    }
-
+impl Callers for RemoteLink {
     fn has_user(&self, request: u32, owner: &str) -> bool {
         let owner = owner.to_owned();
         let there = self.flag(Query::HasUser { request, owner });
@@ -180,7 +174,7 @@ impl CallerLink for RemoteLink {
         owner: &str,
         id: u32,
         question: String,
-    ) -> BoxFuture<'static, Result<String, String>> {
+    ) -> CallerFuture<Result<String, String>> {
         let owner = owner.to_owned();
         let reply = self.awaited(Query::AskUser {
             request,
@@ -221,7 +215,7 @@ impl CallerLink for RemoteLink {
         canvas.unwrap_or_default()
     }
 
-    fn show(&self, request: u32, owner: &str, id: u32) -> BoxFuture<'static, Result<(), String>> {
+    fn show(&self, request: u32, owner: &str, id: u32) -> CallerFuture<Result<(), String>> {
         let owner = owner.to_owned();
         let reply = self.awaited(Query::Show { request, owner, id });
         Box::pin(async move {
@@ -232,7 +226,7 @@ impl CallerLink for RemoteLink {
         })
     }
 
-    fn next_touch(&self, id: u32) -> BoxFuture<'static, String> {
+    fn next_touch(&self, id: u32) -> CallerFuture<String> {
         let reply = self.awaited(Query::NextTouch { id });
         Box::pin(async move {
             match reply.await {
@@ -255,7 +249,7 @@ impl CallerLink for RemoteLink {
         });
     }
 
-    fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
+    fn next_of_nested(&self, id: u32) -> CallerFuture<String> {
         let reply = self.awaited(Query::NextOfNested { id });
         Box::pin(async move {
             match reply.await {
@@ -270,14 +264,27 @@ impl CallerLink for RemoteLink {
         self.host.send(&FromWorker::CancelNested { id });
     }
 
-    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
-        self.host.send(&FromWorker::Log {
-            request,
-            level: number_of(level),
-            tool: tool.to_owned(),
-            message: message.to_owned(),
-            context: context.to_owned(),
-        });
+    fn session(&self) -> Result<String, String> {
+        self.text(Query::Session)
+    }
+
+    fn is_idle(&self) -> Result<bool, String> {
+        self.flag(Query::IsIdle)
+    }
+
+    fn has_queued_messages(&self) -> Result<bool, String> {
+        self.flag(Query::HasQueuedMessages)
+    }
+
+    fn auto_approve(&self, request: u32) -> Option<bool> {
+        match self.query(Query::AutoApprove { request }) {
+            Reply::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    fn abort_agent(&self) -> Result<(), String> {
+        self.flag(Query::AbortAgent).map(drop)
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
@@ -288,10 +295,6 @@ impl CallerLink for RemoteLink {
 
     fn pending_done(&self, id: u32) {
         self.host.send(&FromWorker::PendingDone { id });
-    }
-
-    fn waits_for_debugger(&self, waits: bool) {
-        self.host.send(&FromWorker::WaitsForDebugger { waits });
     }
 }
 

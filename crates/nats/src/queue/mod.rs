@@ -24,7 +24,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
-use haft_tool::{Error, ErrorKind, Outcome, Stopped, Tier, TraceContext};
+use haft_tool::{CallTrace, Error, ErrorKind, Outcome, Stopped, Tier, TraceContext};
 
 use crate::caller::{self, RemoteCall};
 use crate::client::Client;
@@ -85,6 +85,8 @@ pub struct QueueCaller<'a> {
     pub max_tier: Option<Tier>,
     /// Span of the caller.
     pub span: Option<&'a TraceContext>,
+    /// Record of the call at the caller.
+    pub trace: Option<&'a CallTrace>,
 }
 
 /// The queue of one tenant.
@@ -137,7 +139,7 @@ impl Queue {
         if let Some(timeout) = call.timeout {
             headers = headers.with(TIMEOUT, timeout.as_millis().to_string());
         }
-        headers = caller::traced(headers, caller.span);
+        headers = caller::traced(headers, caller.span, caller.trace);
         let arguments = call.arguments.get().as_bytes();
         let putting = async {
             let mut payload = bytes::Bytes::copy_from_slice(arguments);

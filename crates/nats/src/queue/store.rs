@@ -334,20 +334,31 @@ impl Store {
     }
 }
 
+/// Opens a bucket whose values come from the leader of its replicas. Others may lag behind, and a record
+/// that they do not have yet would count as one that there is not.
 async fn open_bucket(
     context: &Context,
     patience: Duration,
     config: kv::Config,
 ) -> Result<kv::Store, String> {
     let name = config.bucket.clone();
-    if let Ok(store) = context.get_key_value(&name).await {
+    let store = match context.get_key_value(&name).await {
+        Ok(store) => store,
+        Err(_) => match retried(patience, || context.create_key_value(config.clone())).await {
+            Ok(store) => store,
+            // Another process may have made it meanwhile.
+            Err(why) => context.get_key_value(&name).await.map_err(|_| why)?,
+        },
+    };
+    if !store.stream.cached_info().config.allow_direct {
         return Ok(store);
     }
-    match retried(patience, || context.create_key_value(config.clone())).await {
-        Ok(store) => Ok(store),
-        // Another process may have made it meanwhile.
-        Err(why) => context.get_key_value(&name).await.map_err(|_| why),
-    }
+    let by_leader = stream::Config {
+        allow_direct: false,
+        ..store.stream.cached_info().config.clone()
+    };
+    retried(patience, || context.update_stream(by_leader.clone())).await?;
+    retried(patience, || context.get_key_value(&name)).await
 }
 
 fn host_key(host: &str) -> String {

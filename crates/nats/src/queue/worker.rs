@@ -22,8 +22,7 @@ use super::{PARTS, Queue, result_key};
 use crate::client::ConnectionState;
 use crate::frames::{Finished, HostFrame, HostInfo, known_method};
 use crate::message::Message;
-use crate::serve_call::{self, CALL, CALLER, IncomingCall, LinkState, OWNER, USER};
-use crate::service::InPlace;
+use crate::serve_call::{self, CALL, CALLER, InPlace, IncomingCall, LinkState, OWNER, USER};
 use crate::subjects;
 
 /// Time for which the server waits for the next call before it is asked again.
@@ -324,7 +323,8 @@ impl Worker {
             Ok(arguments) => {
                 let first = u64::from(record.attempts) * QUESTIONS + 1;
                 let (state, mut frames) = LinkState::new(headers.get(USER).is_some(), first);
-                let call = IncomingCall::of(id, tool, arguments, headers, state.clone());
+                let mut call = IncomingCall::of(id, tool, arguments, headers, state.clone());
+                call.is_queued = true;
                 let cancellation = call.cancellation.clone();
                 let said = watch::Sender::new(Said::default());
                 let place = Mutex::new(Place::Running(slot));

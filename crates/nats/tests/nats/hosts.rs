@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_nats::{
-    Client, Fleet, IncomingCall, OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
+    Client, Fleet, HistoryEntry, HistoryFeed, HistoryPage, HistoryQuestion, IncomingCall,
+    OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
 };
 use haft_tool::{
     Answer, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
@@ -42,6 +43,8 @@ pub struct Host {
     /// The last call, without its link.
     pub last: Mutex<Option<Seen>>,
     pub problems: Mutex<Vec<String>>,
+    /// The lines of its log, oldest first. Reading waits while a test holds it.
+    pub log: Arc<Mutex<Vec<Value>>>,
 }
 
 /// A call as a host sees it.
@@ -82,6 +85,7 @@ impl Host {
             held: Semaphore::new(0),
             last: Mutex::default(),
             problems: Mutex::default(),
+            log: Arc::default(),
         })
     }
 
@@ -252,6 +256,14 @@ impl Host {
     }
 }
 
+fn entry(n: usize, line: &Value) -> HistoryEntry {
+    HistoryEntry {
+        n: n as u64,
+        is_running: false,
+        line: to_raw_value(line).expect("JSON"),
+    }
+}
+
 #[async_trait]
 impl Provider for Host {
     async fn tools(&self) -> Vec<OfferedTool> {
@@ -303,6 +315,34 @@ impl Provider for Host {
 
     fn report(&self, problem: &str) {
         self.problems.lock().push(problem.to_owned());
+    }
+
+    fn history(&self, question: &HistoryQuestion) -> HistoryPage {
+        let log = self.log.lock();
+        let before = question.before.unwrap_or(u64::MAX);
+        let lines = log.iter().enumerate().rev();
+        let mut older = lines.filter(|(n, _)| (*n as u64) < before);
+        let taken: Vec<HistoryEntry> = { older.by_ref().take(question.limit) }
+            .map(|(n, line)| entry(n, line))
+            .collect();
+        let next = taken.last().map(|last| last.n);
+        HistoryPage {
+            entries: taken,
+            next: next.filter(|_| older.next().is_some()),
+            problem: None,
+        }
+    }
+
+    fn follow_history(&self) -> Option<HistoryFeed> {
+        let log = self.log.clone();
+        let mut told = log.lock().len();
+        Some(Box::new(move || {
+            let log = log.lock();
+            let new = log.iter().enumerate().skip(told);
+            let new = new.map(|(n, line)| entry(n, line)).collect();
+            told = log.len();
+            new
+        }))
     }
 }
 

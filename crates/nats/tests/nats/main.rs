@@ -9,6 +9,7 @@ mod auth;
 mod calls;
 mod discovery;
 mod failures;
+mod history;
 mod hostile;
 mod hosts;
 mod nats_server;

@@ -4,10 +4,11 @@ use std::sync::{LazyLock, mpsc};
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::unix::Errand;
-
 /// Flags of `posix_spawn`: a session of its own. nix has no name for it; both C libraries know it.
 pub(crate) const SPAWN_FLAGS: i32 = nix::libc::POSIX_SPAWN_SETSID as i32;
+
+/// Work of the thread with its own working directory.
+pub(crate) type Errand = Box<dyn FnOnce() + Send>;
 
 /// Thread with its own working directory; `None` if the system forbids that.
 static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {

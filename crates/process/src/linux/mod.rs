@@ -9,13 +9,12 @@ mod inherited;
 mod processes;
 mod processors;
 mod starvation;
-mod verified;
 mod zygote;
 
 pub(crate) use control_groups::Cell;
 pub use control_groups::{can_limit_processors, can_limit_trees};
 pub(super) use files::{is_of_the_kernel, owner_of_unmapped};
-pub(super) use folder_thread::{SPAWN_FLAGS, folder_thread};
+pub(super) use folder_thread::{Errand, SPAWN_FLAGS, folder_thread};
 pub(super) use guard::{GUARD_SCRIPT, table};
 pub use harden::harden;
 pub(super) use inherited::{ignores_children, inherited_descriptors};
@@ -25,7 +24,6 @@ pub(super) use processes::{
 };
 pub(crate) use processors::{limit_processors, on_processors};
 pub(super) use starvation::Starvation;
-pub(super) use verified::ready;
 pub use zygote::{Forked, Zygote, serve_zygote};
 
 /// False: a limit of memory that no control group enforces is set for each process.

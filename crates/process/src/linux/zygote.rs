@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exec_args::{Ends, Order, Refusal};
 use crate::sandbox::{self, Entrances, Restriction, Sandbox};
-use crate::unix::{Leader, leader};
+use crate::unix::{Leader, leader, start_at_once};
 use crate::{Limits, Spawn, SpawnError, Worker};
 
 /// Time in which a zygote has to answer. It includes its own start.
@@ -146,11 +146,25 @@ impl Zygote {
         self.is_broken.load(Ordering::Relaxed)
     }
 
+    /// Forks a worker, or starts the program if that fails.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_worker(&self, spawn: &Spawn, streams: [OwnedFd; 3]) -> Result<Worker, SpawnError> {
+        let start = |order: &Order, ends: &Ends| {
+            self.fork(order, ends).unwrap_or_else(|error| {
+                tracing::debug!(%error, "a zygote does not answer");
+                start_at_once(order, ends)
+            })
+        };
+        Worker::started_by(start, spawn, streams)
+    }
+
     /// Forks a process. Blocks until the process is in its sandbox.
     ///
     /// # Errors
     /// The outer one if the zygote itself fails; the inner one if the process cannot be restricted.
-    pub(crate) fn fork(&self, order: &Order, ends: &Ends) -> io::Result<Result<Leader, Refusal>> {
+    fn fork(&self, order: &Order, ends: &Ends) -> io::Result<Result<Leader, Refusal>> {
         let forked = self.try_fork(order, ends);
         if forked.is_err() {
             self.is_broken.store(true, Ordering::Relaxed);

@@ -7,17 +7,12 @@ mod processes;
 mod starvation;
 mod this_process;
 
-use std::fs::File;
 use std::io;
 use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::mpsc;
 
 use nix::libc;
-
-use crate::regular_files;
-use crate::unix::Errand;
-use crate::verified::{NotVerified, Ready, Verified, unreadable};
 
 pub(super) use crate::no_cell::Cell;
 pub(super) use guard::{GUARD_SCRIPT, table};
@@ -43,6 +38,9 @@ pub(super) fn inherited_descriptors() -> &'static [RawFd] {
     &[]
 }
 
+/// Work of a thread with its own working directory.
+pub(super) type Errand = Box<dyn FnOnce() + Send>;
+
 /// Returns `None`: no thread has its own working directory, so a shell enters it.
 pub(super) fn folder_thread() -> Option<&'static mpsc::Sender<Errand>> {
     None
@@ -66,22 +64,4 @@ pub fn can_limit_processors() -> bool {
 /// Returns true if memory limits of whole trees are possible on this system: they are measured.
 pub fn can_limit_trees() -> bool {
     true
-}
-
-/// Verifies the program in an open file that is not a script. The verified bytes are copied to a
-/// folder that only this user can write to, and the copy is started.
-pub(super) fn ready(
-    verified: &Verified,
-    path: &Path,
-    mut file: File,
-) -> Result<Ready, NotVerified> {
-    let limit = regular_files::MAX_HASHED_BYTES;
-    let bytes = regular_files::read_open(&mut file, limit).map_err(unreadable)?;
-    verified.compare(&blake3::hash(&bytes))?;
-    let copy = verified.copy(path, &bytes).map_err(NotVerified::Copy)?;
-    Ok(Ready {
-        file: copy,
-        words: vec![path.into()],
-        held: None,
-    })
 }

@@ -84,7 +84,7 @@ use unavailable::{available_namespaces, layers};
 pub use linux::Sandbox;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Entrances, MAX_ENTRANCES, Restriction, enter_group, forbid_core_dumps, kill, set_limits,
+    Entrances, MAX_ENTRANCES, Restriction, enter_group, forbid_core_dumps, kill, run, set_limits,
 };
 pub use tree_memory::{
     Excess, TreeLimits, memory_exceeded, process_memory_exceeded, tree_exceeded, tree_memory,

@@ -4,10 +4,6 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use super::{Layers, SandboxError, SandboxPolicy};
-#[cfg(unix)]
-use crate::exec_args::{Ends, Order, Refusal};
-#[cfg(unix)]
-use crate::system::Pid;
 
 /// Returns the mechanisms of this system: none.
 pub(super) fn layers(policy: &SandboxPolicy) -> Layers {
@@ -28,7 +24,7 @@ pub(super) fn available_namespaces() -> Vec<&'static str> {
 
 /// Sandbox of a program. This system has none, so no value of this type exists.
 #[derive(Clone, Debug)]
-pub struct Sandbox(Infallible);
+pub struct Sandbox(pub(crate) Infallible);
 
 impl Sandbox {
     /// Fails: a sandbox is not available on this system.
@@ -42,12 +38,6 @@ impl Sandbox {
 
     /// Returns the mechanisms that are in force, and what is missing for this policy.
     pub fn layers(&self) -> &Layers {
-        match self.0 {}
-    }
-
-    /// Starts a program in this sandbox.
-    #[cfg(unix)]
-    pub(crate) fn start(&self, _order: &Order, _ends: &Ends) -> Result<Pid, Refusal> {
         match self.0 {}
     }
 

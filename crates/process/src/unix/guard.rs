@@ -21,8 +21,8 @@ use std::time::Duration;
 use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::inherited::fresh_session;
 use super::kernel::{GUARD_SCRIPT, inherited_descriptors, table};
-use super::{launch, owned};
 
 /// Delay between the start of a child and the write of the table.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
@@ -55,8 +55,11 @@ struct Shell {
     _held: OwnedFd,
 }
 
+/// Returns the processes that end with this process, with their start times.
+type Children = fn() -> Vec<(Pid, u64)>;
+
 /// Requests a write of the table soon, because a child is being started.
-pub(super) fn wake() {
+pub(super) fn wake(children: Children) {
     let mut state = GUARD.state();
     if state.has_failed || state.is_woken {
         return;
@@ -65,7 +68,7 @@ pub(super) fn wake() {
     if !state.has_thread {
         let started = thread::Builder::new()
             .name("haft-guard".to_owned())
-            .spawn(|| GUARD.run());
+            .spawn(move || GUARD.run(children));
         state.has_thread = started.is_ok();
     }
     drop(state);
@@ -73,10 +76,10 @@ pub(super) fn wake() {
 }
 
 /// Writes the table now, if there is one.
-pub(super) fn update() {
+pub(super) fn update(children: Children) {
     let state = GUARD.state();
     if let Some(shell) = &state.shell {
-        shell.write(&owned::current());
+        shell.write(&children());
     }
 }
 
@@ -86,26 +89,26 @@ impl Guard {
     }
 
     /// Main loop of the thread that writes the table.
-    fn run(&self) {
+    fn run(&self, children: Children) {
         loop {
             let is_idle = |state: &mut State| !state.is_woken;
             let woken = self.woken.wait_while(self.state(), is_idle);
             woken.unwrap_or_else(PoisonError::into_inner).is_woken = false;
             thread::sleep(WRITE_DELAY);
-            self.look();
+            self.look(children);
             let waited = self.woken.wait_timeout_while(self.state(), LATER, is_idle);
             let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
             drop(state);
             if waited.timed_out() {
-                self.look();
+                self.look(children);
             }
         }
     }
 
-    fn look(&self) {
+    fn look(&self, children: Children) {
         // Lock order: this lock is always taken before the one of `owned`.
         let mut state = self.state();
-        let children = owned::current();
+        let children = children();
         if state.has_failed || (children.is_empty() && state.shell.is_none()) {
             return;
         }
@@ -141,7 +144,7 @@ impl Shell {
         actions.add_dup2(table.as_raw_fd(), 3)?;
         let arguments = [c"sh", c"-c", GUARD_SCRIPT, c"haft-guard"];
         let environment: [&CStr; 0] = [];
-        let attributes = launch::fresh_session()?;
+        let attributes = fresh_session()?;
         let pid = posix_spawn(c"/bin/sh", &actions, &attributes, &arguments, &environment)?;
         Ok(Shell {
             pid: Pid::from_raw(pid.as_raw()).ok_or(io::ErrorKind::Other)?,

@@ -15,8 +15,8 @@ use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use super::inherited::fresh_session;
 use super::kernel::inherited_descriptors;
-use super::launch;
 
 /// Limit of an answer's length in bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -55,7 +55,7 @@ impl Helper {
             actions.add_close(*descriptor)?;
         }
         let environment: [CString; 0] = [];
-        let attributes = launch::fresh_session()?;
+        let attributes = fresh_session()?;
         let pid = posix_spawn(
             program.as_c_str(),
             &actions,

@@ -1,10 +1,13 @@
-//! State inherited from our parent process: an ignored SIGCHLD.
+//! State that a process inherits: an ignored SIGCHLD of ours, and the session and the signals of our
+//! children.
 
 use std::sync::Once;
 
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFlags};
+use nix::sys::signal::SigSet;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::kernel::ignores_children;
+use super::kernel::{SPAWN_FLAGS, ignores_children};
 
 /// Makes sure that the system keeps our children until we reap them.
 ///
@@ -21,4 +24,15 @@ pub(crate) fn keep_children() {
             tracing::warn!(%error, "SIGCHLD is ignored and cannot be restored");
         }
     });
+}
+
+/// Attributes of a child: its own session, every signal at its default, none blocked.
+pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
+    let session = PosixSpawnFlags::from_bits_retain(SPAWN_FLAGS);
+    let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(session | signals)?;
+    attributes.set_sigdefault(&SigSet::all())?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    Ok(attributes)
 }

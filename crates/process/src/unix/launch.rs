@@ -15,20 +15,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
-use nix::sys::signal::SigSet;
+use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use rustix::fs::Access;
 use rustix::process::Pid;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::group_leader::Leader;
-use super::kernel::{SPAWN_FLAGS, folder_thread, inherited_descriptors};
+use super::inherited::fresh_session;
+use super::kernel::{Errand, folder_thread, inherited_descriptors};
 use crate::Limits;
 use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order, Refusal};
 #[cfg(target_os = "linux")]
 use crate::linux::on_processors;
+#[cfg(target_os = "linux")]
+use crate::sandbox;
+
+#[cfg(not(target_os = "linux"))]
+mod sandbox {
+    use super::{Ends, Order, Pid, Refusal};
+    use crate::sandbox::Sandbox;
+
+    pub(super) fn run(_: &Order, _: &Ends, sandbox: &Sandbox) -> Result<Pid, Refusal> {
+        match sandbox.0 {}
+    }
+}
 
 #[cfg(not(target_os = "linux"))]
 fn on_processors<T>(_: usize, _: impl FnOnce() -> T) -> std::io::Result<T> {
@@ -73,7 +85,7 @@ pub(crate) async fn launch(
 pub(crate) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     match &order.sandbox {
         Some(sandbox) => {
-            let pid = limited(order, || sandbox.start(order, ends))?;
+            let pid = limited(order, || sandbox::run(order, ends, sandbox))?;
             Ok(leader(pid, order, ends))
         }
         None => posix(order, &order.file, &order.arguments, ends, Held::Closed),
@@ -121,9 +133,6 @@ async fn attempt(
     thread.send(errand).map_err(gone)?;
     answered.await.map_err(|_| Refusal::Exec(Errno::EAGAIN))?
 }
-
-/// Work of the thread with its own working directory.
-pub(crate) type Errand = Box<dyn FnOnce() + Send>;
 
 /// Enters the folder and starts the program. Runs on the thread with its own working directory.
 fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
@@ -238,17 +247,6 @@ pub(crate) fn leader(pid: Pid, order: &Order, ends: &Ends) -> Leader {
     let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
     let sandbox = order.sandbox.clone();
     Leader::new(pid, order.leftovers, pipes.collect(), sandbox)
-}
-
-/// Attributes of a child: its own session, every signal at its default, none blocked.
-pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
-    let session = PosixSpawnFlags::from_bits_retain(SPAWN_FLAGS);
-    let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
-    let mut attributes = PosixSpawnAttr::init()?;
-    attributes.set_flags(session | signals)?;
-    attributes.set_sigdefault(&SigSet::all())?;
-    attributes.set_sigmask(&SigSet::empty())?;
-    Ok(attributes)
 }
 
 /// File actions of a child: our pipe ends become its descriptors 0, 1 and 2; all others are closed.

@@ -5,7 +5,6 @@
 
 mod descendants;
 mod ended;
-mod file_access;
 mod foreground;
 mod group_leader;
 mod guard;
@@ -13,10 +12,8 @@ mod helper;
 mod inherited;
 mod launch;
 mod owned;
-mod owners;
 mod pipe_holders;
 mod pipes;
-mod script;
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
@@ -34,7 +31,6 @@ pub(crate) use crate::linux as kernel;
 pub(crate) use crate::macos as kernel;
 
 pub(crate) use ended::Ended;
-pub(crate) use file_access::{current_user, file_access, link_access, path_access};
 pub use foreground::in_foreground;
 pub(crate) use group_leader::{Leader, wait_for_end};
 pub use helper::Helper;
@@ -43,17 +39,15 @@ pub(crate) use kernel::{
     Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, private_bytes,
 };
 pub use kernel::{can_limit_processors, can_limit_trees, harden};
-pub(crate) use launch::{Errand, launch, leader, start_at_once};
+pub(crate) use launch::{launch, leader, start_at_once};
 pub(crate) use nix::errno::Errno;
 pub(crate) use owned::kill_tree;
 pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
-pub(crate) use owners::check_owners;
 pub(crate) use pipes::{
     OurEnd, Receiver, Sender, empty_input, input_pipe, output_pipe, pipe_between, read_now,
     receiver, sender,
 };
 pub use rustix::process::Pid;
-pub(crate) use script::ready;
 
 /// A descriptor that a child gets.
 pub type Descriptor = OwnedFd;

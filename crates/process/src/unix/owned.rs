@@ -29,7 +29,7 @@ struct Owned {
 /// Registers a child.
 pub(super) fn leader_started(pid: Pid) {
     owned().leaders.insert(pid.as_raw_pid());
-    guard::wake();
+    guard::wake(current);
 }
 
 /// Removes a child that has ended, before its number can be reused.
@@ -40,7 +40,7 @@ pub(super) fn leader_ended(pid: Pid) {
 /// Registers that the thread `thread_id` of this process is about to start a program.
 pub fn thread_starts_program(thread_id: i32) {
     owned().threads.insert(thread_id);
-    guard::wake();
+    guard::wake(current);
 }
 
 /// Lets a child outlive this process. The tool detached it, so it leads its own session. A child
@@ -59,7 +59,7 @@ pub fn release_child(pid: i32) {
     }
     owned.released.insert(pid, stat.started);
     drop(owned);
-    guard::update();
+    guard::update(current);
 }
 
 /// Kills every process that the thread `thread_id` of this process started, with all processes
@@ -80,7 +80,7 @@ pub fn kill_all() {
 }
 
 /// Returns the processes that end with this process, with their start times.
-pub(super) fn current() -> Vec<(Pid, u64)> {
+fn current() -> Vec<(Pid, u64)> {
     let owned = owned();
     let leaders = owned.leaders.iter().filter_map(|pid| {
         let pid = Pid::from_raw(*pid)?;

@@ -15,8 +15,7 @@ use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
 use super::Pid;
 use super::job::Job;
-use super::leader::KILLED;
-use super::processes::resume;
+use super::processes::{KILLED, resume};
 use crate::Limits;
 
 /// Limit of an answer's length in bytes.

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
 use super::job::Job;
-use super::leader::{KILLED, Leader};
-use super::processes::resume;
+use super::leader::Leader;
+use super::processes::{KILLED, resume};
 use super::{Errno, Pid};
 use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order, Refusal};

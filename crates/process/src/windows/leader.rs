@@ -3,12 +3,10 @@
 use std::process::Child;
 
 use super::job::Job;
+use super::processes::KILLED;
 use super::{Descriptor, Pid};
 use crate::Leftovers;
 use crate::finished::Exit;
-
-/// Exit code of a process that haft killed: that of a shell for KILL.
-pub(super) const KILLED: u32 = 137;
 
 pub(crate) struct Leader {
     pid: Pid,

@@ -4,7 +4,6 @@
 //! searched for. A job that is closed kills its processes, so they end with haft for any reason, and
 //! no guard process is needed. There is no polite request to end: a stop kills at once.
 
-mod access;
 mod ended;
 mod helper;
 mod job;
@@ -17,7 +16,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
-use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::CommandExt;
 use std::path::Path;
@@ -25,15 +23,9 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_DIRECTORY};
-use windows_sys::Win32::Storage::FileSystem::FILE_SHARE_READ;
-
-use crate::regular_files;
-use crate::verified::{NotVerified, Ready, Verified, unreadable};
 
 pub(crate) use crate::no_cell::Cell;
-pub(crate) use access::{
-    check_owners, create_private_folder, file_access, link_access, path_access, restrict,
-};
+pub(crate) use crate::owners::{create_private_folder, restrict};
 pub(crate) use ended::{Ended, wait_for_end};
 pub use helper::Helper;
 pub(crate) use launch::{launch, start_at_once};
@@ -42,7 +34,7 @@ pub(crate) use pipes::{
     OurEnd, Receiver, Sender, empty_input, input_pipe, output_pipe, pipe_between, read_now,
     receiver, sender,
 };
-pub(crate) use processes::{Stat, children_of, kill_tree, private_bytes};
+pub(crate) use processes::{Stat, children_of, kill_tree, owned, private_bytes, size_of};
 
 /// A handle that a child gets.
 pub type Descriptor = OwnedHandle;
@@ -266,29 +258,4 @@ impl Starvation {
     pub(crate) fn is_at_work(self) -> bool {
         true
     }
-}
-
-/// Verifies the program at `path`. It is opened without the right of others to write, and stays so
-/// until its call has ended.
-pub(crate) fn ready(
-    verified: &Verified,
-    path: &Path,
-    _search: Option<&OsStr>,
-) -> Result<Ready, NotVerified> {
-    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
-        let text = "it is not a regular file on a disk";
-        return Err(NotVerified::Unreadable(text.to_owned()));
-    }
-    let mut options = File::options();
-    let opened = options.read(true).share_mode(FILE_SHARE_READ).open(path);
-    let mut file = opened.map_err(|error| match error.kind() {
-        io::ErrorKind::ResourceBusy => NotVerified::Busy,
-        _ => NotVerified::Unreadable(error.to_string()),
-    })?;
-    verified.compare(&regular_files::hash_open(&mut file).map_err(unreadable)?)?;
-    Ok(Ready {
-        file: path.to_owned(),
-        words: vec![path.into()],
-        held: Some(file.into()),
-    })
 }

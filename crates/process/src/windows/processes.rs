@@ -21,7 +21,6 @@ use windows_sys::Win32::System::Threading::{
 };
 
 use super::Pid;
-use super::leader::KILLED;
 
 /// Limit of the processes visited on a walk.
 const MAX_VISITED: usize = 4096;
@@ -36,13 +35,16 @@ pub(super) fn open(pid: Pid, rights: PROCESS_ACCESS_RIGHTS) -> io::Result<OwnedH
 ///
 /// # Safety
 /// A valid handle is ours alone.
-pub(super) unsafe fn owned(handle: *mut std::ffi::c_void) -> io::Result<OwnedHandle> {
+pub(crate) unsafe fn owned(handle: *mut std::ffi::c_void) -> io::Result<OwnedHandle> {
     if handle.is_null() || handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the caller says that it is ours.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
+
+/// Exit code of a process that haft killed: that of a shell for KILL.
+pub(super) const KILLED: u32 = 137;
 
 /// Start time of a process.
 pub(crate) struct Stat {
@@ -160,6 +162,6 @@ pub(crate) fn kill_tree(root: Pid) {
 }
 
 /// Returns the size of a structure as the system wants it.
-pub(super) fn size_of<T>() -> u32 {
+pub(crate) fn size_of<T>() -> u32 {
     u32::try_from(mem::size_of::<T>()).expect("a structure of the system is small")
 }

@@ -12,7 +12,6 @@ mod plain;
 mod properties;
 mod root;
 mod rules;
-mod strict;
 mod upgrade;
 mod wrapper;
 
@@ -273,7 +272,7 @@ fn written(schema: &Value, rules: &Rules) -> Result<Written, Finding> {
     let mut rewriter = Rewriter::new(schema, rules);
     let schema = root::written(&mut rewriter)?;
     if rules.is_closed {
-        strict::check_limits(&mut rewriter, &schema);
+        node::check_limits(&mut rewriter, &schema);
     }
     if let Some(worst) = rewriter
         .findings

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::all_of::both;
 use super::rules::Rules;
-use super::upgrade::{has_type, modernize, types_of};
-use super::{Effect, Finding, strict};
-use crate::schema::walk::{self, Form};
+use super::upgrade::{has_type, make_nullable, modernize, types_of};
+use super::{Effect, Finding};
+use crate::schema::walk::{self, Form, children};
 
 /// Limit for the expansions of a reference within itself.
 const MAX_REFERENCE_EXPANSIONS: usize = 2;
@@ -245,7 +245,7 @@ impl<'a> Rewriter<'a> {
     /// Adds the keywords that dialects with few keywords require.
     fn shaped(&mut self, schema: Map<String, Value>, at: &str) -> Map<String, Value> {
         if self.rules.is_closed {
-            return strict::closed(self, schema, at);
+            return closed(self, schema, at);
         }
         if self.rules.type_lists {
             schema
@@ -293,4 +293,109 @@ fn without_definitions(mut schema: Map<String, Value>) -> Map<String, Value> {
         schema.remove(key);
     }
     schema
+}
+
+/// Limit for the properties of all objects together.
+const MAX_PROPERTIES: usize = 5000;
+
+/// Limit for the nesting of objects.
+const MAX_OBJECT_DEPTH: usize = 10;
+
+/// Limit for the values of all enumerations together.
+const MAX_ENUM_VALUES: usize = 1000;
+
+/// Returns the schema closed. If it cannot be closed, the reason becomes a finding.
+pub(super) fn closed(
+    rewriter: &mut Rewriter<'_>,
+    mut schema: Map<String, Value>,
+    at: &str,
+) -> Map<String, Value> {
+    let says_something = ["type", "anyOf", "$ref", "enum"];
+    if !says_something.iter().any(|key| schema.contains_key(*key)) {
+        if schema.contains_key("properties") {
+            schema.insert("type".to_owned(), json!("object"));
+        } else {
+            rewriter.find(at, "a value of any type", Effect::NotStrict);
+            return schema;
+        }
+    }
+    if !has_type(&schema, "object") {
+        return schema;
+    }
+    let rest = schema.insert("additionalProperties".to_owned(), json!(false));
+    let was_closed = rest == Some(json!(false));
+    let is_open = rest.is_some() && !was_closed;
+    let has_properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .is_some_and(|it| !it.is_empty());
+    if is_open || (!has_properties && !was_closed && !at.is_empty()) {
+        rewriter.find(
+            at,
+            "an object with properties of any name",
+            Effect::NotStrict,
+        );
+    }
+    let required = schema.get("required").and_then(Value::as_array).cloned();
+    let required = required.unwrap_or_default();
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    let Value::Object(properties) = properties else {
+        return schema;
+    };
+    let mut is_rewritten = false;
+    for (name, one) in properties.iter_mut() {
+        if !required.contains(&json!(name))
+            && let Value::Object(one) = one
+        {
+            make_nullable(one);
+            is_rewritten = true;
+        }
+    }
+    let names: Vec<Value> = properties.keys().map(|name| json!(name)).collect();
+    schema.insert("required".to_owned(), Value::Array(names));
+    if is_rewritten {
+        rewriter.find(at, "optional properties", Effect::Rewritten);
+    }
+    schema
+}
+
+/// Adds a finding for each exceeded limit.
+pub(super) fn check_limits(rewriter: &mut Rewriter<'_>, schema: &Map<String, Value>) {
+    let mut size = Size::default();
+    size.add(schema, 0);
+    let limits = [
+        (size.properties, MAX_PROPERTIES, "properties"),
+        (size.depth, MAX_OBJECT_DEPTH, "levels of objects"),
+        (size.values, MAX_ENUM_VALUES, "values of enumerations"),
+    ];
+    for (count, limit, what) in limits {
+        if count > limit {
+            let text = format!("{count} {what}, of which {limit} are allowed");
+            rewriter.find("", text, Effect::NotStrict);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Size {
+    properties: usize,
+    depth: usize,
+    values: usize,
+}
+
+impl Size {
+    fn add(&mut self, schema: &Map<String, Value>, depth: usize) {
+        let depth = depth + usize::from(has_type(schema, "object"));
+        self.depth = self.depth.max(depth);
+        self.values += schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            self.properties += properties.len();
+        }
+        for inner in children(schema).filter_map(|child| child.schema.as_object()) {
+            self.add(inner, depth);
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::all_of::both;
-use super::node::Rewriter;
-use super::{Effect, Finding, strict};
+use super::node::{Rewriter, closed};
+use super::{Effect, Finding};
 use crate::schema::walk;
 
 /// Limit for nested alternatives, and for references to references.
@@ -29,7 +29,7 @@ pub(super) fn written(rewriter: &mut Rewriter<'_>) -> Result<Map<String, Value>,
         root = rewriter.without_type_lists(root, "");
     }
     if rewriter.rules.is_closed {
-        root = strict::closed(rewriter, root, "");
+        root = closed(rewriter, root, "");
     }
     keep_root_keywords(rewriter, &mut root);
     Ok(root)

@@ -348,28 +348,3 @@ fn percent_encoded(reference: &str) -> String {
     }
     encoded
 }
-
-/// Decodes the percent-encoding (`%20`) of a part of an address, such as a pointer in a `$ref`.
-pub fn percent_decoded(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = match (first, tail) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
-                .ok()
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
-            _ => None,
-        };
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}

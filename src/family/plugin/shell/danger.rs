@@ -5,22 +5,12 @@
 //! author vouches for with `trustedArgs`. Everything else is refused when the file is loaded.
 
 use super::Refused;
-use super::script::Command;
+use super::script::{Command, NoOption};
 use crate::family::plugin::template::{Part, parameters};
 use haft_shell_quote::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
 
-/// Check of one argument at each call: it must not be an option, since options of the program may
-/// run other programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NoOption {
-    /// The index of the word.
-    pub(super) word: usize,
-    pub(super) program: String,
-    /// It must not hold a `=` either.
-    pub(super) is_no_variable: bool,
-}
-
-/// Judges the commands of a pipeline.
+/// Judges the commands of a pipeline. With `is_trusted` the author vouches for what its programs do
+/// with values.
 pub(super) fn judge_pipeline(pipeline: &mut [Command], is_trusted: bool) -> Result<(), Refused> {
     let mut input: Option<String> = None;
     for command in pipeline {

@@ -90,7 +90,13 @@ impl Shell {
                 false
             }
         };
-        match script::parse(&command, is_trusted) {
+        let script = script::parse(&command).and_then(|mut script| {
+            for step in &mut script.steps {
+                danger::judge_pipeline(&mut step.pipeline, is_trusted)?;
+            }
+            Ok(script)
+        });
+        match script {
             Ok(Script {
                 steps,
                 warnings: told,

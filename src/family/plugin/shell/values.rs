@@ -4,8 +4,8 @@
 //! that are shells themselves. They are aynd's: five sequences are refused, other characters that
 //! have a meaning in a shell are only logged.
 
-use super::danger::NoOption;
 use super::lexer::Word;
+use super::script::NoOption;
 use crate::family::plugin::template::Part;
 
 /// Limit of a value, in characters.

@@ -1,97 +1,36 @@
 //! One call of one tool, from its checked arguments to its last cleanup command.
 //!
-//! A tool that is used with `use-tool` is a session inside of this one. After every end (success,
+//! A tool that is used with `use-tool` is a session inside of another one. After every end (success,
 //! failure, timeout, cancellation) all started processes are stopped first. Then the cleanup runs,
-//! with a timeout of its own.
+//! with a timeout of its own (spec cycod 115, 116).
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::arguments::Arguments;
-use super::super::definition::{Command, Definition, Output, Step, StepWork};
+use super::super::definition::{Commands, ErrorHandling, UseTool, Work};
+use super::super::offer::Unavailable;
 use super::super::resolve::{ResolvedTool, ToolSet};
-use super::cleanup::Ran;
-use super::host_env::{HostEnv, mentions_temp_dir, path, predefined, secrets, written_path};
-use super::mask::Mask;
-use super::pausable_timer::Thinking;
-use super::report::Report;
-use super::sandbox;
+use super::host_env::HostEnv;
+use super::report::{Ended, Report, StepReport, Text};
 use super::scheduler;
-use super::step::Unit;
-use super::temp::{Scratch, Temporary};
-use super::values::Values;
-use haft_tool::{Updates, User};
+use super::session::{Around, Folders, Refusal, Session, Unit};
 
-/// Context of a session that comes from outside.
-#[derive(Clone)]
-pub(crate) struct Around {
-    /// Cancelled when everything must end.
-    pub(crate) stop: CancellationToken,
-    /// Cancelled when the grace period is over: the caller does not wait for a gentle end any more.
-    pub(crate) force_token: CancellationToken,
-    /// Destination of streamed output.
-    pub(crate) updates: Option<Updates>,
-    /// The user that answers the questions of interactive programs.
-    pub(crate) user: Option<User>,
-    /// Secrets of the tools around this one.
-    pub(crate) mask: Mask,
-}
+/// Timeout of one cleanup command.
+const CLEANUP: Duration = Duration::from_secs(30);
 
-/// Treatment of the folders that a tool asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Folders {
-    Made,
-    /// Preview: nothing is going to run.
-    Imagined,
-}
+/// Timeout of the cleanup after a cancellation, which is shorter because the caller is waiting.
+const HASTY_CLEANUP: Duration = Duration::from_secs(5);
 
-pub(crate) struct Session<'a> {
-    pub(crate) definition: &'a Definition,
-    pub(crate) tool_set: &'a ToolSet,
-    pub(crate) host_env: &'a HostEnv,
-    pub(crate) values: Values,
-    pub(crate) mask: Mask,
-    pub(crate) cwd: PathBuf,
-    /// The temporary folder that the tool requested.
-    pub(crate) temp: Option<Temporary>,
-    /// Permissions that the tool asks the host for.
-    pub(crate) permissions: Vec<String>,
-    pub(crate) stop: CancellationToken,
-    pub(crate) force_token: CancellationToken,
-    pub(crate) updates: Option<Updates>,
-    pub(crate) user: Option<User>,
-    /// Time that the user takes for answers; it does not count as the tool's.
-    pub(crate) timer: Thinking,
-    pub(super) notes: Mutex<Vec<String>>,
-    /// The folder behind `{TEMP_DIR}` where the tool names none.
-    _scratch: Option<Scratch>,
-}
-
-/// Reason why nothing was started.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// The values are invalid.
-    Arguments(String),
-    /// The host does not grant what the tool needs.
-    NotGranted(String),
-    /// The permissions of its level do not allow it; the text has the hint.
-    NotPermitted(String),
-    /// The machine lacks what the tool needs.
-    Impossible(String),
-}
-
-impl Refusal {
-    pub(crate) fn text(&self) -> &str {
-        match self {
-            Refusal::Arguments(text)
-            | Refusal::NotGranted(text)
-            | Refusal::NotPermitted(text)
-            | Refusal::Impossible(text) => text,
-        }
-    }
+/// Raw result of a run, before it becomes a report.
+pub(crate) struct Ran {
+    pub(super) steps: Vec<StepReport>,
+    pub(super) is_late: bool,
+    pub(super) was_cancelled: bool,
+    pub(super) duration: Duration,
 }
 
 /// Runs a tool to its end.
@@ -119,98 +58,7 @@ pub(crate) async fn perform(
     Ok(session.report(ran))
 }
 
-impl<'a> Session<'a> {
-    /// Prepares a session: checks everything that must hold before the first process starts.
-    pub(crate) async fn open(
-        definition: &'a Definition,
-        arguments: &Arguments,
-        tool_set: &'a ToolSet,
-        host_env: &'a HostEnv,
-        around: Around,
-        folders: Folders,
-    ) -> Result<Session<'a>, Refusal> {
-        let wants_scratch =
-            definition.file_paths.temp_directory.is_none() && mentions_temp_dir(definition);
-        let scratch = match folders {
-            Folders::Made if wants_scratch => {
-                let made = Scratch::new(host_env.temp());
-                Some(made.map_err(|error| {
-                    Refusal::Impossible(format!("no temporary directory can be made: {error}"))
-                })?)
-            }
-            _ => None,
-        };
-        let mut known = predefined(definition, host_env);
-        if let Some(scratch) = &scratch {
-            known.push(("TEMP_DIR", scratch.path().display().to_string()));
-        } else if wants_scratch {
-            let path = host_env.temp().join("haft-shell");
-            known.push(("TEMP_DIR", path.display().to_string()));
-        }
-        let resolve = |known| Values::resolve(definition, arguments, known, &host_env.engine);
-        let refused = |problems: Vec<String>| Refusal::Arguments(problems.join("\n"));
-        let mut values = resolve(known.clone()).await.map_err(refused)?;
-        let fill = async |values: &Values, text: &str| {
-            let filled = values.text(text).await;
-            filled.map_err(|error| Refusal::Arguments(error.to_string()))
-        };
-        let mut temp = None;
-        if let Some(text) = &definition.file_paths.temp_directory {
-            let path = path(definition, host_env, &fill(&values, text).await?);
-            known.push(("TEMP_DIR", path.display().to_string()));
-            // Only now the names are known that parameters may refer to.
-            values = resolve(known).await.map_err(refused)?;
-            temp = Some(path);
-        }
-        let mut permissions = Vec::new();
-        for text in &definition.security.required_permissions {
-            permissions.push(fill(&values, text).await?);
-        }
-        if let Some(denied) = sandbox::not_granted(
-            &permissions,
-            &host_env.confinement.permissions,
-            &host_env.cwd,
-        ) {
-            return Err(Refusal::NotGranted(format!(
-                "Permission not granted: {denied}"
-            )));
-        }
-        if let Some(refusal) = host_env.confinement.rights.refuse_all(&definition.name) {
-            return Err(Refusal::NotPermitted(refusal));
-        }
-        if folders == Folders::Imagined {
-            values = values.imagined();
-        }
-        let mut session = Session {
-            mask: around.mask.and(&secrets(definition, &values).await),
-            definition,
-            tool_set,
-            host_env,
-            values,
-            cwd: host_env.cwd.clone(),
-            temp: None,
-            permissions,
-            stop: around.stop.child_token(),
-            force_token: around.force_token,
-            updates: around.updates,
-            user: around.user,
-            timer: Thinking::default(),
-            notes: Mutex::default(),
-            _scratch: scratch,
-        };
-        let own = definition.working_directory.as_ref();
-        if let Some(text) = own.or(definition.file_paths.working_directory.as_ref()) {
-            session.cwd = session.folder(text).await.map_err(Refusal::Impossible)?;
-        }
-        if let Some(path) = temp.filter(|_| folders == Folders::Made) {
-            session.temp = Some(Temporary::make(&path).map_err(Refusal::Impossible)?);
-        }
-        for warning in &arguments.warnings {
-            session.note(warning.clone());
-        }
-        Ok(session)
-    }
-
+impl Session<'_> {
     /// Runs everything, including the cleanup.
     pub(crate) async fn run(&self) -> Result<Ran, Refusal> {
         let started = Instant::now();
@@ -236,87 +84,165 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Returns a working directory, which must exist.
-    pub(crate) async fn folder(&self, text: &str) -> Result<PathBuf, String> {
-        let filled = self
-            .values
-            .text(text)
-            .await
-            .map_err(|error| error.to_string())?;
-        let path = path(self.definition, self.host_env, &filled);
-        if path.is_dir() {
-            Ok(path)
+    /// Runs another tool, which gets only the values of `with` (spec cycod 133–136).
+    pub(super) async fn use_tool(
+        &self,
+        uses: &UseTool,
+        unit: &Unit<'_>,
+        stop: &CancellationToken,
+    ) -> Ended {
+        let Some(tool) = self.tool_set.get(&uses.tool) else {
+            return Ended::not_run(1, format!("there is no tool '{}'", uses.tool));
+        };
+        if let Some(unavailable) = Unavailable::of(&tool.definition) {
+            return Ended::not_run(1, unavailable.message);
+        }
+        let mut given = Vec::new();
+        for (name, value) in &uses.with {
+            match self.values.datum(value).await {
+                Ok(value) => given.push((name.clone(), value)),
+                Err(error) => return Ended::not_run(1, error.to_string()),
+            }
+        }
+        let arguments = match Arguments::check(&tool.definition.parameters, given) {
+            Ok(arguments) => arguments,
+            Err(problems) => return Ended::not_run(1, problems.join("\n")),
+        };
+        let host_env = match self.host_env.for_used(&uses.tool) {
+            Ok(host_env) => host_env,
+            Err(why) => return Ended::not_run(1, why),
+        };
+        let stop = stop.child_token();
+        let performed = perform(
+            tool,
+            &arguments,
+            self.tool_set,
+            &host_env,
+            self.around(&stop),
+        );
+        let performed = Box::pin(performed);
+        let report = match unit.timeout {
+            None => performed.await,
+            Some(limit) => {
+                let mut performed = performed;
+                tokio::select! {
+                    report = &mut performed => report,
+                    () = tokio::time::sleep(limit) => {
+                        stop.cancel();
+                        let ended = performed.await.map(|report| ended_of(&report));
+                        let error = format!("Command timed out after {}ms", limit.as_millis());
+                        return Ended {
+                            exit_code: 124,
+                            error: Some(error),
+                            was_stopped: false,
+                            ..ended.unwrap_or_default()
+                        };
+                    }
+                }
+            }
+        };
+        match report {
+            Ok(report) => {
+                for warning in &report.warnings {
+                    self.note(report.mask.apply(warning));
+                }
+                ended_of(&report)
+            }
+            Err(refusal) => Ended::not_run(1, refusal.text()),
+        }
+    }
+
+    /// Runs the cleanup, however the tool ended. Failures are only logged.
+    async fn clean_up(&self, was_cancelled: bool) {
+        for entry in &self.definition.resources.cleanup {
+            if let Some(text) = &entry.final_command {
+                self.log_failure(self.finally(text, was_cancelled).await);
+            }
+            if let Some(temp) = self.temp.as_ref().filter(|_| entry.delete_temp_files) {
+                let kept: [&Path; 3] = [
+                    &self.host_env.cwd,
+                    &self.host_env.home,
+                    self.host_env.temp(),
+                ];
+                self.log_failure(temp.remove(&kept));
+            }
+        }
+    }
+
+    fn log_failure(&self, result: Result<(), String>) {
+        if let Err(error) = result {
+            let error = self.mask.apply(&error);
+            tracing::warn!(tool = self.definition.name, error, "a cleanup failed");
+        }
+    }
+
+    /// Runs one command of the cleanup in the platform's default shell. It is not run if a
+    /// reference in it is empty, because that may name the folder to remove: `rm -rf {DIRECTORY}/`
+    /// (c23).
+    pub(crate) async fn finally(&self, text: &str, was_cancelled: bool) -> Result<(), String> {
+        let empty = self.values.first_empty(text).await;
+        if let Some(name) = empty.map_err(|error| error.to_string())? {
+            return Err(format!(
+                "`{text}` is not run, because `{{{name}}}` is empty"
+            ));
+        }
+        let command = Commands::everywhere(text);
+        let mut unit = self.single(&command);
+        let nothing = ErrorHandling::default();
+        unit.error_handling = &nothing;
+        unit.timeout = Some(if was_cancelled {
+            HASTY_CLEANUP
         } else {
-            Err(format!(
-                "the working directory `{}` is not there",
-                path.display()
-            ))
+            CLEANUP
+        });
+        // The tool's own input does not belong to the cleanup.
+        unit.input = Some("");
+        // Only `force_token` cuts the cleanup short: the caller does not wait for it any more.
+        let ended = self.attempt(&unit, &self.force_token).await;
+        match ended.failure(None) {
+            None => Ok(()),
+            Some(why) => Err(why),
         }
     }
 
-    /// Resolves a path that a test names, relative to the tool's working directory.
-    pub(crate) fn path_from_cwd(&self, text: &str) -> PathBuf {
-        self.cwd
-            .join(written_path(self.definition, self.host_env, text))
-    }
-
-    /// Adds a note for the caller about a call that goes on; duplicates are dropped.
-    pub(crate) fn note(&self, text: String) {
-        let mut notes = self.notes.lock();
-        if !notes.contains(&text) {
-            notes.push(text);
+    pub(crate) fn report(self, ran: Ran) -> Report {
+        let mut warnings = Vec::new();
+        if self.definition.deprecated {
+            let name = &self.definition.name;
+            warnings.push(match &self.definition.deprecated_message {
+                Some(message) => format!("Tool '{name}' is deprecated: {message}"),
+                None => format!("Tool '{name}' is deprecated."),
+            });
         }
-    }
-
-    /// Returns the tool's single command as a step without a name.
-    pub(crate) fn single<'b>(&'b self, command: &'b Command) -> Unit<'b> {
-        Unit {
-            name: None,
-            work: UnitWork::Command(command),
-            error_handling: &self.definition.error_handling,
-            output: &WHOLE_OUTPUT,
-            timeout: None,
-            working_directory: None,
-            environment: None,
-            input: None,
-        }
-    }
-
-    pub(crate) fn unit<'b>(&'b self, step: &'b Step) -> Unit<'b> {
-        Unit {
-            name: Some(&step.name),
-            work: match &step.work {
-                StepWork::Command(command) => UnitWork::Command(command),
-                StepWork::UseTool(uses) => UnitWork::UseTool(uses),
-            },
-            error_handling: &step.error_handling,
-            output: &step.output,
-            timeout: step.timeout.map(|limit| limit.0),
-            working_directory: step.working_directory.as_deref(),
-            environment: Some(&step.environment),
-            input: step.input.as_deref(),
+        warnings.extend(self.notes.into_inner());
+        Report {
+            is_stepped: matches!(self.definition.work, Work::Steps(_)),
+            timeout: ran.is_late.then(|| self.definition.time_limit()),
+            was_cancelled: ran.was_cancelled,
+            ignores_errors: self.definition.ignore_errors,
+            warnings,
+            mask: self.mask,
+            steps: ran.steps,
+            duration: ran.duration,
         }
     }
 }
 
-/// Work of a unit.
-pub(crate) enum UnitWork<'a> {
-    Command(&'a Command),
-    UseTool(&'a super::super::definition::UseTool),
-}
-
-/// Default output settings of a tool with a single command.
-static WHOLE_OUTPUT: std::sync::LazyLock<Output> = std::sync::LazyLock::new(Output::default);
-
-/// Conversion for a session that shares its context with another one.
-impl Session<'_> {
-    pub(crate) fn around(&self, stop: &CancellationToken) -> Around {
-        Around {
-            stop: stop.clone(),
-            force_token: self.force_token.clone(),
-            updates: self.updates.clone(),
-            user: self.user.clone(),
-            mask: self.mask.clone(),
-        }
+fn ended_of(report: &Report) -> Ended {
+    let both = |raw: String, shown: String| Text { raw, shown };
+    // The used tool may ignore its errors; then they are not failures here.
+    let is_error = report.is_error();
+    Ended {
+        exit_code: report.exit_code(),
+        stdout: both(
+            report.output(|text| &text.raw),
+            report.output(|text| &text.shown),
+        ),
+        stderr: both(
+            report.errors(|text| &text.raw),
+            report.errors(|text| &text.shown),
+        ),
+        error: is_error.then(|| report.failure()).flatten(),
+        was_stopped: report.was_cancelled,
     }
 }

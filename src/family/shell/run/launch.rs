@@ -5,8 +5,8 @@
 //! its user can read.
 
 use super::super::definition::{Command, Environment as Variables, Platform};
-use super::invocation::Session;
 use super::outside::check_variables;
+use super::session::Session;
 use super::temp::Scratch;
 use super::words::words;
 use haft_process::Environment;

@@ -5,7 +5,6 @@
 //! run, `report` makes the result. No value ever becomes part of a program's source unless its
 //! author left it unguarded on purpose.
 
-mod cleanup;
 mod condition;
 mod defaults;
 mod host_env;
@@ -22,6 +21,7 @@ mod report;
 mod sandbox;
 mod scheduler;
 mod self_test;
+mod session;
 mod start;
 mod step;
 pub(crate) mod survey;
@@ -51,8 +51,9 @@ use haft_tool::{
 };
 use haft_tool::{Error, ErrorKind};
 use host_env::HostEnv;
-use invocation::{Around, Refusal, perform};
+use invocation::perform;
 use mask::Mask;
+use session::{Around, Refusal};
 
 /// Creates the runner of `tool`; the tools that its steps use are on the `tool_set`.
 pub(super) fn runner(

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::definition::{Output, OutputMode, StreamTo};
 use super::interactive::Talk;
-use super::invocation::Session;
 use super::mask::{Mask, MaskedStream};
 use super::report::{Ended, Text};
+use super::session::Session;
 use haft_process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
 use haft_tool::{Progress, Updates};
 

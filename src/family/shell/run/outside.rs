@@ -4,7 +4,7 @@
 //! must include them.
 
 use super::super::definition::Environment;
-use super::invocation::Session;
+use super::session::Session;
 use haft_shell_quote::programs::is_dangerous_variable;
 use haft_shell_quote::{Outside, QuoteError};
 

@@ -13,10 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::definition::{Definition, Step, Work};
 use super::condition;
-use super::invocation::Session;
 use super::plan::plan;
 use super::report::{Ended, State, StepReport};
-use super::step::Unit;
+use super::session::{Session, Unit};
 use super::value::StepFacts;
 use haft_tool::Timestamp;
 

@@ -13,8 +13,8 @@ use super::super::arguments::Arguments;
 use super::super::definition::{Expected, Platform, TestCase};
 use super::super::resolve::{ResolvedTool, ToolSet};
 use super::host_env::HostEnv;
-use super::invocation::{Around, Folders, Session};
 use super::mask::Mask;
+use super::session::{Around, Folders, Session};
 use crate::family::shell::definition::Pattern;
 
 /// Result of one test.

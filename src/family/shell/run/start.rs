@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::invocation::Session;
 use super::launch::Launch;
 use super::report::Ended;
 use super::sandbox::{self, CONTAINER_PROGRAMS, Container};
-use super::step::Unit;
+use super::session::{Session, Unit};
 use haft_process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
 use haft_tool::User;
 

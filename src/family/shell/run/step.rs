@@ -1,30 +1,17 @@
 //! Run of one step: its attempts, its fallback, its timeout (spec cycod 97–104).
+//!
+//! A used tool is a session of its own, which `invocation` runs.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::arguments::Arguments;
-use super::super::definition::{Command, Commands, Environment, ErrorHandling, Output, UseTool};
-use super::super::offer::Unavailable;
-use super::invocation::{Session, UnitWork, perform};
+use super::super::definition::{Command, Commands};
 use super::mask::Mask;
-use super::report::{Ended, Text};
+use super::report::Ended;
+use super::session::{Session, Unit, UnitWork};
 use haft_process::{End, SpawnError};
-
-/// One command or tool to run, with all its settings.
-pub(crate) struct Unit<'a> {
-    /// `None`: the tool's single command.
-    pub(crate) name: Option<&'a str>,
-    pub(crate) work: UnitWork<'a>,
-    pub(crate) error_handling: &'a ErrorHandling,
-    pub(crate) output: &'a Output,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) working_directory: Option<&'a str>,
-    pub(crate) environment: Option<&'a Environment>,
-    pub(crate) input: Option<&'a str>,
-}
 
 impl Session<'_> {
     /// Runs a step until it succeeds or all attempts failed. Returns the number of attempts, too.
@@ -165,93 +152,11 @@ impl Session<'_> {
         }
         ended
     }
-
-    /// Runs another tool, which gets only the values of `with` (spec cycod 133–136).
-    async fn use_tool(&self, uses: &UseTool, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
-        let Some(tool) = self.tool_set.get(&uses.tool) else {
-            return Ended::not_run(1, format!("there is no tool '{}'", uses.tool));
-        };
-        if let Some(unavailable) = Unavailable::of(&tool.definition) {
-            return Ended::not_run(1, unavailable.message);
-        }
-        let mut given = Vec::new();
-        for (name, value) in &uses.with {
-            match self.values.datum(value).await {
-                Ok(value) => given.push((name.clone(), value)),
-                Err(error) => return Ended::not_run(1, error.to_string()),
-            }
-        }
-        let arguments = match Arguments::check(&tool.definition.parameters, given) {
-            Ok(arguments) => arguments,
-            Err(problems) => return Ended::not_run(1, problems.join("\n")),
-        };
-        let host_env = match self.host_env.for_used(&uses.tool) {
-            Ok(host_env) => host_env,
-            Err(why) => return Ended::not_run(1, why),
-        };
-        let stop = stop.child_token();
-        let performed = perform(
-            tool,
-            &arguments,
-            self.tool_set,
-            &host_env,
-            self.around(&stop),
-        );
-        let performed = Box::pin(performed);
-        let report = match unit.timeout {
-            None => performed.await,
-            Some(limit) => {
-                let mut performed = performed;
-                tokio::select! {
-                    report = &mut performed => report,
-                    () = tokio::time::sleep(limit) => {
-                        stop.cancel();
-                        let ended = performed.await.map(|report| ended_of(&report));
-                        let error = format!("Command timed out after {}ms", limit.as_millis());
-                        return Ended {
-                            exit_code: 124,
-                            error: Some(error),
-                            was_stopped: false,
-                            ..ended.unwrap_or_default()
-                        };
-                    }
-                }
-            }
-        };
-        match report {
-            Ok(report) => {
-                for warning in &report.warnings {
-                    self.note(report.mask.apply(warning));
-                }
-                ended_of(&report)
-            }
-            Err(refusal) => Ended::not_run(1, refusal.text()),
-        }
-    }
 }
 
 enum Failure {
     Said(String),
     Spawn(SpawnError),
-}
-
-fn ended_of(report: &super::report::Report) -> Ended {
-    let both = |raw: String, shown: String| Text { raw, shown };
-    // The used tool may ignore its errors; then they are not failures here.
-    let is_error = report.is_error();
-    Ended {
-        exit_code: report.exit_code(),
-        stdout: both(
-            report.output(|text| &text.raw),
-            report.output(|text| &text.shown),
-        ),
-        stderr: both(
-            report.errors(|text| &text.raw),
-            report.errors(|text| &text.shown),
-        ),
-        error: is_error.then(|| report.failure()).flatten(),
-        was_stopped: report.was_cancelled,
-    }
 }
 
 /// Returns the fallback in the shell of the command that it replaces.

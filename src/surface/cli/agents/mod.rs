@@ -5,7 +5,7 @@ mod list;
 
 use clap::Subcommand;
 
-use super::exit::{Answer, Failure};
+use super::exit::Failure;
 use super::flags::{Globals, With};
 use crate::surface::stdout::Out;
 
@@ -20,8 +20,6 @@ Examples:
 
 Agents: claude-code, codex, cursor, vscode, opencode, gemini")]
 pub(super) struct Args {
-    #[command(flatten)]
-    globals: Globals,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -33,23 +31,6 @@ enum Verb {
 }
 
 impl Args {
-    /// Returns the global arguments that were typed after `agents`.
-    pub(super) fn globals(&self) -> Globals {
-        let later = match &self.verb {
-            Verb::Config(c) => &c.globals,
-            Verb::List(c) => &c.globals,
-        };
-        self.globals.clone().followed_by(later)
-    }
-
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        match &self.verb {
-            Verb::Config(_) => Answer::Text,
-            Verb::List(c) => Answer::json_if(c.args.json),
-        }
-    }
-
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         match &self.verb {
             Verb::Config(c) => c.args.run(globals, out),

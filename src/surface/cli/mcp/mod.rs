@@ -12,7 +12,7 @@ mod trust;
 use clap::Subcommand;
 
 use super::context::CommandContext;
-use super::exit::{Answer, Failure};
+use super::exit::Failure;
 use super::flags::{Globals, With};
 use super::serve::McpArgs;
 use crate::surface::rpc::Descriptor;
@@ -62,31 +62,6 @@ enum Verb {
 }
 
 impl McpCommand {
-    /// Returns the global arguments that were typed after `mcp`.
-    pub(super) fn globals(&self) -> Globals {
-        let globals = self.serve.globals.clone();
-        match &self.verb {
-            None => globals,
-            Some(Verb::Add(c)) => globals.followed_by(&c.globals),
-            Some(Verb::List(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Remove(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Test(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Refresh(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Import(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Login(c)) => globals.followed_by(&c.globals),
-            Some(Verb::Logout(c)) => globals.followed_by(&c.globals),
-        }
-    }
-
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
-        match &self.verb {
-            Some(Verb::List(c)) => Answer::json_if(c.args.json),
-            Some(Verb::Test(c)) => Answer::json_if(c.args.json),
-            _ => Answer::Text,
-        }
-    }
-
     pub(super) async fn run(
         &self,
         globals: &Globals,

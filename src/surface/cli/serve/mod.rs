@@ -36,8 +36,6 @@ one that is free. Clients need a token: the server makes one at each start, `haf
 with it, and `haft token new` makes others that last. docs/rest.md has the requests.")]
 pub(super) struct Args {
     #[command(flatten)]
-    globals: Globals,
-    #[command(flatten)]
     how: How,
     #[command(subcommand)]
     what: Option<What>,
@@ -84,17 +82,6 @@ impl How {
 }
 
 impl Args {
-    /// Returns the global arguments that were typed after `serve`.
-    pub(super) fn globals(&self) -> Globals {
-        let own = self.globals.clone();
-        match &self.what {
-            Some(What::Mcp(c)) => own.followed_by(&c.globals),
-            Some(What::Nats(c)) => own.followed_by(&c.globals),
-            Some(What::Rest(c)) => own.followed_by(&c.globals),
-            None => own,
-        }
-    }
-
     /// Serves. `program` is the descriptor of a program that is served too.
     pub(super) async fn run(
         &self,

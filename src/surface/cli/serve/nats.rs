@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::surface::cli::debug;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::nats::{NatsSurface, connect, open_queue};
+use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue};
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::signals::Signals;
@@ -132,7 +132,13 @@ impl Args {
             max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
             caller_silence: settings.caller_silence,
         };
-        let surface = NatsSurface::new(host.clone(), selection, report);
+        let place = NatsPlace {
+            name: name.clone(),
+            tenant: settings.tenant.clone(),
+            address: address.clone(),
+            history: settings.history,
+        };
+        let surface = NatsSurface::new(host.clone(), selection, place, report);
         let service = Service::start(&client, options, Arc::new(surface)).await;
         let (tools, tenant) = (service.tools(), &settings.tenant);
         say(&format!(

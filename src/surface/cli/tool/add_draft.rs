@@ -4,7 +4,6 @@
 //! the format validates the resulting file. Values of parameters are typed at the end, when the
 //! types are known.
 
-use super::add_words::Words;
 use super::usage;
 use crate::tool_files::{Datum, Draft, Key, Number};
 use haft_tool::Error;
@@ -100,6 +99,31 @@ const RULES: [(&str, &str); 13] = [
 pub(super) fn options() -> impl Iterator<Item = String> {
     let keys = KEYS.iter().map(|(name, _, _)| *name);
     keys.chain(NAMED).map(|name| format!("--{name}"))
+}
+
+/// Iterator over the words, with their options.
+pub(super) struct Words {
+    pub(super) rest: std::vec::IntoIter<String>,
+    /// Value after the `=` of the current option.
+    pub(super) attached: Option<String>,
+}
+
+impl Words {
+    /// Returns the next word unconditionally, since a value may start with `--`.
+    pub(super) fn value(&mut self, option: &str, what: &str) -> Result<String, Error> {
+        let word = self.attached.take().or_else(|| self.rest.next());
+        word.ok_or_else(|| usage(format!("`{option}` needs {what}")))
+    }
+
+    /// Returns the next word unless it is an option.
+    pub(super) fn plain(&mut self) -> Option<String> {
+        let next = self.rest.as_slice().first()?;
+        if next.starts_with("--") {
+            None
+        } else {
+            self.rest.next()
+        }
+    }
 }
 
 /// A definition under construction.

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::add_draft::{Building, options};
+use super::add_draft::{Building, Words, options};
 use super::scope::ScopeArgs;
 use super::usage;
 use haft_tool::Error;
@@ -24,31 +24,6 @@ pub(super) struct Typed {
     pub(super) cwd: Option<PathBuf>,
     pub(super) config: Option<PathBuf>,
     pub(super) building: Building,
-}
-
-/// Iterator over the words, with their options.
-pub(super) struct Words {
-    rest: std::vec::IntoIter<String>,
-    /// Value after the `=` of the current option.
-    attached: Option<String>,
-}
-
-impl Words {
-    /// Returns the next word unconditionally, since a value may start with `--`.
-    pub(super) fn value(&mut self, option: &str, what: &str) -> Result<String, Error> {
-        let word = self.attached.take().or_else(|| self.rest.next());
-        word.ok_or_else(|| usage(format!("`{option}` needs {what}")))
-    }
-
-    /// Returns the next word unless it is an option.
-    pub(super) fn plain(&mut self) -> Option<String> {
-        let next = self.rest.as_slice().first()?;
-        if next.starts_with("--") {
-            None
-        } else {
-            self.rest.next()
-        }
-    }
 }
 
 impl Typed {

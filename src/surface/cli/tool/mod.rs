@@ -32,11 +32,12 @@ use haft_tool::{Error, ErrorKind};
 
 pub(super) use run::with_parameters;
 
+/// The command in which `--verbose` shows the output of tests instead of haft's own log.
+pub(super) const OWN_VERBOSE: (&str, &str) = ("tool", "test");
+
 /// Manage YAML shell tools
 #[derive(clap::Args)]
 pub(super) struct Args {
-    #[command(flatten)]
-    globals: Globals,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -84,20 +85,11 @@ impl<'a> Bench<'a> {
 }
 
 impl Args {
-    /// Returns the global arguments that were typed after `tool`.
-    pub(super) fn globals(&self) -> Globals {
-        let own = self.globals.clone();
-        match self.verb.globals() {
-            Some(later) => own.followed_by(&later),
-            None => own,
-        }
-    }
-
-    /// Returns the format in which standard output reports a failure.
-    pub(super) fn answer(&self) -> Answer {
+    /// Returns the format in which a call reports a failure as an event, if it prints events.
+    pub(super) fn event_answer(&self) -> Option<Answer> {
         match &self.verb {
-            Verb::Run(c) => c.args.answer(),
-            _ => Answer::Text,
+            Verb::Run(c) => c.args.event_answer(),
+            _ => None,
         }
     }
 
@@ -117,25 +109,6 @@ impl Args {
             Verb::Import(c) => c.args.run(Bench::open(globals, out)?),
             Verb::Run(c) => c.args.run(globals, out).await,
         }
-    }
-}
-
-impl Verb {
-    fn globals(&self) -> Option<Globals> {
-        Some(match self {
-            Verb::List(c) => c.globals.clone(),
-            Verb::Get(c) => c.globals.clone(),
-            // Its words are only parsed by `run`.
-            Verb::Add(_) => return None,
-            Verb::Remove(c) => c.globals.clone(),
-            // In this command `--verbose` shows the tests' output instead of haft's own log.
-            Verb::Test(c) => c.globals.clone().without_verbose(),
-            Verb::Validate(c) => c.globals.clone(),
-            Verb::Edit(c) => c.globals.clone(),
-            Verb::Export(c) => c.globals.clone(),
-            Verb::Import(c) => c.globals.clone(),
-            Verb::Run(c) => c.globals.clone(),
-        })
     }
 }
 

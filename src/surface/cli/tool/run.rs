@@ -40,8 +40,8 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn answer(&self) -> Answer {
-        self.call.answer()
+    pub(super) fn event_answer(&self) -> Option<Answer> {
+        self.call.event_answer()
     }
 
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {

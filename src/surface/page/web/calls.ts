@@ -6,7 +6,7 @@ import { copyAs } from "./copy_as.ts";
 import { parse, stringify } from "./digits.ts";
 import { button, el, fill, reconcile } from "./dom.ts";
 import { drawingElement } from "./drawing.ts";
-import { type CallEntry, callerName, isRunning, STATES } from "./log.ts";
+import { type CallEntry, callerName, isRunning, placeOf, STATES } from "./log.ts";
 import { copyButton, moment, resultElements, time } from "./result.ts";
 import { withoutSecrets } from "./secrets.ts";
 import { address } from "./side.ts";
@@ -20,7 +20,7 @@ export function callsView(store: Store, again: Again): HTMLElement {
   const nothing = el("p", { class: "calm" });
   const text = el("input", {
     type: "search",
-    placeholder: "Tool, argument, client",
+    placeholder: "Tool, argument, client, host, trace",
     "aria-label": "Filter calls",
     autocomplete: "off",
     spellcheck: "false",
@@ -108,7 +108,9 @@ function nested(calls: CallEntry[]): { entry: CallEntry; depth: number }[] {
 }
 
 function textOf(entry: CallEntry, store: Store): string {
-  return `${entry.tool} ${shortArguments(entry, store)} ${callerName(entry)}`.toLowerCase();
+  const { tool, host, traceId } = entry;
+  const words = [tool, shortArguments(entry, store), callerName(entry), host, traceId];
+  return words.filter(Boolean).join(" ").toLowerCase();
 }
 
 function schemaOf(tool: string, store: Store): unknown {
@@ -145,6 +147,7 @@ function callItem(entry: CallEntry, store: Store, again: Again): HTMLElement {
       }),
       el("span", { text: entry.durationMs === undefined ? "" : time(entry.durationMs) }),
       el("span", { text: callerName(entry) }),
+      el("span", { title: entry.traceId ?? "", text: exact(placeOf(entry)) }),
     ),
     isRunning(entry) ? stopButton(entry) : showButton(entry, more, store, again),
     more,

@@ -12,6 +12,12 @@ export interface CallEntry {
   /** The id of the call that this one is a part of. */
   parentId?: string;
   caller: Caller;
+  /** The other host that ran the call. */
+  host?: string;
+  /** The tenant in whose queue the call was put. */
+  queue?: string;
+  /** The id of the trace that the call is a part of. */
+  traceId?: string;
   /** The arguments, if they are short. */
   arguments?: unknown;
 }
@@ -58,6 +64,17 @@ export function callerName({ caller }: CallEntry): string {
   return [surface, client ?? token ?? program].filter(Boolean).join(" ");
 }
 
+/** Returns the place of a call that did not stay on this machine, and its trace; empty without both. */
+export function placeOf({ host, queue, traceId }: CallEntry): string {
+  return [
+    host && `on ${host}`,
+    queue && `queue ${queue}`,
+    traceId && `trace ${traceId.slice(0, 8)}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
 function sorted(calls: CallEntry[]): CallEntry[] {
   return calls.sort((one, other) => other.started - one.started).slice(0, MOST);
 }
@@ -73,7 +90,9 @@ function entryOf(data: any): CallEntry {
   if (typeof data.durationMs === "number" && entry.state !== "running") {
     entry.durationMs = data.durationMs;
   }
-  if (typeof data.parentId === "string") entry.parentId = data.parentId;
+  for (const key of ["parentId", "host", "queue", "traceId"] as const) {
+    if (typeof data[key] === "string") entry[key] = data[key];
+  }
   if (data.arguments !== undefined) entry.arguments = data.arguments;
   return entry;
 }

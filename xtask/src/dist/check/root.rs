@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::super::program::Glibc;
+use super::super::glibc::Glibc;
 use super::super::{Context, archive, glibc, tree};
 use super::{deb_file, exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Error, Result};
 use crate::machine::Machine;
-use crate::prerequisites::packages;
+use crate::packages;
 
 /// The Debian release with the oldest glibc that the program is linked for (`dist/glibc`): 2.31.
 const OLDEST: &str = "bullseye";

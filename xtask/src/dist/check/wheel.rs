@@ -7,7 +7,7 @@ use super::{exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Result};
 use crate::machine::Machine;
-use crate::prerequisites::packages;
+use crate::packages;
 
 /// Program of a user of the library.
 const LIBRARY_CALL: &str = r#"

@@ -12,10 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::program::{Glibc, needed, readelf};
 use super::write;
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::machine::Machine;
+use crate::packages;
+
+/// Version of the C library that a program needs: 2.35 is `(2, 35)`.
+pub type Glibc = (u32, u32);
 
 /// The oldest glibc with which the program starts: that of Debian 11 and Ubuntu 20.04.
 pub const OLDEST: Glibc = (2, 31);
@@ -97,6 +101,23 @@ pub fn check(needed: Option<Glibc>) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+pub fn readelf(program: &Path, what: &str) -> Result<String> {
+    if command::on_path("readelf").is_none() {
+        packages::ensure(
+            "to see which libraries the program needs",
+            &["binutils".into()],
+            &Machine::look(),
+        )?;
+    }
+    command::output(Command::new("readelf").args(["--wide", what]).arg(program))
+}
+
+/// Returns the library of a line `(NEEDED)  Shared library: [libc.so.6]`.
+pub fn needed(line: &str) -> Option<String> {
+    let (_, name) = line.split_once("(NEEDED)")?.1.split_once('[')?;
+    Some(name.split(']').next()?.to_owned())
 }
 
 /// Returns the file of the C library that the compiler links.

@@ -20,7 +20,7 @@ use super::store;
 use crate::command;
 use crate::error::{During, Error, Result};
 use crate::machine::{self, Machine};
-use crate::prerequisites::packages;
+use crate::packages;
 use crate::workspace;
 
 /// Builds the archive and returns its path in cargo's cache.

@@ -13,17 +13,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nix::errno::Errno;
-use rustix::process::Pid;
 use seccompiler::{BpfProgram, sock_filter};
 
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
-use crate::exec_args::{Ends, Order, Refusal};
 use namespaces::Namespaces;
 use private_tmp::PrivateTmp;
 use syscalls::Connect;
 
 pub(crate) use namespaces::{Entrances, MAX_ENTRANCES};
-pub(crate) use start::{enter_group, forbid_core_dumps, kill, set_limits};
+pub(crate) use start::{enter_group, forbid_core_dumps, kill, run, set_limits};
 
 /// Returns true if haft can connect for programs. Before Linux 5.19, which has the second version of
 /// Landlock, signals interrupt a `connect` that is handed over, and the program repeats it.
@@ -150,11 +148,6 @@ impl Sandbox {
                 step,
                 source: errno.into(),
             })
-    }
-
-    /// Starts a program in this sandbox.
-    pub(crate) fn start(&self, order: &Order, ends: &Ends) -> Result<Pid, Refusal> {
-        start::run(order, ends, self)
     }
 
     /// Returns what restricts a process. `hands_over` is true if it has a channel for the

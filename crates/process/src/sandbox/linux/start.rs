@@ -66,11 +66,7 @@ struct Plan<'a> {
 }
 
 /// Starts the program of `order` in `sandbox`.
-pub(in crate::sandbox) fn run(
-    order: &Order,
-    ends: &Ends,
-    sandbox: &Sandbox,
-) -> Result<Pid, Refusal> {
+pub(crate) fn run(order: &Order, ends: &Ends, sandbox: &Sandbox) -> Result<Pid, Refusal> {
     let c_path = |path: &Path| {
         CString::new(path.as_os_str().as_bytes()).map_err(|_| Refusal::Exec(Errno::EINVAL))
     };

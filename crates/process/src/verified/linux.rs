@@ -18,8 +18,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
+use super::{NotVerified, Ready, Verified, unreadable};
 use crate::regular_files;
-use crate::verified::{NotVerified, Ready, Verified, unreadable};
 
 /// The lowest number of a descriptor that a program is started from.
 const FIRST_DESCRIPTOR: i32 = 10;

@@ -36,8 +36,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::SystemServices::{ACCESS_ALLOWED_ACE_TYPE, ACCESS_DENIED_ACE_TYPE};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-use super::processes::{owned, size_of};
-use crate::owners::{Exposed, FileAccess, Why};
+use super::{Exposed, FileAccess, Why};
+use crate::windows::{owned, size_of};
 
 /// Rights to replace a file or an entry of a folder. The right to add entries is not among them:
 /// every user has it on the root of a disk.

@@ -1,22 +1,29 @@
 //! `haft log`: shows past calls with their callers, rights and results.
 //!
-//! Only reads the log files; it does not look for tools.
+//! Only reads the log files; it does not look for tools. With `--hosts` it asks other hosts as well.
+
+mod hosts;
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use clap::ValueEnum;
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
+use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::sleep;
 
+use super::context::on_host;
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
-use crate::audit::{self, CallOutcome, Caller, Event, Finding, Line, Reader, RecordedCall, Tail};
+use crate::audit::{
+    self, Caller, Ended, Event, Filter, Finding, Line, Reader, RecordedCall, Tail,
+    is_process_running,
+};
 use crate::surface::stdout::Out;
 use haft_config::{Config, parse_duration};
+use haft_nats::machine_name;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{text, units};
 use haft_tool::Timestamp;
@@ -33,6 +40,8 @@ Examples:
   haft log 6f1c22ab-7                        all that is known of one call
   haft log --tool 'git_*' --outcome refused --since 2h
   haft log --follow
+  haft log --hosts --follow                  the calls of this machine and of the hosts of `remote`
+  haft log --hosts --trace 0af76519          one call on all hosts that it reached
   haft log --json -n 0 | jq -r 'select(.event == \"call\") | .tool'
   haft log --verify                          was anything changed or deleted?
 
@@ -44,20 +53,32 @@ pub(super) struct Args {
 
     /// Only calls of tools whose names match
     // Not the global flag of this name: no tool is loaded here.
-    #[arg(long = "tool", value_name = "GLOB", value_parser = glob)]
-    tool: Option<GlobMatcher>,
+    #[arg(long = "tool", value_name = "GLOB", value_parser = Pattern::parse)]
+    tool: Option<Pattern>,
+
+    /// Only calls that ran on hosts whose names match
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
+    host: Option<Pattern>,
 
     /// Only what happened since then: a duration (`2h`, `7d`) or a UTC time (`2026-11-21T09:30`)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<String>,
 
     /// Only calls of this trace: its id, or the beginning of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = audit::trace_id)]
     trace: Option<String>,
 
     /// Only calls that ended like this
     #[arg(long, value_enum)]
-    outcome: Option<Ending>,
+    outcome: Option<Ended>,
+
+    /// Show the calls of other hosts, too: of those that `remote` in the configuration reaches
+    #[arg(long, conflicts_with = "verify")]
+    hosts: bool,
+
+    /// With --hosts: only those of this entry of `remote`
+    #[arg(long, value_name = "NAME", requires = "hosts")]
+    remote: Option<String>,
 
     /// Show the last N entries; 0: all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
@@ -72,7 +93,7 @@ pub(super) struct Args {
     pub(super) json: bool,
 
     /// Check the chain of hashes: exit code 1 if lines were changed, inserted, moved or deleted
-    #[arg(long, conflicts_with_all = ["tool", "since", "outcome", "trace"])]
+    #[arg(long, conflicts_with_all = ["tool", "since", "outcome", "trace", "host"])]
     verify: bool,
 
     /// Work as if started in this directory
@@ -84,22 +105,60 @@ pub(super) struct Args {
     config: Option<PathBuf>,
 }
 
-/// Outcome of a call, for the filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ending {
-    Ok,
-    Failed,
-    Cancelled,
-    Timeout,
-    Refused,
-    /// It still runs, or haft was killed meanwhile.
-    Unfinished,
+/// Pattern of names, with its text.
+#[derive(Clone, Debug)]
+struct Pattern {
+    text: String,
+    glob: GlobMatcher,
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Pattern, String> {
+        Ok(Pattern {
+            text: text.to_owned(),
+            glob: audit::pattern(text)?,
+        })
+    }
+}
+
+/// Line of the log with its text.
+struct Entry {
+    text: String,
+    line: Line,
+    /// The host whose log has it; empty for this machine.
+    of: String,
+    /// Set if the line is about a call that still runs.
+    is_running: bool,
+}
+
+impl Entry {
+    fn of_this_machine(text: String, line: Line) -> Entry {
+        Entry {
+            is_running: is_process_running(line.pid),
+            text,
+            line,
+            of: String::new(),
+        }
+    }
 }
 
 const COLUMNS: [Column; 6] = [
     Column::new("TIME", Fit::Whole),
     Column::new("OUTCOME", Fit::Whole),
     Column::new("TOOK", Fit::Whole),
+    Column::new("TOOL", Fit::KeepStart(16)),
+    Column::new("CALLER", Fit::KeepStart(12)),
+    Column::new("CALL", Fit::Whole),
+];
+
+/// Place of the host among the columns of the logs of several hosts.
+const HOST_COLUMN: usize = 3;
+
+const COLUMNS_OF_HOSTS: [Column; 7] = [
+    Column::new("TIME", Fit::Whole),
+    Column::new("OUTCOME", Fit::Whole),
+    Column::new("TOOK", Fit::Whole),
+    Column::new("HOST", Fit::KeepStart(12)),
     Column::new("TOOL", Fit::KeepStart(16)),
     Column::new("CALLER", Fit::KeepStart(12)),
     Column::new("CALL", Fit::Whole),
@@ -113,23 +172,16 @@ impl Args {
         if self.verify {
             return verify(&folder, &config.home, out);
         }
+        if self.hosts {
+            return on_host(&globals, out, async |session| {
+                hosts::show(self, &folder, session).await
+            })
+            .await;
+        }
         if let Some(call) = &self.call {
             return self.one(call, &folder, out);
         }
-        let mut entries = Vec::new();
-        let (mut newest, mut ended) = (0, HashSet::new());
-        Reader::of(&folder).newest_first(|text, line| {
-            newest = newest.max(line.n);
-            if self.since.as_ref().is_some_and(|since| line.at < *since) {
-                // A line is written after the events that it reports, so all remaining lines are
-                // too old.
-                return false;
-            }
-            if self.shows(&line, &mut ended) {
-                entries.push((text.to_owned(), line));
-            }
-            self.lines == 0 || entries.len() < self.lines
-        })?;
+        let (mut entries, newest) = self.newest(&self.filter(), &folder)?;
         entries.reverse();
         self.print(&entries, true, out)?;
         if entries.is_empty() && !self.follow && !self.json {
@@ -141,42 +193,58 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// Returns true if the line passes the filters. Lines are passed newest first.
-    fn shows(&self, line: &Line, ended: &mut HashSet<String>) -> bool {
-        let call = match &line.event {
-            Event::Call(call) => {
-                ended.insert(call.run.clone());
-                call
-            }
-            // The line about the end of the call has more details.
-            Event::CallStarted(call) if ended.contains(&call.run) => return false,
-            Event::CallStarted(call) => call,
-            _ => return self.tool.is_none() && self.outcome.is_none() && self.trace.is_none(),
-        };
-        let tool = self.tool.as_ref();
-        let trace = call.trace.as_deref().unwrap_or_default();
-        let is_traced = |wanted: &String| !wanted.is_empty() && trace.starts_with(wanted.as_str());
-        tool.is_none_or(|tool| tool.is_match(&call.tool))
-            && self.trace.as_ref().is_none_or(is_traced)
-            && self.outcome.is_none_or(|wanted| wanted.is(call.outcome))
+    /// Returns the selection of the flags.
+    fn filter(&self) -> Filter {
+        let glob = |pattern: &Option<Pattern>| pattern.as_ref().map(|it| it.glob.clone());
+        Filter {
+            tool: glob(&self.tool),
+            host: glob(&self.host),
+            since: self.since.clone(),
+            trace: self.trace.clone(),
+            ended: self.outcome,
+            ..Filter::default()
+        }
     }
 
-    fn print(
-        &self,
-        entries: &[(String, Line)],
-        is_first: bool,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    /// Returns the newest entries of the log of this machine, newest first, and the number of the last
+    /// line.
+    fn newest(&self, filter: &Filter, folder: &Path) -> Result<(Vec<Entry>, u64), Failure> {
+        let here = machine_name();
+        let (mut newest, mut entries, mut ended) = (0, Vec::new(), HashSet::new());
+        Reader::of(folder).newest_first(|text, line| {
+            newest = newest.max(line.n);
+            if filter.is_past(&line) {
+                return false;
+            }
+            if filter.takes(&line, &here, &mut ended) {
+                entries.push(Entry::of_this_machine(text.to_owned(), line));
+            }
+            self.lines == 0 || entries.len() < self.lines
+        })?;
+        Ok((entries, newest))
+    }
+
+    fn print(&self, entries: &[Entry], is_first: bool, out: &mut Out) -> Result<(), Failure> {
         if self.json {
-            for (text, _) in entries {
-                // The line has been parsed as JSON before.
-                if let Ok(line) = serde_json::from_str::<&RawValue>(text) {
+            for Entry { text, of, .. } in entries {
+                // The line has been parsed as JSON before, and has fields.
+                let named = match text.strip_prefix('{') {
+                    Some(fields) if self.hosts => format!("{{\"log\":{},{fields}", json!(of)),
+                    _ => text.clone(),
+                };
+                if let Ok(line) = serde_json::from_str::<&RawValue>(&named) {
                     out.json_line(&line)?;
                 }
             }
         } else if !entries.is_empty() {
-            let rows: Vec<_> = entries.iter().map(|(_, line)| row(line)).collect();
-            let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
+            let rows = entries.iter().map(|entry| row(entry, self.hosts));
+            let rows: Vec<_> = rows.collect();
+            let columns = if self.hosts {
+                &COLUMNS_OF_HOSTS[..]
+            } else {
+                &COLUMNS[..]
+            };
+            let page = table::render(columns, &rows, out.width(), out.ink());
             let titles = page.find('\n').map_or(0, |end| end + 1);
             let page = &page[if is_first { 0 } else { titles }..];
             out.write_all(page.as_bytes())?;
@@ -188,13 +256,22 @@ impl Args {
     async fn follow(&self, folder: &Path, newest: u64, out: &mut Out) -> Result<(), Failure> {
         let mut tail = Tail::after(folder, newest);
         loop {
-            let mut lines = tail.new_lines()?;
-            lines.retain(|(_, line)| self.shows(line, &mut HashSet::new()));
-            if !lines.is_empty() {
-                self.print(&lines, false, out)?;
+            let added = self.added(&mut tail)?;
+            if !added.is_empty() {
+                self.print(&added, false, out)?;
             }
             sleep(FOLLOW_INTERVAL).await;
         }
+    }
+
+    /// Returns what was added to the log of this machine, oldest first.
+    fn added(&self, tail: &mut Tail) -> Result<Vec<Entry>, Failure> {
+        let (filter, here) = (self.filter(), machine_name());
+        let lines = tail.new_lines()?.into_iter();
+        let shown = lines.filter(|(_, line)| filter.takes(line, &here, &mut HashSet::new()));
+        Ok(shown
+            .map(|(text, line)| Entry::of_this_machine(text, line))
+            .collect())
     }
 
     /// Shows everything about one call, or one line.
@@ -208,46 +285,44 @@ impl Args {
                 None => call.is_some_and(|call| call.run == wanted || call.call == wanted),
             };
             if is_it {
-                found.push((text.to_owned(), line));
+                found.push(Entry::of_this_machine(text.to_owned(), line));
             }
             number.is_none() || !is_it
         })?;
         if found.is_empty() {
-            let text = format!("the log has no call `{wanted}`");
-            return Err(Error::new(ErrorKind::Usage, text)
-                .with_hint("`haft log -n 0` lists all; #123 means the line of that number")
-                .into());
+            return Err(self.unknown(wanted));
         }
         found.reverse();
+        self.print_whole(&found, out)
+    }
+
+    fn unknown(&self, wanted: &str) -> Failure {
+        let whose = if self.hosts { "no log" } else { "the log" };
+        let has = if self.hosts { "has the" } else { "has no" };
+        let text = format!("{whose} {has} call `{wanted}`");
+        Error::new(ErrorKind::Usage, text)
+            .with_hint("`haft log -n 0` lists all; #123 means the line of that number")
+            .into()
+    }
+
+    /// Prints all fields of the entries.
+    fn print_whole(&self, entries: &[Entry], out: &mut Out) -> Result<u8, Failure> {
         if self.json {
-            self.print(&found, true, out)?;
+            self.print(entries, true, out)?;
             return Ok(SUCCESS);
         }
-        for (at, (_, line)) in found.iter().enumerate() {
+        for (at, entry) in entries.iter().enumerate() {
             if at > 0 {
                 writeln!(out)?;
             }
             let ink = out.ink();
-            for (name, value) in fields(line) {
+            let of = (!entry.of.is_empty()).then(|| ("log of", entry.of.clone()));
+            for (name, value) in of.into_iter().chain(fields(&entry.line)) {
                 let value = text::clean(&value).replace('\n', "\n             ");
                 writeln!(out, "{}{value}", ink.dim(format!("{name:<13}")))?;
             }
         }
         Ok(SUCCESS)
-    }
-}
-
-impl Ending {
-    fn is(self, outcome: Option<CallOutcome>) -> bool {
-        let of = match outcome {
-            Some(CallOutcome::Ok) => Ending::Ok,
-            Some(CallOutcome::Failed) => Ending::Failed,
-            Some(CallOutcome::Cancelled) => Ending::Cancelled,
-            Some(CallOutcome::Timeout) => Ending::Timeout,
-            Some(CallOutcome::Refused) => Ending::Refused,
-            None => Ending::Unfinished,
-        };
-        self == of
     }
 }
 
@@ -311,14 +386,15 @@ fn verify(folder: &Path, home: &Path, out: &mut Out) -> Result<u8, Failure> {
     Ok(FAILURE)
 }
 
-fn row(line: &Line) -> Vec<String> {
+fn row(entry: &Entry, with_host: bool) -> Vec<String> {
+    let line = &entry.line;
     let time = line.event.call().map_or(&line.at, |call| &call.started);
     let time = time.get(..19).unwrap_or(time).replace('T', " ");
     let (outcome, took, what, who, id) = match &line.event {
         Event::Call(call) | Event::CallStarted(call) => {
             let outcome = match call.outcome {
                 Some(outcome) => outcome.as_str(),
-                None if is_running(line.pid) => "running",
+                None if entry.is_running => "running",
                 None => "lost",
             };
             let took = call
@@ -339,20 +415,18 @@ fn row(line: &Line) -> Vec<String> {
             ("", String::new(), what, who, format!("#{}", line.n))
         }
     };
-    vec![
+    let mut row = vec![
         text::first_line(&time),
         outcome.to_owned(),
         took,
         text::first_line(&what),
         text::first_line(&who),
         text::first_line(&id),
-    ]
-}
-
-/// Returns true if the process that wrote a line still exists. This is a guess, since the system
-/// reuses process ids.
-fn is_running(pid: u32) -> bool {
-    PathBuf::from(format!("/proc/{pid}")).exists()
+    ];
+    if with_host {
+        row.insert(HOST_COLUMN, text::first_line(&entry.of));
+    }
+    row
 }
 
 /// Describes an event other than a call, and returns its originator.
@@ -400,6 +474,9 @@ fn call_fields(call: &RecordedCall, fields: &mut Vec<(&'static str, String)>) {
     );
     add("part of", call.parent.clone());
     add("trace", call.trace.clone());
+    add("host", call.host.clone());
+    add("tenant", call.tenant.clone());
+    add("queue", call.queue.clone());
     add("tool", Some(call.tool.clone()));
     add("family", call.family.clone());
     add("level", call.level.clone());
@@ -460,11 +537,6 @@ fn caller(caller: &Caller) -> String {
         None => format!("process {pid}"),
     }));
     parts.join(", ")
-}
-
-fn glob(text: &str) -> Result<GlobMatcher, String> {
-    let glob = Glob::new(text).map_err(|error| error.to_string())?;
-    Ok(glob.compile_matcher())
 }
 
 /// Parses a point in time: a timestamp as the log writes it, a prefix of one, or an age.

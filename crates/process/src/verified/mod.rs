@@ -5,13 +5,26 @@
 //!
 //! The interpreter of a script reads it later and by path, so it gets a private copy.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(unix)]
+use unix::ready;
+#[cfg(windows)]
+use windows::ready;
+
 use crate::regular_files::Refused;
-use crate::system::{self, Descriptor};
-use crate::{Spawn, SpawnError};
+use crate::system::Descriptor;
 
 /// The content that a program must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,21 +89,14 @@ pub(super) fn unreadable(error: Refused) -> NotVerified {
     NotVerified::Unreadable(error.to_string())
 }
 
-/// Verifies the program of `spawn`, if `spawn.verified` is set.
-pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
-    let Some(verified) = spawn.verified.clone() else {
-        return Ok(None);
-    };
-    let (path, search) = (
-        PathBuf::from(&spawn.program),
-        spawn.env.resolve(&spawn.rights),
-    );
-    let program = path.clone();
+/// Verifies the program at `path`. `search` is the child's `PATH`.
+pub(super) async fn verify(
+    verified: Verified,
+    path: PathBuf,
+    search: Option<OsString>,
+) -> Result<Ready, NotVerified> {
     // A large file takes a while to hash.
-    let verify = move || system::ready(&verified, &path, search.path());
+    let verify = move || ready(&verified, &path, search.as_deref());
     let answer = tokio::task::spawn_blocking(verify).await;
-    let answer = answer.unwrap_or_else(|error| Err(NotVerified::Unreadable(error.to_string())));
-    answer
-        .map(Some)
-        .map_err(|source| SpawnError::NotVerified { program, source })
+    answer.unwrap_or_else(|error| Err(NotVerified::Unreadable(error.to_string())))
 }

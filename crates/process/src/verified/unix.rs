@@ -15,8 +15,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-use super::kernel;
-use crate::verified::{NotVerified, Ready, Verified, unreadable};
+#[cfg(target_os = "linux")]
+use super::linux as kernel;
+#[cfg(target_os = "macos")]
+use super::macos as kernel;
+use super::{NotVerified, Ready, Verified, unreadable};
 use crate::{lookup, owners, private_files, regular_files};
 
 /// Size limit of a script in bytes.

@@ -10,7 +10,17 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::system;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix::{check_owners, file_access, link_access, path_access};
+#[cfg(windows)]
+use windows::{check_owners, file_access, link_access, path_access};
+#[cfg(windows)]
+pub(crate) use windows::{create_private_folder, restrict};
 
 /// Path that another user could replace, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +67,7 @@ impl fmt::Display for Exposed {
 /// # Errors
 /// With the first that another user could replace.
 pub fn check(path: &Path) -> Result<(), Exposed> {
-    system::check_owners(path)
+    check_owners(path)
 }
 
 /// Rights on one file or folder.
@@ -80,16 +90,16 @@ pub struct FileAccess {
 impl FileAccess {
     /// Returns the rights on a file or folder. Links are followed.
     pub fn of(path: &Path) -> io::Result<FileAccess> {
-        system::path_access(path)
+        path_access(path)
     }
 
     /// Returns the rights on a file, a folder or a link itself.
     pub fn of_link(path: &Path) -> io::Result<FileAccess> {
-        system::link_access(path)
+        link_access(path)
     }
 
     /// Returns the rights on an open file.
     pub fn of_file(file: &File) -> io::Result<FileAccess> {
-        system::file_access(file)
+        file_access(file)
     }
 }
