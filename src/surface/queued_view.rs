@@ -37,7 +37,7 @@ pub(crate) struct QueuedView<'a> {
     /// When its state has changed last, UTC.
     #[schema(format = DateTime)]
     updated_at: String,
-    /// What it has said last.
+    /// Its last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     message: Option<&'a str>,

@@ -328,7 +328,7 @@ fn calls_are_queued_read_answered_and_cancelled_over_rest() {
         (&json!("cancelled"), &json!("cancelled"))
     );
     assert_eq!(a.served.delete(&place).status, 200);
-    // Questions wait in the queue only if somebody answers them.
+    // Questions wait in the queue only if the client answers them.
     let (_, place) = put(&a, "name", &json!({"queue": true}));
     let ended = a.served.get(&format!("{place}?waitMs=60000")).json();
     assert_eq!(ended["result"]["content"][0]["text"], "undefined undefined");

@@ -65,7 +65,7 @@ struct Shared {
     has_waited: AtomicBool,
     suspended: SuspendedCalls,
     tasks: Tasks,
-    /// What the server shares with other hosts, if it does.
+    /// The hosts that the server shares its calls with, if it does.
     sharing: Option<Arc<Sharing>>,
 }
 

@@ -65,7 +65,7 @@ pub(super) struct QueuedList<'a> {
 pub(super) struct QueuedResult<'a> {
     #[serde(flatten)]
     call: QueuedView<'a>,
-    /// What the tool said.
+    /// The outcome of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     result: Option<OutcomeView<'a>>,

@@ -36,7 +36,7 @@ pub(super) struct Shared {
     pub(super) questions: Arc<Questions>,
     /// The tests of recorded calls.
     pub(super) tests: Arc<RecordedTests>,
-    /// What the server shares with other hosts, if it does.
+    /// The hosts that the server shares its calls with, if it does.
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,

@@ -70,7 +70,7 @@ pub struct QueuedCall {
     pub status: QueueStatus,
     /// Its questions that have no answer yet.
     pub questions: Vec<OpenQuestion>,
-    /// What it has said last.
+    /// Its last message.
     pub message: Option<String>,
     /// Set if its host is asked to cancel it.
     pub is_cancelling: bool,

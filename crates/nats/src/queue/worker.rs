@@ -87,7 +87,7 @@ enum Place {
     Waiting(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit),
 }
 
-/// What a running call has said, until it is in its record.
+/// Words of a running call, until they are in its record.
 #[derive(Clone, Debug, Default)]
 struct Said {
     questions: Vec<Asking>,

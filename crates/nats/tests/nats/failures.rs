@@ -119,7 +119,7 @@ async fn a_request_reaches_the_host_that_it_names_or_is_lost() {
     drop(second);
     for host in [host.as_str(), "01ARZ3NDEKTSV4RRFFQ69G5FAV", "*", "a.b", ""] {
         let gone = fleet.forward(host, asked("x"), &Caller::new().ctx).await;
-        let gone = gone.expect_err("nobody has it");
+        let gone = gone.expect_err("no host has it");
         assert_eq!(gone.kind(), ErrorKind::Lost, "{host}");
         assert_eq!(gone.message(), "the host that had the call is gone");
     }

@@ -584,7 +584,7 @@ async fn requests_to_the_program_behind_the_user_wait_as_questions_do() {
         .answer(&id, number, json!({"roots": []}))
         .await
         .expect("it is open");
-    // Nobody answers requests of other methods.
+    // Requests of other methods have no answer.
     let outcome = wait(&calls, &id).await.expect("a result");
     assert_eq!(outcome.text(), r#"Some(Object {"roots": Array []}) None"#);
 }

@@ -52,7 +52,7 @@ pub(super) struct Web {
     pub(super) cut: CancellationToken,
     /// Sessions of agents that use these tools.
     pub(super) sessions: Sessions,
-    /// What the server shares with other hosts, if it does.
+    /// The hosts that the server shares its calls with, if it does.
     pub(super) sharing: Option<Arc<Sharing>>,
     access: Arc<Access>,
 }
