@@ -42,7 +42,7 @@ impl Spill {
 
     /// Shortens the text of `outcome` if it has more than `limit` bytes, by default the configured
     /// limit. All text blocks count together. Images and details are not changed.
-    pub(super) async fn shorten(
+    pub(crate) async fn shorten(
         &self,
         outcome: &mut Outcome,
         limit: Option<usize>,

@@ -11,7 +11,8 @@ use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
 use haft_tool::{
-    ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, McpClient, UserInterface,
+    ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, McpClient, Outcome,
+    UserInterface,
 };
 
 /// Options of a handle.
@@ -143,6 +144,15 @@ impl Host {
         let mut host = self.clone();
         host.options.text_limit = Some(bytes);
         host
+    }
+
+    /// Writes a long text of an outcome that another host has made to a file, as that of an own call.
+    pub(crate) async fn shorten(&self, outcome: &mut Outcome, call_id: &str, tool: &str) {
+        let limit = self.options.text_limit;
+        self.inner
+            .spill
+            .shorten(outcome, limit, call_id, tool)
+            .await;
     }
 
     /// Returns a handle of the same host, whose calls are put into the queue of the hosts that have the

@@ -49,7 +49,7 @@ impl Host {
     }
 
     /// Returns the span of the caller, if it is known.
-    pub(super) fn caller_span(&self) -> Option<&TraceContext> {
+    pub(crate) fn caller_span(&self) -> Option<&TraceContext> {
         self.options.source.as_ref()?.parent.as_ref()
     }
 }

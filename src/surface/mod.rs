@@ -2,7 +2,7 @@
 //!
 //! A surface translates its own request into a `Call` and an `Outcome` into its own response. It
 //! makes no other decisions. Surfaces are independent of each other. They share the wire form of a
-//! tool, a problem and a result, and for servers `http`.
+//! tool, a problem and a result, and for servers `http` and what `nats` shares with other hosts.
 
 pub mod cli;
 pub(crate) mod http;
@@ -12,6 +12,7 @@ pub(crate) mod mcp;
 pub(crate) mod nats;
 pub(crate) mod page;
 pub(crate) mod question_view;
+pub(crate) mod queued_view;
 pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod selection;

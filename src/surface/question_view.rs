@@ -90,12 +90,7 @@ pub(crate) struct AnswerView {
 
 impl From<AnswerView> for Answer {
     fn from(answer: AnswerView) -> Answer {
-        match answer.value {
-            Value::String(text) => Answer::Text(text),
-            Value::Bool(true) => Answer::Yes,
-            Value::Bool(false) => Answer::No,
-            _ => Answer::Dismissed,
-        }
+        answer.value.into()
     }
 }
 

@@ -45,6 +45,7 @@ mod debugging;
 mod nats_server;
 // Calls between hosts over NATS.
 mod nats;
+mod nats_shared;
 // Traces, metrics and logs for OpenTelemetry and Prometheus.
 mod telemetry;
 // A project that is not trusted, and every command.

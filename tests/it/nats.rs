@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::nats_server::{PUBLIC, SEED, Server, certificates};
+use crate::pty::Terminal;
 use crate::sandbox::{Ran, Sandbox};
 use crate::served::Served;
 
 const TOOLS: &str = r#"
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute, rest) =>
@@ -33,6 +34,17 @@ export default (pi) => [
     return says("three");
   }),
   tool("name", async (_id, _args, _onUpdate, ctx) => says(`hello ${await ctx.ui.input("Your name?")}`)),
+  tool("says_and_waits", async (_id, _args, onUpdate) => {
+    onUpdate(says("working"));
+    appendFileSync("MARKS", "started\n");
+    return says(await readFile("PIPE", "utf8"));
+  }),
+  // Only reads, so that it may be made again.
+  tool("waits_again", async (_id, _args, onUpdate, _ctx, signal) => {
+    if (existsSync("PIPE-go")) return says("again");
+    onUpdate(says("waiting"));
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("aborted"))));
+  }, { approval: "read" }),
   tool("waits", async (_id, _args, _onUpdate, _ctx, signal) => {
     appendFileSync("MARKS", "started\n");
     const ended = new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
@@ -356,7 +368,7 @@ fn a_server_sees_hosts_come_change_and_go() {
     };
     assert_eq!(names(&mut client), [""; 0]);
     let host = Host::start(&server, "lab");
-    while names(&mut client).len() != 7 {}
+    while names(&mut client).len() != 9 {}
     let tools = fs::read_to_string(host.sandbox.path().join("tools.ts")).expect("it is there");
     host.sandbox.write(
         "tools.ts",
@@ -639,25 +651,138 @@ fn a_queued_call_waits_for_its_host_and_its_result_for_its_caller() {
 }
 
 #[test]
-fn the_host_decides_about_queued_calls_and_asks_nobody() {
+fn the_host_decides_about_queued_calls_and_they_wait_for_an_answer() {
     let server = keeping();
     let _host = Host::with(&server, "strict", |command| {
         command.args(["--approval-mode", "always-ask"]);
     });
     let sandbox = caller(&server, "");
-    let refused = sandbox.sh("haft call picture --queue 2>&1 | grep -v queued");
-    assert!(
-        refused.output.contains("host `strict`: "),
-        "{}",
-        refused.output
-    );
-    // A question has no answer.
+    let put = |tool: &str| {
+        let id = succeeds(
+            &sandbox,
+            &format!("haft call {tool} --queue --detach 2>/dev/null"),
+        );
+        id.trim().to_owned()
+    };
+    let asks = |id: &str| loop {
+        let shown = succeeds(&sandbox, &format!("haft queue show {id} --json"));
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        if shown["status"] == "input_required" {
+            return shown["questions"][0].clone();
+        }
+    };
+    for (answer, code) in [("Approve", 0), ("Deny", 4)] {
+        let id = put("picture");
+        let question = asks(&id);
+        // An answer for later calls would change what others may do.
+        assert_eq!(
+            question["options"],
+            json!(["Approve", "Deny"]),
+            "{question}"
+        );
+        let wrong = sandbox.sh(&format!("haft queue answer {id} Perhaps 2>&1"));
+        assert_eq!(
+            wrong.output,
+            "error: the answer is not one of the options\nhint: Approve, Deny\n"
+        );
+        succeeds(&sandbox, &format!("haft queue answer {id} {answer}"));
+        assert_eq!(sandbox.sh(&format!("haft queue wait {id} 2>&1")).code, code);
+    }
     let free = keeping();
     let _free = Host::start(&free, "free");
     let sandbox = caller(&free, "");
+    let id = succeeds(&sandbox, "haft call name --queue --detach 2>/dev/null");
+    let id = id.trim();
+    let shown = loop {
+        let shown = succeeds(&sandbox, &format!("haft queue show {id}"));
+        if shown.contains("question ") {
+            break shown;
+        }
+    };
+    assert!(shown.contains("input_required"), "{shown}");
+    assert!(shown.contains(": Your name?\n"), "{shown}");
+    // A caller without a terminal says how it is answered, and waits.
+    let line = format!(
+        "(haft queue wait {id} 2>told >result; echo $? >code) & \
+         until grep -q asks told 2>/dev/null; do :; done; haft queue answer {id} Ada >shown; wait; \
+         cat result; sed 's/{id}/ID/' told; cat code"
+    );
     assert_eq!(
-        succeeds(&sandbox, "haft call name --queue 2>/dev/null"),
+        succeeds(&sandbox, &line),
+        "hello Ada\nthe call asks: Your name?\nit waits: `haft queue answer ID VALUE`\n0\n"
+    );
+    let again = sandbox.sh(&format!("haft queue answer {id} Eve 2>&1"));
+    assert_eq!(
+        (again.output.replace(id, "ID").as_str(), again.code),
+        (
+            "error: the call has no open question\nhint: `haft queue show ID` shows them\n",
+            2
+        )
+    );
+    let id = succeeds(&sandbox, "haft call name --queue --detach 2>/dev/null");
+    let id = id.trim();
+    while !succeeds(&sandbox, &format!("haft queue show {id}")).contains("question ") {}
+    succeeds(&sandbox, &format!("haft queue answer {id} --dismiss"));
+    assert_eq!(
+        succeeds(&sandbox, &format!("haft queue wait {id}")),
         "hello undefined\n"
+    );
+}
+
+#[test]
+fn a_terminal_shows_the_progress_of_a_queued_call_and_asks_its_questions() {
+    let server = keeping();
+    let host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    succeeds(&sandbox, "haft list");
+    let mut command = sandbox.haft();
+    command
+        .args(["call", "name", "--queue"])
+        .env("NO_COLOR", "1");
+    let mut terminal = Terminal::start(60, &command);
+    terminal.shows("[name] Your name?");
+    terminal.types("Ada\r");
+    terminal.answers("hello Ada");
+    // The updates of a call that runs while it is waited for are lines here.
+    let steps = succeeds(
+        &sandbox,
+        "haft call says_and_waits --queue --detach 2>/dev/null",
+    );
+    let id = steps.trim();
+    host.marks("started\n");
+    let line = format!(
+        "(haft queue wait {id} 2>told >result) & until grep -q working told 2>/dev/null; do :; done; \
+         printf done >{}; wait; cat told result",
+        host.sandbox.path().join("pipe").display()
+    );
+    assert_eq!(succeeds(&sandbox, &line), "· working\ndone\n");
+}
+
+#[test]
+fn a_host_that_ends_puts_back_what_can_be_made_again() {
+    let server = keeping();
+    let mut host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let id = succeeds(
+        &sandbox,
+        "haft call waits_again --queue --detach 2>/dev/null",
+    );
+    let id = id.trim();
+    while !succeeds(&sandbox, &format!("haft queue show {id}")).contains("waiting") {}
+    host.terminate();
+    assert!(host.child.wait().expect("it ends").success());
+    let shown = succeeds(&sandbox, &format!("haft queue show {id} --json"));
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(
+        (&shown["status"], &shown["attempts"]),
+        (&json!("queued"), &json!(0))
+    );
+    let ready = Host::sandbox();
+    ready.write("pipe-go", "");
+    let _other = Host::serving(ready, &server, "other", |_| {});
+    assert_eq!(
+        succeeds(&sandbox, &format!("haft queue wait {id}")),
+        "again\n"
     );
 }
 

@@ -998,7 +998,7 @@ fn the_description_names_every_route() {
             "{path}: {routes:?}"
         );
     }
-    assert_eq!(routes.len(), 24, "{routes:?}");
+    assert_eq!(routes.len(), 28, "{routes:?}");
     let problem = &description["components"]["schemas"]["Problem"]["properties"];
     assert!(problem["detail"].is_object(), "{problem}");
 }

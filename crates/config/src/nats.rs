@@ -85,6 +85,10 @@ settings! {
         pub queue: u32 = "16" => whole(0..=100_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE";
         /// Time without a sign of life after which a caller is gone and its call is cancelled.
         pub caller_silence: Duration = "10s" => timeout;
+        /// True if HTTP servers (`haft serve`, `haft serve mcp --http`, `haft serve rest`) offer their
+        /// tools there too, and share queued calls, tasks and suspended calls with the other hosts of
+        /// the tenant. See scale.md.
+        pub share: bool = "false", env "HAFT_SERVE_NATS_SHARE";
         /// Calls of this host's log that readers of the tenant get (`haft log --hosts`): those of the
         /// `tenant`, `all` of the user, or `none`. See nats.md.
         pub history: ServedHistory = "tenant", env "HAFT_SERVE_NATS_HISTORY";

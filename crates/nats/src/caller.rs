@@ -12,7 +12,10 @@ use serde_json::value::RawValue;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use haft_tool::{Answer, CallCtx, Error, ErrorKind, MAX_QUESTIONS, Outcome, Progress, Stopped};
+use haft_tool::{
+    Answer, CallCtx, CallTrace, Error, ErrorKind, MAX_QUESTIONS, Outcome, Progress, Stopped,
+    TraceContext,
+};
 
 use crate::client::Client;
 use crate::fleet::{Fleet, open_link};
@@ -91,7 +94,8 @@ impl Fleet {
                     &format!("there is no connection with the NATS server: {why}"),
                 )
             })?;
-            match self.try_once(&client, &call, ctx, started).await {
+            let subject = subjects::call(&self.options().tenant, call.tool, call.digest);
+            match self.try_once(&client, &subject, &call, ctx, started).await {
                 Tried::Ended(ended) => return ended,
                 Tried::NotBegun(None) => {
                     return Err(unavailable(call.tool, "no host offers it now"));
@@ -120,6 +124,45 @@ impl Fleet {
         }
     }
 
+    /// Sends a request about a call to the host that has it. The details of the outcome are the answer;
+    /// partial results may come before.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::Lost`] if that host is gone.
+    /// - [`ErrorKind::Unavailable`] if there is no connection.
+    /// - The host's own error, with its name.
+    pub async fn forward(
+        &self,
+        host: &str,
+        request: Box<RawValue>,
+        ctx: &CallCtx,
+    ) -> Result<Outcome, Error> {
+        let gone = || {
+            let error = Error::new(ErrorKind::Lost, "the host that had the call is gone");
+            error.with_hint("it is not known what the call has done")
+        };
+        if !subjects::is_token(host) {
+            return Err(gone());
+        }
+        let client = self.client().await.map_err(|why| {
+            let text = format!("no connection with the NATS server: {why}");
+            Error::new(ErrorKind::Unavailable, text)
+        })?;
+        let call = RemoteCall {
+            tool: "",
+            digest: "",
+            arguments: request,
+            is_idempotent: false,
+            timeout: None,
+        };
+        let subject = subjects::peer(&self.options().tenant, host);
+        let begun = Instant::now();
+        match self.try_once(&client, &subject, &call, ctx, begun).await {
+            Tried::Ended(ended) => ended,
+            Tried::NotBegun(_) | Tried::Lost(_) => Err(gone()),
+        }
+    }
+
     /// Returns the error of a call whose host is gone.
     fn lost(&self, call: &RemoteCall<'_>, host: Option<HostInfo>) -> Error {
         let tool = call.tool;
@@ -140,12 +183,12 @@ impl Fleet {
     async fn try_once(
         &self,
         client: &Client,
+        subject: &str,
         call: &RemoteCall<'_>,
         ctx: &CallCtx,
         started: Instant,
     ) -> Tried {
         let tenant = &self.options().tenant;
-        let subject = subjects::call(tenant, call.tool, call.digest);
         let mut refusals = client.refusals();
         let arguments = call.arguments.get();
         let limit = client
@@ -163,7 +206,7 @@ impl Fleet {
             max_frame: MAX_FRAME,
         };
         let headers = self.headers(call, ctx, is_long);
-        let mut link = open_link(client, &subject, tenant, headers, payload, options).await;
+        let mut link = open_link(client, subject, tenant, headers, payload, options).await;
         if is_long {
             link.send(CallerFrame::Arguments(call.arguments.clone()).encoded());
         }
@@ -264,15 +307,19 @@ impl Fleet {
         if ctx.user.as_ref().is_some_and(|user| user.is_there()) {
             headers = headers.with(USER, "1");
         }
-        traced(headers, ctx)
+        traced(headers, ctx.span.as_ref(), ctx.trace.as_deref())
     }
 }
 
 /// Adds the caller's span. Without one, a call that is recorded gets the id of a trace for the records of
 /// both hosts.
-pub(crate) fn traced(headers: Headers, ctx: &CallCtx) -> Headers {
-    let Some(span) = &ctx.span else {
-        return match &ctx.trace {
+pub(crate) fn traced(
+    headers: Headers,
+    span: Option<&TraceContext>,
+    trace: Option<&CallTrace>,
+) -> Headers {
+    let Some(span) = span else {
+        return match trace {
             Some(trace) => headers.with(LOG_TRACE, trace.trace_id_or(subjects::new_trace)),
             None => headers,
         };

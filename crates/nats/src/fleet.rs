@@ -105,6 +105,14 @@ impl Fleet {
         }
     }
 
+    /// Creates a fleet that is reached by a connection of this host.
+    pub fn over(client: &Client, options: FleetOptions) -> Fleet {
+        Fleet {
+            options,
+            client: tokio::sync::Mutex::new(Some(client.clone())),
+        }
+    }
+
     /// Returns how it is reached.
     pub fn options(&self) -> &FleetOptions {
         &self.options

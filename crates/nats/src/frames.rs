@@ -81,7 +81,7 @@ pub(crate) struct Refused {
     pub(crate) why: String,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ask {
     pub(crate) id: u64,
     pub(crate) prompt: Prompt,
@@ -89,7 +89,7 @@ pub(crate) struct Ask {
     pub(crate) timeout_ms: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Forward {
     pub(crate) id: u64,
     pub(crate) method: String,
@@ -290,12 +290,7 @@ impl CallerFrame {
             CallerFrame::Arguments(arguments) => encoded("arguments", &arguments),
             CallerFrame::Cancel { why, is_kill: kill } => encoded("cancel", &Cancel { why, kill }),
             CallerFrame::Answer { id, answer } => {
-                let value = match answer {
-                    Answer::Text(text) => Some(Value::String(text)),
-                    Answer::Yes => Some(Value::Bool(true)),
-                    Answer::No => Some(Value::Bool(false)),
-                    Answer::Dismissed => None,
-                };
+                let value = Some(Value::from(answer)).filter(|value| !value.is_null());
                 encoded("answer", &Answered { id, value })
             }
             CallerFrame::Forwarded { id, value } => encoded("forwarded", &Answered { id, value }),
@@ -316,15 +311,9 @@ impl CallerFrame {
             }
             "answer" => {
                 let answered: Answered = parsed(&body)?;
-                let answer = match answered.value {
-                    Some(Value::String(text)) => Answer::Text(text),
-                    Some(Value::Bool(true)) => Answer::Yes,
-                    Some(Value::Bool(false)) => Answer::No,
-                    _ => Answer::Dismissed,
-                };
                 CallerFrame::Answer {
                     id: answered.id,
-                    answer,
+                    answer: answered.value.unwrap_or_default().into(),
                 }
             }
             "forwarded" => {

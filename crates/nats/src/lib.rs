@@ -42,7 +42,10 @@ pub use history::{
     HostLog,
 };
 pub use message::{Headers, Message};
-pub use queue::{Queue, QueueStatus, QueueTimes, QueuedCall};
+pub use queue::{
+    Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
+    QueuedCall,
+};
 pub use serve_call::{CallLink, IncomingCall};
 pub use service::{Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};

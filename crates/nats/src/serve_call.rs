@@ -14,7 +14,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use haft_tool::{
-    Answer, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt, TraceContext,
+    Answer, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt, Tier,
+    TraceContext,
 };
 
 use crate::client::Client;
@@ -33,6 +34,10 @@ pub(crate) const CALLER: &str = "Haft-Caller";
 pub(crate) const TIMEOUT: &str = "Haft-Timeout";
 /// Set if the caller has a user who can be asked.
 pub(crate) const USER: &str = "Haft-User";
+/// Id of the client that made a queued call.
+pub(crate) const OWNER: &str = "Haft-Owner";
+/// Highest tier that the call may have. The host's own limit counts as well.
+pub(crate) const TIER: &str = "Haft-Tier";
 /// Set if the arguments come in a frame.
 pub(crate) const LATER: &str = "Haft-Arguments-Later";
 /// The W3C trace context.
@@ -67,6 +72,8 @@ pub struct IncomingCall {
     pub arguments: Box<RawValue>,
     /// Time that the caller gives the call. The host's own limit counts as well.
     pub timeout: Option<Duration>,
+    /// Highest tier that the caller allows. The host's own policy counts as well.
+    pub max_tier: Option<Tier>,
     /// The name of the calling host. Nothing proves it.
     pub caller: String,
     /// The caller's span.
@@ -85,7 +92,7 @@ pub struct IncomingCall {
 #[derive(Clone)]
 pub struct CallLink(Arc<LinkState>);
 
-struct LinkState {
+pub(crate) struct LinkState {
     frames: mpsc::UnboundedSender<HostFrame>,
     has_user: bool,
     next_question: AtomicU64,
@@ -167,6 +174,33 @@ impl CallLink {
 }
 
 impl LinkState {
+    /// Returns the state of a call with what it sends. Its first question has that number.
+    pub(crate) fn new(
+        has_user: bool,
+        first_question: u64,
+    ) -> (Arc<LinkState>, mpsc::UnboundedReceiver<HostFrame>) {
+        let (frames, queued) = mpsc::unbounded_channel();
+        let state = LinkState {
+            frames,
+            has_user,
+            next_question: AtomicU64::new(first_question),
+            questions: Mutex::default(),
+        };
+        (Arc::new(state), queued)
+    }
+
+    /// Gives an answer to the question with this number, which may be withdrawn.
+    pub(crate) fn answer(&self, id: u64, value: Value) {
+        // An error means that the call does not wait any more.
+        match self.take(id) {
+            Some(Waiting::Answer(waiting)) => drop(waiting.send(value.into())),
+            Some(Waiting::Forwarded(waiting)) => {
+                drop(waiting.send(Some(value).filter(|value| !value.is_null())));
+            }
+            None => {}
+        }
+    }
+
     fn send(&self, frame: HostFrame) {
         // The call may have ended.
         let _ = self.frames.send(frame);
@@ -265,13 +299,7 @@ pub(crate) async fn run<F>(
             return finish(link, end).await;
         }
     };
-    let (frames, mut queued) = mpsc::unbounded_channel();
-    let state = Arc::new(LinkState {
-        frames,
-        has_user: headers.get(USER).is_some(),
-        next_question: AtomicU64::new(1),
-        questions: Mutex::default(),
-    });
+    let (state, mut queued) = LinkState::new(headers.get(USER).is_some(), 1);
     let call = IncomingCall::of(&request.id, tool, arguments, headers, state.clone());
     let cancellation = call.cancellation.clone();
     let mut running = pin!(run(call));
@@ -376,28 +404,19 @@ pub(crate) fn json_text(payload: &Bytes) -> Result<Box<RawValue>, Error> {
 pub(crate) fn plain_call(message: &Message, tool: &str) -> Result<IncomingCall, Error> {
     let arguments = json_text(&message.payload)?;
     let id = subjects::new_id();
-    Ok(lonely_call(&id, tool, arguments, &message.headers))
-}
-
-/// Returns a call whose caller does not listen, so that no user can be asked.
-pub(crate) fn lonely_call(
-    id: &str,
-    tool: &str,
-    arguments: Box<RawValue>,
-    headers: &Headers,
-) -> IncomingCall {
-    let (frames, _) = mpsc::unbounded_channel();
-    let state = LinkState {
-        frames,
-        has_user: false,
-        next_question: AtomicU64::new(1),
-        questions: Mutex::default(),
-    };
-    IncomingCall::of(id, tool, arguments, headers, Arc::new(state))
+    // Its caller does not listen, so no user can be asked.
+    let (state, _) = LinkState::new(false, 1);
+    Ok(IncomingCall::of(
+        &id,
+        tool,
+        arguments,
+        &message.headers,
+        state,
+    ))
 }
 
 impl IncomingCall {
-    fn of(
+    pub(crate) fn of(
         id: &str,
         tool: &str,
         arguments: Box<RawValue>,
@@ -412,6 +431,11 @@ impl IncomingCall {
             tool: tool.to_owned(),
             arguments,
             timeout: headers.number(TIMEOUT).map(Duration::from_millis),
+            max_tier: headers.get(TIER).map(|name| {
+                // A word that is not known must not allow more.
+                let tier = serde_json::from_value(Value::from(name));
+                tier.unwrap_or(Tier::Read)
+            }),
             caller: haft_tool::visible::line(&caller).into_owned(),
             trace: trace.and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
             log_trace: (headers.get(LOG_TRACE))

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use haft_tool::{Error, Outcome};
+use haft_tool::{Error, ErrorKind, Outcome};
 
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery, OfferedTool};
@@ -32,13 +32,18 @@ const ERROR: &str = "Nats-Service-Error";
 const ERROR_CODE: &str = "Nats-Service-Error-Code";
 
 impl OfferedTool {
+    /// Returns true if the definition says that a call may be made twice.
+    pub fn is_idempotent(&self) -> bool {
+        let says = |hint: &str| self.definition["annotations"][hint] == true;
+        says("readOnlyHint") || says("idempotentHint")
+    }
+
     /// Returns how its queued calls are taken.
     fn queued(&self) -> QueuedTool {
-        let says = |hint: &str| self.definition["annotations"][hint] == true;
         QueuedTool {
             name: self.name.clone(),
             digest: self.digest.clone(),
-            is_idempotent: says("readOnlyHint") || says("idempotentHint"),
+            is_idempotent: self.is_idempotent(),
         }
     }
 }
@@ -57,6 +62,17 @@ pub trait Provider: Send + Sync + 'static {
     /// # Errors
     /// If the tool could not be run.
     async fn call(&self, call: IncomingCall) -> Result<Outcome, Error>;
+
+    /// Answers a request that another host of the tenant forwards, about a call that this host has. The
+    /// arguments are the request, and the details of the outcome are the answer.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {
+        drop(request);
+        let text = "this host takes no forwarded requests";
+        Err(Error::new(ErrorKind::Usage, text))
+    }
 
     /// Tells the user about something that went wrong.
     fn report(&self, problem: &str);
@@ -211,6 +227,8 @@ struct Offering {
     /// Says that the host runs queued calls.
     _beat: Option<Ends>,
     others: Vec<Feed>,
+    /// Requests about calls that run here, also when no new ones are taken.
+    _peers: Feed,
     sender: mpsc::Sender<Message>,
     messages: mpsc::Receiver<Message>,
     refusals: broadcast::Receiver<Refusal>,
@@ -231,6 +249,8 @@ impl Offering {
         ] {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
+        let peers = subjects::peer(&tenant, &core.host.id);
+        let peers = core.client.feed(peers, None, sender.clone()).await;
         let worker = core.options.queue.clone().map(|(queue, calls)| {
             let running = core.clone();
             let run: RunCall = Arc::new(move |call| {
@@ -248,6 +268,7 @@ impl Offering {
             tools: Vec::new(),
             by_subject: HashMap::new(),
             others,
+            _peers: peers,
             sender,
             messages,
             refusals,
@@ -358,6 +379,17 @@ impl Offering {
         } else if message.subject == subjects::list(tenant) {
             if let Some(reply) = message.reply {
                 self.say_hello(reply);
+            }
+        } else if message.subject == subjects::peer(tenant, &core.host.id) {
+            if let Ok(request) = Request::of(message) {
+                let core = core.clone();
+                let place = InPlace::new(&core.running);
+                tokio::spawn(async move {
+                    let _place = place;
+                    let link = core.open(&request).await;
+                    let run = |request| core.provider.forwarded(request);
+                    serve_call::run(&request, link, &core.host, "", run).await;
+                });
             }
         } else if [core.host.id.as_str(), "all"]
             .map(|host| subjects::log_ask(tenant, host))

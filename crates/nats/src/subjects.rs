@@ -9,6 +9,7 @@
 //! | `haft.v1.list.TENANT` | all hosts | who is there |
 //! | `haft.v1.news.TENANT` | all callers | that a host has come, goes, or offers something else |
 //! | `haft.v1.host.TENANT.HOST` | one host | its definitions |
+//! | `haft.v1.peer.TENANT.HOST` | one host | from other hosts: requests about calls that it has |
 //! | `haft.v1.log.TENANT.ask.HOST` | one host, or all with `all` | questions about the log of calls |
 //! | `haft.v1.log.TENANT.to.READER` | who asked | a page of a host's log |
 //! | `haft.v1.log.TENANT.news` | who follows | what a host has added to its log |
@@ -58,6 +59,11 @@ pub(crate) fn news(tenant: &str) -> String {
 /// Returns the subject on which a host sends its definitions.
 pub(crate) fn host(tenant: &str, host: &str) -> String {
     format!("haft.v1.host.{tenant}.{host}")
+}
+
+/// Returns the subject on which a host takes what others forward to it.
+pub(crate) fn peer(tenant: &str, host: &str) -> String {
+    format!("haft.v1.peer.{tenant}.{host}")
 }
 
 /// Returns the subject of questions about the log of a host, or of all hosts.

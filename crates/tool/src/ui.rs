@@ -147,6 +147,20 @@ pub enum Prompt {
     },
 }
 
+impl Prompt {
+    /// Returns true if a JSON value answers the question: a text, true or false, or null, which
+    /// dismisses it.
+    pub fn accepts(&self, value: &Value) -> bool {
+        match (self, value) {
+            (_, Value::Null) => true,
+            (Prompt::Select { options, .. }, Value::String(text)) => options.contains(text),
+            (Prompt::Confirm { .. }, value) => value.is_boolean(),
+            (Prompt::Input { .. } | Prompt::Editor { .. }, value) => value.is_string(),
+            _ => false,
+        }
+    }
+}
+
 /// Answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -158,6 +172,28 @@ pub enum Answer {
     No,
     /// The user dismissed the question, or no user is present.
     Dismissed,
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Answer {
+        match value {
+            Value::String(text) => Answer::Text(text),
+            Value::Bool(true) => Answer::Yes,
+            Value::Bool(false) => Answer::No,
+            _ => Answer::Dismissed,
+        }
+    }
+}
+
+impl From<Answer> for Value {
+    fn from(answer: Answer) -> Value {
+        match answer {
+            Answer::Text(text) => Value::String(text),
+            Answer::Yes => Value::Bool(true),
+            Answer::No => Value::Bool(false),
+            Answer::Dismissed => Value::Null,
+        }
+    }
 }
 
 /// A notification that needs no answer.

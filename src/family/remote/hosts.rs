@@ -15,8 +15,8 @@ use haft_config::{Config, DEFAULT_TENANT, McpServer, Remote};
 use haft_mcp::{Definitions, Failure, Pins, Record, Standing};
 use haft_nats::{
     Auth, ConnectOptions, Fleet, FleetLog, FleetOptions, HistoryNews, HistoryQuestion, HostInfo,
-    Listing, MachineRoots, Queue, QueueTimes, RemoteCall, TlsFiles, Unavailable, check_tenant,
-    machine_name,
+    Listing, MachineRoots, Queue, QueueCaller, QueueTimes, RemoteCall, TlsFiles, Unavailable,
+    check_tenant, machine_name,
 };
 use haft_process::private_files::{self, Durability};
 use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
@@ -63,6 +63,8 @@ pub(super) struct RemoteOptions {
 pub(crate) struct RemoteHosts {
     options: RemoteOptions,
     fleet: Fleet,
+    /// The queue of the hosts, if it was used.
+    queue: tokio::sync::Mutex<Option<Queue>>,
     pins: PinStore,
     cache: PathBuf,
     record: Mutex<Record>,
@@ -157,6 +159,7 @@ impl RemoteHosts {
                 .join(format!("{identity}.json")),
             cache: cache.join(identity),
             fleet: Fleet::new(options.fleet.clone()),
+            queue: tokio::sync::Mutex::default(),
             options,
             changes,
             closing: CancellationToken::new(),
@@ -218,24 +221,43 @@ impl RemoteHosts {
         }
     }
 
-    /// Opens the queue of the hosts.
+    /// Returns the queue of the hosts, which is opened once.
     ///
     /// # Errors
     /// If the server cannot be reached, or keeps no calls.
     pub(crate) async fn queue(&self) -> Result<Queue, Error> {
+        let mut queue = self.queue.lock().await;
+        if let Some(queue) = &*queue {
+            return Ok(queue.clone());
+        }
         let client = self
             .fleet
             .client()
             .await
             .map_err(|why| unusable(&Unavailable::Disconnected(why)))?;
-        Queue::open(&client, &self.fleet.options().tenant, QueueTimes::default()).await
+        let tenant = &self.fleet.options().tenant;
+        let opened = Queue::open(&client, tenant, QueueTimes::default()).await?;
+        Ok(queue.insert(opened).clone())
     }
 
     /// Puts a call into the queue of the hosts.
     pub(super) async fn put(&self, call: &RemoteCall<'_>, ctx: &CallCtx) -> Result<Outcome, Error> {
         let begun = std::time::Instant::now();
         let queue = self.queue().await?;
-        let id = queue.put(call, &self.options.fleet.caller, ctx).await?;
+        let caller = QueueCaller {
+            name: &self.options.fleet.caller,
+            owner: None,
+            has_user: true,
+            max_tier: None,
+            span: ctx.span.as_ref(),
+            trace: ctx.trace.as_deref(),
+        };
+        let put = queue.put(call, caller).await;
+        if put.is_err() {
+            // What the server kept may have been removed, and is made anew then.
+            *self.queue.lock().await = None;
+        }
+        let id = put?;
         if let Some(trace) = &ctx.trace {
             trace.put_into(&self.options.fleet.tenant);
         }
@@ -307,6 +329,7 @@ impl RemoteHosts {
     /// Ends the connection.
     pub(super) async fn close(&self) {
         self.closing.cancel();
+        *self.queue.lock().await = None;
         self.fleet.close().await;
     }
 

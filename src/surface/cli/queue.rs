@@ -3,18 +3,20 @@
 use std::io::Write;
 
 use clap::Subcommand;
-use serde::Serialize;
+use serde_json::Value;
 
 use super::context::{CommandContext, on_host};
 use super::exit::{Failure, SUCCESS};
 use super::flags::{Globals, With};
 use super::run_call::{CallOptions, Form};
+use crate::surface::queued_view::{QueuedView, question_line};
 use crate::surface::stdout::Out;
-use haft_nats::{Queue, QueuedCall};
+use haft_nats::{Asked, OpenQuestion, Queue, QueuedCall};
 use haft_render::table::{self, Column, Fit};
-use haft_tool::{Error, Timestamp};
+use haft_render::text;
+use haft_tool::{Error, ErrorKind, Prompt, Timestamp};
 
-/// List queued calls, wait for them and cancel them
+/// List queued calls, wait for them, answer their questions and cancel them
 #[derive(clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -22,6 +24,7 @@ Examples:
   haft call render --arg scene=42 --queue --detach
   haft queue list
   haft queue wait 01JDQ7T4ZCNV0C5E8MZJ3R1F6K
+  haft queue answer 01JDQ7T4ZCNV0C5E8MZJ3R1F6K yes
   haft queue cancel 01JDQ7T4ZCNV0C5E8MZJ3R1F6K
 
 The NATS server of `remote` keeps the calls and their results, so any host with the same `remote` has
@@ -36,6 +39,7 @@ enum Verb {
     List(With<List>),
     Show(With<Show>),
     Wait(With<Wait>),
+    Answer(With<Give>),
     Cancel(With<Cancel>),
 }
 
@@ -50,18 +54,37 @@ struct List {
     json: bool,
 }
 
-/// Show the state of a call
+/// Show the state of a call, its open questions and what it has said last
 #[derive(clap::Args)]
 struct Show {
     #[command(flatten)]
     one: One,
 }
 
-/// Wait for the end of a call and print its result, as `haft call` does
+/// Wait for the end of a call and print its result, as `haft call` does; at a terminal, ask what it asks
 #[derive(clap::Args)]
 struct Wait {
     #[command(flatten)]
     one: One,
+}
+
+/// Answer a question of a call
+#[derive(clap::Args)]
+struct Give {
+    #[command(flatten)]
+    one: One,
+
+    /// The answer: an option, a text, or `yes` or `no`; for a request of an MCP server the result as JSON
+    #[arg(required_unless_present = "dismiss")]
+    value: Option<String>,
+
+    /// The number of the question, if there are several
+    #[arg(long, value_name = "NUMBER")]
+    question: Option<u64>,
+
+    /// Give no answer; the call goes on without one
+    #[arg(long, conflicts_with = "value")]
+    dismiss: bool,
 }
 
 /// Cancel a call: one that waits ends at once, and the host of one that runs is asked to end it
@@ -108,27 +131,13 @@ const COLUMNS: [Column; 5] = [
     Column::new("QUEUED", Fit::Whole),
 ];
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CallView<'a> {
-    id: &'a str,
-    tool: &'a str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cancelling: Option<bool>,
-    caller: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<String>,
-    attempts: u32,
-    queued_at: String,
-}
-
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         on_host(globals, out, async |session| match &self.verb {
             Verb::List(c) => c.args.run(session).await,
             Verb::Show(c) => c.args.run(session).await,
             Verb::Wait(c) => c.args.run(session).await,
+            Verb::Answer(c) => c.args.run(session).await,
             Verb::Cancel(c) => c.args.run(session).await,
         })
         .await
@@ -141,7 +150,7 @@ impl List {
         let calls = queue.list().await?;
         let out = &mut *session.out;
         if self.json {
-            let views: Vec<_> = calls.iter().map(CallView::of).collect();
+            let views: Vec<_> = calls.iter().map(QueuedView::from).collect();
             out.json(&views)?;
         } else if calls.is_empty() {
             writeln!(
@@ -177,8 +186,67 @@ impl Wait {
             timeout: None,
             test: None,
         };
-        let waited = manner.wait_for_queued(&queue, &self.one.id, session).await;
+        let is_attended = session.is_attended;
+        let waited = manner.wait_for_queued(&queue, &self.one.id, is_attended, session);
+        let waited = waited.await;
         waited.map(|called| called.code)
+    }
+}
+
+impl Give {
+    async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
+        let queue = self.one.place.queue(session).await?;
+        let call = queue.show(&self.one.id).await?;
+        let open = &call.questions;
+        let question = match self.question {
+            Some(number) => open.iter().find(|question| question.id == number),
+            None => open.first().filter(|_| open.len() == 1),
+        };
+        let question = question.ok_or_else(|| self.no_question(open))?;
+        let value = match &self.value {
+            Some(text) => answer_of(&question.asked, text)?,
+            None => Value::Null,
+        };
+        let call = queue.answer(&call.id, question.id, value).await?;
+        self.one.print(&call, session)
+    }
+
+    fn no_question(&self, open: &[OpenQuestion]) -> Error {
+        let text = match (open, self.question) {
+            ([], _) => "the call has no open question".to_owned(),
+            (_, Some(number)) => format!("the call has no open question {number}"),
+            (_, None) => "the call has several open questions".to_owned(),
+        };
+        let hint = format!("`haft queue show {}` shows them", text::name(&self.one.id));
+        Error::new(ErrorKind::Usage, text).with_hint(hint)
+    }
+}
+
+/// Returns the value of an answer as it was typed.
+fn answer_of(asked: &Asked, text: &str) -> Result<Value, Error> {
+    let wrong = |text: &str| Error::new(ErrorKind::Usage, text);
+    match asked {
+        Asked::Prompt {
+            prompt: Prompt::Confirm { .. },
+            ..
+        } => match text {
+            "yes" | "true" => Ok(true.into()),
+            "no" | "false" => Ok(false.into()),
+            _ => Err(wrong("the answer is `yes` or `no`")),
+        },
+        Asked::Prompt { prompt, .. } => {
+            let value = Value::from(text);
+            if prompt.accepts(&value) {
+                return Ok(value);
+            }
+            let error = wrong("the answer is not one of the options");
+            Err(match prompt {
+                Prompt::Select { options, .. } => error.with_hint(options.join(", ")),
+                _ => error,
+            })
+        }
+        Asked::Request { .. } => serde_json::from_str(text)
+            .map_err(|error| wrong(&format!("the answer is not JSON: {error}"))),
     }
 }
 
@@ -194,30 +262,19 @@ impl One {
     fn print(&self, call: &QueuedCall, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let out = &mut *session.out;
         if self.json {
-            out.json(&CallView::of(call))?;
+            out.json(&QueuedView::from(call))?;
         } else {
             let page = table::render(&COLUMNS, &[row(call)], out.width(), out.ink());
             out.write_all(page.as_bytes())?;
+            for question in &call.questions {
+                let text = question_line(question);
+                writeln!(out, "question {}: {text}", question.id)?;
+            }
+            if let Some(message) = &call.message {
+                writeln!(out, "message: {}", text::last_line(message))?;
+            }
         }
         Ok(SUCCESS)
-    }
-}
-
-impl CallView<'_> {
-    fn of(call: &QueuedCall) -> CallView<'_> {
-        CallView {
-            id: &call.id,
-            tool: &call.tool,
-            status: call.status.as_str(),
-            cancelling: call.is_cancelling.then_some(true),
-            caller: &call.caller,
-            host: call
-                .host
-                .as_ref()
-                .map(|host| haft_render::text::name(&host.name)),
-            attempts: call.attempts,
-            queued_at: Timestamp::of(call.queued).timestamp(),
-        }
     }
 }
 
@@ -227,10 +284,7 @@ fn row(call: &QueuedCall) -> Vec<String> {
     } else {
         call.status.as_str()
     };
-    let host = call
-        .host
-        .as_ref()
-        .map(|host| haft_render::text::name(&host.name));
+    let host = call.host.as_ref().map(|host| text::name(&host.name));
     vec![
         call.id.clone(),
         call.tool.clone(),

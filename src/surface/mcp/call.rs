@@ -14,6 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
+use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use super::client::{self, ClientTraits};
@@ -21,11 +22,13 @@ use super::elicitation::Open;
 use super::execution::{Execution, Step};
 use super::log;
 use super::message::{Sender, owner};
+use super::peer::PeerRequest;
 use super::progress::Reporter;
 use super::server::Server;
 use super::{message, spans, suspended};
 use crate::credentials::random_id;
-use haft_tool::{Call, TaskMode};
+use haft_nats::CallLink;
+use haft_tool::{Call, Cancellation, LogLine, TaskMode};
 
 /// Questions that arrive within this time are sent to the client together.
 const COALESCE_WINDOW: Duration = Duration::from_millis(20);
@@ -58,9 +61,21 @@ pub(super) async fn run(
     };
     if let (Some(state), true) = (&params.request_state, is_new) {
         let answers = params.input_responses.unwrap_or_default();
+        if let Some(host) = server.other_host(state) {
+            let request = PeerRequest::Resume {
+                tool: tool.name.clone(),
+                arguments: arguments.get().to_owned(),
+                state: state.clone(),
+                answers,
+                may_be_task: task.is_some(),
+            };
+            let forwarding = server.forward_call(host, request, sender.as_ref(), context);
+            return forwarding.await;
+        }
         return match server.suspended().resume(state, answers, &origin)? {
             Ok(execution) => {
-                call_with_input_required(server, execution, &origin, task, context).await
+                let asker = Asker::client(context);
+                call_with_input_required(server, execution, &origin, task, asker).await
             }
             Err(again) => Ok(again.into()),
         };
@@ -88,12 +103,19 @@ pub(super) async fn run(
     let host = tool_list.host_for(traits.host_for(host, tool), &tool.name);
     let host = client::named(host, context.client_info().as_ref());
     let host = spans::host_for(host, &context);
+    if task == Some(TaskMode::Always) {
+        let answers = can_ask;
+        let queued = server.queue_task(&host, tool, &call, sender.as_ref(), answers);
+        if let Some(created) = queued.await {
+            return created;
+        }
+    }
     let form = server.result_form(is_new);
     let of = (tool_list.clone(), tool.name.clone());
     let log = server.log().listen(&context);
     let execution = Execution::start(&host, (call, sender), of, log, abilities, form);
     if is_new {
-        call_with_input_required(server, execution, &origin, task, context).await
+        call_with_input_required(server, execution, &origin, task, Asker::client(context)).await
     } else {
         call_with_elicitation(server, execution, context).await
     }
@@ -158,14 +180,13 @@ async fn ask(peer: Peer<RoleServer>, mut open: Open) {
 /// client sends the request again. Without a response within the time that `task` sets, or when an MCP
 /// server behind haft makes a task of the call, the response is a task. The call continues as that
 /// task and asks further questions there. `None`: the client knows no tasks.
-async fn call_with_input_required(
+pub(super) async fn call_with_input_required(
     server: &Server,
     mut execution: Execution,
     origin: &[u8],
     task: Option<TaskMode>,
-    context: RequestContext<RoleServer>,
+    mut asker: Asker,
 ) -> Result<CallToolResponse, ErrorData> {
-    let mut reporter = Reporter::new(&context);
     let mut asked: Vec<Open> = Vec::new();
     let wait = match task {
         Some(TaskMode::Always) => Some(Duration::ZERO),
@@ -173,7 +194,7 @@ async fn call_with_input_required(
         Some(TaskMode::Never) | None => None,
     };
     if wait == Some(Duration::ZERO) {
-        match server.tasks().create(execution) {
+        match server.tasks().create(server.next_task_id(), execution) {
             Ok(created) => return Ok(created),
             Err(full) => execution = *full,
         }
@@ -198,7 +219,7 @@ async fn call_with_input_required(
         };
         let step = tokio::select! {
             biased;
-            () = context.ct.cancelled() => return Err(taken_back()),
+            () = asker.gone() => return Err(taken_back()),
             step = next => step,
             () = async {
                 tokio::select! {
@@ -206,7 +227,7 @@ async fn call_with_input_required(
                     () = client.has_task() => {}
                 }
             }, if may_be_task && asked.is_empty() => {
-                match server.tasks().create(execution) {
+                match server.tasks().create(server.next_task_id(), execution) {
                     Ok(created) => return Ok(created),
                     // If no task can be created, a long request is better than an error.
                     Err(full) => execution = *full,
@@ -218,8 +239,8 @@ async fn call_with_input_required(
         match step {
             // A client that reads too slowly misses updates and lines of the log.
             Some(Step::Update(_) | Step::Said(_)) if server.is_behind() => {}
-            Some(Step::Update(update)) => reporter.tell(&update).await,
-            Some(Step::Said(line)) => log::tell(&context.peer, line).await,
+            Some(Step::Update(update)) => asker.update(update).await,
+            Some(Step::Said(line)) => asker.say(line).await,
             Some(Step::Prompt(open)) if server.suspended().has_room(execution.sender()) => {
                 asked.push(open);
             }
@@ -236,8 +257,45 @@ async fn call_with_input_required(
     }
 }
 
+/// The request that a call answers.
+pub(super) enum Asker {
+    /// A client of this host.
+    Client(Box<RequestContext<RoleServer>>, Reporter),
+    /// A client of another host, which forwards its request.
+    Host(CallLink, Cancellation),
+}
+
+impl Asker {
+    fn client(context: RequestContext<RoleServer>) -> Asker {
+        let reporter = Reporter::new(&context);
+        Asker::Client(Box::new(context), reporter)
+    }
+
+    /// Waits until the client does not wait for the answer any more.
+    async fn gone(&self) {
+        match self {
+            Asker::Client(context, _) => context.ct.cancelled().await,
+            Asker::Host(_, cancellation) => cancellation.requested().await,
+        }
+    }
+
+    async fn update(&mut self, update: Box<RawValue>) {
+        match self {
+            Asker::Client(_, reporter) => reporter.tell(&update).await,
+            Asker::Host(link, _) => link.update(update),
+        }
+    }
+
+    async fn say(&self, line: LogLine) {
+        match self {
+            Asker::Client(context, _) => log::tell(&context.peer, line).await,
+            Asker::Host(link, _) => link.log(line),
+        }
+    }
+}
+
 /// The error of a cancelled request. The client does not read it. The dropped call is stopped in
 /// the background.
-fn taken_back() -> ErrorData {
+pub(super) fn taken_back() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
 }

@@ -126,8 +126,7 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        let task = self.tasks().get(sender.as_ref(), &request.task_id)?;
+        let task = self.task(&request.task_id, &context).await?;
         Ok(GetTaskResult::new(task))
     }
 
@@ -136,9 +135,12 @@ impl ServerHandler for Server {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        self.tasks()
-            .answer(sender.as_ref(), &request.task_id, request.input_responses)
+        let UpdateTaskParams {
+            task_id,
+            input_responses,
+            ..
+        } = request;
+        self.answer_task(&task_id, input_responses, &context).await
     }
 
     async fn cancel_task(
@@ -146,8 +148,7 @@ impl ServerHandler for Server {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let sender = Sender::of(&context.extensions);
-        self.tasks().cancel(sender.as_ref(), &request.task_id)
+        self.end_task(&request.task_id, &context).await
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -11,7 +11,7 @@ use rmcp::model::{
     Extensions, InputResponses, JsonObject, JsonRpcError, JsonRpcMessage, RequestId,
     RequestMetaObject,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::http::{BodyMemory, Client, Peer, Permit};
@@ -148,6 +148,33 @@ impl Sender {
 /// Returns the address of the connection that the request with these extensions came from.
 pub(super) fn peer(extensions: &Extensions) -> Option<&Peer> {
     extensions.get::<Parts>()?.extensions.get()
+}
+
+/// The client that asks about a call, here or at another host of the tenant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Viewer {
+    id: String,
+    is_user: bool,
+}
+
+impl Viewer {
+    /// Returns the client that sent a request.
+    pub(super) fn of(sender: Option<&Sender>) -> Viewer {
+        Viewer {
+            id: owner(sender).to_owned(),
+            is_user: sender.is_none_or(|sender| sender.client.is_user()),
+        }
+    }
+
+    /// Returns the id that distinguishes it from others.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns true if it may see what the client `owner` started.
+    pub(super) fn may_see(&self, owner: &str) -> bool {
+        self.is_user || self.id == owner
+    }
 }
 
 /// Returns the id that distinguishes the client from others.

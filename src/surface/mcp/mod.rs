@@ -20,11 +20,13 @@ mod call;
 mod client;
 mod log;
 mod message;
+mod peer;
 mod progress;
 mod result;
 
 mod handler;
 mod server;
+mod shared;
 mod spans;
 
 mod http;

@@ -19,6 +19,7 @@ use super::tool_list::{self, ToolList};
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
 use crate::surface::http::Client;
+use crate::surface::nats::Sharing;
 use crate::surface::selection::Selection;
 
 /// Time for which a handshake waits for tools that are still loading, since the instructions name
@@ -64,6 +65,8 @@ struct Shared {
     has_waited: AtomicBool,
     suspended: SuspendedCalls,
     tasks: Tasks,
+    /// The hosts that the server shares its calls with, if it does.
+    sharing: Option<Arc<Sharing>>,
 }
 
 impl Server {
@@ -72,7 +75,9 @@ impl Server {
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
         closing: CancellationToken,
+        sharing: Option<Arc<Sharing>>,
     ) -> Self {
+        let host_id = sharing.as_ref().map(|sharing| sharing.host_id().to_owned());
         let shared = Shared {
             host,
             selection,
@@ -81,8 +86,9 @@ impl Server {
             is_behind: Box::new(is_behind),
             closing,
             has_waited: AtomicBool::new(false),
-            suspended: SuspendedCalls::new(),
+            suspended: SuspendedCalls::new(host_id),
             tasks: Tasks::default(),
+            sharing,
         };
         Server {
             shared: Arc::new(shared),
@@ -126,6 +132,11 @@ impl Server {
     pub(super) fn next_call_id() -> String {
         static CALLS: AtomicU64 = AtomicU64::new(1);
         format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Returns what the server shares with other hosts, if it does.
+    pub(super) fn sharing(&self) -> Option<&Arc<Sharing>> {
+        self.shared.sharing.as_ref()
     }
 
     /// Returns the calls that continue as tasks.

@@ -20,6 +20,7 @@ use tokio::time::sleep;
 use super::elicitation::{self, Open};
 use super::execution::Execution;
 use super::message::{Sender, owner};
+use super::peer::HOST_MARK;
 use crate::credentials::{random, random_id};
 
 /// Limit of the suspended calls of one client. Beyond it, tools cannot ask the user.
@@ -33,6 +34,8 @@ pub(super) struct SuspendedCalls(Arc<Inner>);
 
 struct Inner {
     codec: RequestStateCodec,
+    /// The id of this host, if others forward what belongs to it.
+    host: Option<String>,
     parked: Mutex<HashMap<String, Parked>>,
 }
 
@@ -53,9 +56,10 @@ struct ResumeToken {
 }
 
 impl SuspendedCalls {
-    /// Creates an empty registry with its own key.
-    pub(super) fn new() -> Self {
+    /// Creates an empty registry with its own key. With `host` its states begin with this id.
+    pub(super) fn new(host: Option<String>) -> Self {
         let inner = Inner {
+            host,
             codec: RequestStateCodec::new_unchecked(random::<32>()),
             parked: Mutex::default(),
         };
@@ -95,7 +99,11 @@ impl SuspendedCalls {
         responses: InputResponses,
         origin: &[u8],
     ) -> Result<Result<Execution, InputRequiredResult>, ErrorData> {
-        let ticket = self.0.codec.open_json_with(state, origin);
+        let sealed = match &self.0.host {
+            Some(host) => state.strip_prefix(&format!("{host}{HOST_MARK}")),
+            None => None,
+        };
+        let ticket = self.0.codec.open_json_with(sealed.unwrap_or(state), origin);
         let ResumeToken { call, turn } = ticket.map_err(|error| refusal(&error))?;
         let mut parked = {
             let mut all = self.0.parked.lock();
@@ -142,7 +150,11 @@ impl SuspendedCalls {
                 all.remove(&call);
             }
         });
-        InputRequiredResult::new(Some(requests), sealed.ok())
+        let state = sealed.ok().map(|sealed| match &self.0.host {
+            Some(host) => format!("{host}{HOST_MARK}{sealed}"),
+            None => sealed,
+        });
+        InputRequiredResult::new(Some(requests), state)
     }
 }
 

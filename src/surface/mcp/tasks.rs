@@ -21,9 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::elicitation::{self, Open};
 use super::execution::{Execution, Step};
-use super::message::{Sender, owner};
+use super::message::{Viewer, owner};
 use super::progress;
-use crate::credentials::random_id;
 use haft_tool::Timestamp;
 
 /// Limit of the kept tasks of a client, including finished ones.
@@ -31,7 +30,7 @@ const MAX_TASKS: usize = 256;
 /// Time after which a task is forgotten, and stopped if it still runs.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
 /// Poll interval that clients are advised to use.
-const LOOKING: Duration = Duration::from_millis(500);
+pub(super) const LOOKING: Duration = Duration::from_millis(500);
 
 /// Registry of all tasks.
 #[derive(Clone, Default)]
@@ -50,6 +49,7 @@ impl Tasks {
     /// Turns a call into a task. Returns the call if too many tasks are running.
     pub(super) fn create(
         &self,
+        id: String,
         mut execution: Execution,
     ) -> Result<CallToolResponse, Box<Execution>> {
         let mut tasks = self.0.lock();
@@ -65,7 +65,6 @@ impl Tasks {
             tracing::warn!("{MAX_TASKS} tasks are running: a call goes on without being one");
             return Err(Box::new(execution));
         }
-        let id = random_id();
         let now = Timestamp::now().precise();
         let task = Task::new(&id, TaskStatus::Working, &now, &now)
             .with_ttl_ms(millis(LIFE))
@@ -95,35 +94,32 @@ impl Tasks {
     }
 
     /// Returns the state of the task.
-    pub(super) fn get(&self, sender: Option<&Sender>, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.job(sender, id)?.state.lock().clone())
+    pub(super) fn get(&self, viewer: &Viewer, id: &str) -> Result<DetailedTask, ErrorData> {
+        Ok(self.job(viewer, id)?.state.lock().clone())
     }
 
     /// Delivers answers to its questions.
     pub(super) fn answer(
         &self,
-        sender: Option<&Sender>,
+        viewer: &Viewer,
         id: &str,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
         // An error means that the task has ended.
-        let _ = self.job(sender, id)?.answers.send(answers);
+        let _ = self.job(viewer, id)?.answers.send(answers);
         Ok(())
     }
 
     /// Cancels the task.
-    pub(super) fn cancel(&self, sender: Option<&Sender>, id: &str) -> Result<(), ErrorData> {
-        self.job(sender, id)?.cancel.cancel();
+    pub(super) fn cancel(&self, viewer: &Viewer, id: &str) -> Result<(), ErrorData> {
+        self.job(viewer, id)?.cancel.cancel();
         Ok(())
     }
 
-    fn job(&self, sender: Option<&Sender>, id: &str) -> Result<Arc<Job>, ErrorData> {
+    fn job(&self, viewer: &Viewer, id: &str) -> Result<Arc<Job>, ErrorData> {
         let job = self.0.lock().get(id).cloned();
-        let job = job.filter(|job| match sender {
-            Some(sender) => sender.client.may_see(&job.owner),
-            None => true,
-        });
-        job.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
+        let job = job.filter(|job| viewer.may_see(&job.owner));
+        job.ok_or_else(|| unknown(id))
     }
 }
 
@@ -192,7 +188,12 @@ async fn drive(
     }
 }
 
-fn ended(result: Result<CallToolResult, ErrorData>) -> TaskPayload {
+/// The error for a task that does not exist, or belongs to another client.
+pub(super) fn unknown(id: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no task `{id}`"), None)
+}
+
+pub(super) fn ended(result: Result<CallToolResult, ErrorData>) -> TaskPayload {
     match result {
         Ok(result) => TaskPayload::Completed {
             result: object(&result),
@@ -203,13 +204,13 @@ fn ended(result: Result<CallToolResult, ErrorData>) -> TaskPayload {
     }
 }
 
-fn object(value: &impl Serialize) -> JsonObject {
+pub(super) fn object(value: &impl Serialize) -> JsonObject {
     match serde_json::to_value(value) {
         Ok(Value::Object(object)) => object,
         _ => JsonObject::new(),
     }
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,10 +5,11 @@
 
 mod definition;
 mod history;
+mod sharing;
 mod user;
 
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, watch};
@@ -25,12 +26,15 @@ use haft_tool::{
 };
 pub(crate) use history::NatsPlace;
 use history::SharedLog;
+pub(crate) use sharing::{PeerRequests, QueuedBy, Sharing, connect, open_queue};
 use user::{Once, RemoteUser};
 
 /// A host as it serves others.
 pub(crate) struct NatsSurface {
     host: Host,
     selection: Selection,
+    /// Answers what other hosts forward.
+    peers: OnceLock<Arc<dyn PeerRequests>>,
     changes: Mutex<watch::Receiver<Arc<CatalogChange>>>,
     place: NatsPlace,
     log: SharedLog,
@@ -69,6 +73,7 @@ impl NatsSurface {
             place,
             host,
             selection,
+            peers: OnceLock::new(),
             report,
         }
     }
@@ -116,6 +121,14 @@ impl Provider for NatsSurface {
             .with_log(Arc::new(LogSink(link.clone())))
             // The caller's host keeps long texts where its user can read them.
             .with_text_limit(0);
+        let host = match call.max_tier {
+            Some(tier) => {
+                let mut policy = host.approval_policy().clone();
+                policy.max_tier = Some(policy.max_tier.map_or(tier, |own| own.min(tier)));
+                host.with_approval(policy)
+            }
+            None => host,
+        };
         let host = match host.approver() {
             Some(approver) => host.asking(Arc::new(Once(approver))),
             None => host,
@@ -149,6 +162,16 @@ impl Provider for NatsSurface {
                     is_killed = true;
                     ours.kill();
                 }
+            }
+        }
+    }
+
+    async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {
+        match self.peers.get() {
+            Some(peers) => peers.answer(request).await,
+            None => {
+                let text = "this host has no calls of other hosts";
+                Err(Error::new(ErrorKind::Usage, text))
             }
         }
     }

@@ -22,10 +22,11 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
-use super::questions;
+use super::queued::ToQueue;
 use super::recorded::{RECORD, Recording};
 use super::response::fresh;
 use super::state::Shared;
+use super::{questions, queued};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
 use crate::host::{CallRecord, RunningCall};
@@ -33,6 +34,7 @@ use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
+use crate::surface::queued_view::QueuedView;
 use crate::surface::traces;
 use crate::tool_test::Recorder;
 use haft_tool::{Call, Event, LogLevel, LogLine, LogListener, Place};
@@ -69,6 +71,10 @@ pub(super) struct CallRequest<'a> {
     /// own token, for modules in JavaScript and tools of MCP servers.
     #[serde(default)]
     record: bool,
+    /// The call is put where it waits for a host and survives a restart: the answer is 202 with its
+    /// place, `/api/queue/{id}`. The header `Prefer: respond-async` is the same.
+    #[serde(default)]
+    queue: bool,
 }
 
 /// Data of a call's event besides the result.
@@ -116,14 +122,19 @@ impl LogListener for LogSink {
 
 /// Calls a tool. With `Accept: text/event-stream` the answer is a stream of the events `started`,
 /// `log`, `update` and `result`, or `error`; else it is the result. A tool that reports a failure has
-/// answered: the status is 200 and `isError` is true. Going away cancels the call.
+/// answered: the status is 200 and `isError` is true. Going away cancels the call, unless it is queued.
 #[utoipa::path(
     post, path = "/api/tools/{name}/call", operation_id = "callTool", tag = "calls",
-    params(("name" = String, Path, description = "The tool's name")),
+    params(
+        ("name" = String, Path, description = "The tool's name"),
+        ("Prefer" = Option<String>, Header, description = "`respond-async`: the call is queued"),
+    ),
     request_body(content = CallRequest<'static>, content_type = "application/json", description = "The call; none is a call without arguments"),
     responses(
         (status = 200, description = "What the tool said", content(
             (CallAnswer = "application/json"), (String = "text/event-stream"))),
+        (status = 202, description = "The call is queued", body = QueuedView<'static>,
+            headers(("Location" = String, description = "Its place"))),
     ),
 )]
 pub(super) async fn call(
@@ -136,9 +147,10 @@ pub(super) async fn call(
 ) -> Result<Response, ProblemResponse> {
     let permit = client.begin_call()?;
     if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
-        return Err(no_such_tool(&name));
+        return Err(queued::no_such_tool(&name));
     }
     let request = CallRequest::read(&text)?;
+    let is_queued = request.queue || queued::is_preferred(&headers);
     let arguments = request.arguments.map(RawValue::to_owned);
     let asked = AskedCall {
         tool: name,
@@ -148,6 +160,16 @@ pub(super) async fn call(
         answers_questions: request.answers_questions,
         record: request.record,
     };
+    if is_queued {
+        let wanted = ToQueue {
+            timeout: asked.timeout(),
+            has_more: asked.record || asked.call_id.is_some(),
+            tool: asked.tool,
+            arguments: asked.arguments,
+            answers_questions: asked.answers_questions,
+        };
+        return queued::put(&shared, &client, &peer, &headers, wanted).await;
+    }
     start(
         &shared,
         &client,
@@ -169,6 +191,15 @@ struct AskedCall {
     record: bool,
 }
 
+impl AskedCall {
+    /// Returns the longest that the call may take.
+    fn timeout(&self) -> Option<Duration> {
+        // The value was checked to be a whole number of milliseconds.
+        self.timeout_ms
+            .map(|time| Duration::from_millis(time as u64))
+    }
+}
+
 /// Starts a call and returns its response. With `code` its handle has code mode.
 async fn start(
     shared: &Arc<Shared>,
@@ -178,10 +209,7 @@ async fn start(
     (asked, permit, memory): (AskedCall, Permit, BodyMemory),
     code: Option<Arc<CodeMode>>,
 ) -> Result<Response, ProblemResponse> {
-    // The value was checked to be a whole number of milliseconds.
-    let timeout = asked
-        .timeout_ms
-        .map(|time| Duration::from_millis(time as u64));
+    let timeout = asked.timeout();
     let host = traces::below(client.host(&shared.host), traces::of_headers(headers));
     let mut host = host.called_by(|caller| peer.describe(caller));
     if asked.answers_questions {
@@ -334,12 +362,6 @@ pub(super) async fn run(
 fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
     let found = catalog.find(name);
     found.is_some_and(|entry| client.allows(&entry.tool))
-}
-
-/// The error for a tool that is unknown or hidden from this client.
-fn no_such_tool(name: &str) -> ProblemResponse {
-    let text = format!("Tool {name} not found");
-    Error::new(ErrorKind::NoSuchTool, text).into()
 }
 
 /// Returns the stream of a call's events. An error before the start is a normal error response.

@@ -17,6 +17,7 @@ mod drawing;
 
 mod answers;
 mod questions;
+mod queued;
 mod recorded;
 
 mod event_ring;
@@ -37,6 +38,7 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
+use crate::surface::nats::Sharing;
 pub(crate) use agent_runs::sessions_router;
 use event_ring::Feeds;
 pub(crate) use metrics::metrics_router;
@@ -51,15 +53,16 @@ pub(crate) struct Rest {
 }
 
 /// Returns the routes of `/api`. Streams end when `stop` fires. From now on the host keeps the ended
-/// calls of all surfaces for `/api/calls`. Needs a runtime.
-pub(crate) fn rest(host: &Host, stop: &CancellationToken) -> Rest {
+/// calls of all surfaces for `/api/calls`. With `sharing`, calls can be put into the queue of its
+/// tenant. Needs a runtime.
+pub(crate) fn rest(host: &Host, stop: &CancellationToken, sharing: Option<Arc<Sharing>>) -> Rest {
     let feeds = Arc::<Feeds>::default();
     let questions = Arc::new(Questions::new(Arc::clone(&feeds)));
     let user = Arc::new(PageUser(Arc::clone(&questions)));
     host.set_default_ui(Some(user.clone()));
     let host = host.asking(user);
     let own = host.called_by(|caller| caller.surface = "rest".to_owned());
-    let shared = Arc::new(Shared::new(own, feeds, questions, stop.clone()));
+    let shared = Arc::new(Shared::new(own, feeds, questions, stop.clone(), sharing));
     tokio::spawn(Arc::clone(&shared).tell_changes());
     let router = router(shared);
     Rest { router, host }
@@ -85,6 +88,9 @@ fn router(shared: Arc<Shared>) -> Router {
             "/api/calls/{id}/test",
             get(calls::test).post(calls::save_test),
         )
+        .route("/api/queue", get(queued::list))
+        .route("/api/queue/{id}", get(queued::one).delete(queued::cancel))
+        .route("/api/queue/{id}/answers", post(queued::answer))
         .route("/api/questions", get(answers::list))
         .route("/api/questions/{id}", post(answers::answer))
         .route("/api/questions/{id}/input", post(answers::input))

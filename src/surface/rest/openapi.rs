@@ -12,7 +12,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::response::fresh;
 use super::state::Shared;
-use super::{agent_runs, answers, call, calls, catalog, drawing, events, health, tools};
+use super::{agent_runs, answers, call, calls, catalog, drawing, events, health, queued, tools};
 use crate::surface::http::{ProblemDetails, ProblemResponse, sse};
 
 /// Name of the security scheme of the token.
@@ -38,6 +38,10 @@ const BEARER: &str = "bearer";
         drawing::drawing,
         calls::test,
         calls::save_test,
+        queued::list,
+        queued::one,
+        queued::cancel,
+        queued::answer,
         answers::list,
         answers::answer,
         answers::input,
@@ -139,6 +143,11 @@ fn refusals(path: &str) -> &'static [&'static str] {
     } else if path.starts_with("/api/questions/") {
         &[
             "400", "401", "403", "404", "408", "413", "415", "422", "default",
+        ]
+    } else if path.starts_with("/api/queue") {
+        &[
+            "400", "401", "403", "404", "408", "413", "415", "422", "429", "502", "503", "504",
+            "default",
         ]
     } else if path.ends_with("/test") {
         &[

@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use axum::http::StatusCode;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -392,14 +391,7 @@ impl What {
         };
         let read: Result<AnswerView, _> = serde_json::from_str(body);
         let read = read.map_err(|_| wrong(form))?;
-        let is_valid = match (prompt, &read.value) {
-            (_, Value::Null) => true,
-            (Prompt::Select { options, .. }, Value::String(text)) => options.contains(text),
-            (Prompt::Confirm { .. }, value) => value.is_boolean(),
-            (Prompt::Input { .. } | Prompt::Editor { .. }, value) => value.is_string(),
-            _ => false,
-        };
-        if is_valid {
+        if prompt.accepts(&read.value) {
             Ok(Given::Prompt(read.into()))
         } else {
             Err(wrong(form))

@@ -16,6 +16,7 @@ use crate::code::CodeMode;
 use crate::host::{CallRecord, Host};
 use crate::registry::Catalog;
 use crate::surface::http::Client;
+use crate::surface::nats::Sharing;
 use crate::surface::wire::ProblemView;
 use haft_tool::CatalogChange;
 
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     pub(super) questions: Arc<Questions>,
     /// The tests of recorded calls.
     pub(super) tests: Arc<RecordedTests>,
+    /// The hosts that the server shares its calls with, if it does.
+    pub(super) sharing: Option<Arc<Sharing>>,
     /// The calls in the audit log.
     pub(super) history: Arc<History>,
     /// The problems as they were last published; `None` before the first search for tools.
@@ -103,6 +106,7 @@ impl Shared {
         feeds: Arc<Feeds>,
         questions: Arc<Questions>,
         stop: CancellationToken,
+        sharing: Option<Arc<Sharing>>,
     ) -> Shared {
         let publisher = Publisher(Arc::clone(&feeds));
         host.call_log().listen(publisher);
@@ -114,6 +118,7 @@ impl Shared {
             code: CodeMode::with_all(),
             questions,
             tests: Arc::default(),
+            sharing,
             feeds,
             told: Mutex::default(),
         }

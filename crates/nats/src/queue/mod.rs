@@ -7,10 +7,14 @@
 //!   only makes a host look.
 //! - A bucket has what is too long for a message, in parts, and a sign of life of each host.
 //!
+//! Questions of a call and their answers are in its record, so that nothing is lost with a message. The
+//! messages of a running call only make others look, and carry its progress to those who wait.
+//!
 //! A call whose record says that a host runs it is begun again only if its definition says that this
 //! does no harm. Otherwise it is lost when its host gives no sign of life. The times of these signs are
 //! compared with each other and never with a clock of this machine.
 
+mod following;
 mod record;
 mod store;
 mod worker;
@@ -18,19 +22,20 @@ mod worker;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use tokio::time::timeout;
+use serde_json::Value;
 
-use haft_tool::{CallCtx, Error, ErrorKind, Outcome, Stopped};
+use haft_tool::{CallTrace, Error, ErrorKind, Outcome, Stopped, Tier, TraceContext};
 
 use crate::caller::{self, RemoteCall};
 use crate::client::Client;
 use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::message::Headers;
-use crate::serve_call::{CALL, CALLER, TIMEOUT};
+use crate::serve_call::{CALL, CALLER, OWNER, TIER, TIMEOUT, USER};
 use crate::subjects;
 
+pub use following::{Following, QueueEvent};
+pub use record::{Asked, OpenQuestion, QueueStatus, QueuedCall};
 use record::{End, Record};
-pub use record::{QueueStatus, QueuedCall};
 use store::Store;
 pub(crate) use worker::{Ends, QueuedTool, RunCall, Worker};
 
@@ -39,9 +44,6 @@ const MAX_ATTEMPTS: u32 = 3;
 
 /// Number of parts of arguments, in the message of a call.
 const PARTS: &str = "Haft-Parts";
-
-/// Time between two looks at a call that is waited for. A message of its host makes it shorter.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// Number of records that are looked at at the same time.
 const LOOKS: usize = 64;
@@ -68,6 +70,23 @@ impl Default for QueueTimes {
             patience: Duration::from_secs(30),
         }
     }
+}
+
+/// The caller of a queued call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueueCaller<'a> {
+    /// Name of the calling host for people.
+    pub name: &'a str,
+    /// The client that makes the call, by that host's own id for it.
+    pub owner: Option<&'a str>,
+    /// Set if questions wait for an answer. Otherwise there is no user to ask.
+    pub has_user: bool,
+    /// Highest tier that the call may have.
+    pub max_tier: Option<Tier>,
+    /// Span of the caller.
+    pub span: Option<&'a TraceContext>,
+    /// Record of the call at the caller.
+    pub trace: Option<&'a CallTrace>,
 }
 
 /// The queue of one tenant.
@@ -102,17 +121,25 @@ impl Queue {
     pub async fn put(
         &self,
         call: &RemoteCall<'_>,
-        caller: &str,
-        ctx: &CallCtx,
+        caller: QueueCaller<'_>,
     ) -> Result<String, Error> {
         let id = subjects::new_id();
         let mut headers = Headers::default()
             .with(CALL, id.clone())
-            .with(CALLER, caller);
+            .with(CALLER, caller.name);
+        if let Some(owner) = caller.owner {
+            headers = headers.with(OWNER, owner);
+        }
+        if caller.has_user {
+            headers = headers.with(USER, "1");
+        }
+        if let Some(tier) = caller.max_tier {
+            headers = headers.with(TIER, tier.as_str());
+        }
         if let Some(timeout) = call.timeout {
             headers = headers.with(TIMEOUT, timeout.as_millis().to_string());
         }
-        headers = caller::traced(headers, ctx);
+        headers = caller::traced(headers, caller.span, caller.trace);
         let arguments = call.arguments.get().as_bytes();
         let putting = async {
             let mut payload = bytes::Bytes::copy_from_slice(arguments);
@@ -127,12 +154,18 @@ impl Queue {
                 .put_message(&id, call.tool, call.digest, headers, payload)
                 .await?;
             let (tool, digest) = (call.tool, call.digest);
-            let record = Record::queued(tool, digest, caller, Some(sequence), call.is_idempotent);
+            let by = (caller.name, caller.owner);
+            let record = Record::queued(tool, digest, by, Some(sequence), call.is_idempotent);
             // A host may have begun it already.
             self.store.create(&id, &record).await
         };
         putting.await.map_err(|why| unusable(&self.tenant, &why))?;
         Ok(id)
+    }
+
+    /// Returns the time for which calls wait, and results are kept.
+    pub fn keeps(&self) -> Duration {
+        self.times.keep
     }
 
     /// Returns the calls, oldest first.
@@ -144,9 +177,9 @@ impl Queue {
             let mut ids = self.store.ids().await?;
             ids.retain(|id| subjects::is_token(id));
             ids.sort();
-            let looks = ids.iter().map(async |id| {
-                let record = self.judged(id).await?;
-                Ok::<_, String>(record.map(|record| record.shown(id)))
+            let looks = ids.into_iter().map(|id| async move {
+                let record = self.judged(&id).await?;
+                Ok::<_, String>(record.map(|record| record.shown(&id)))
             });
             // Those of hosts that are gone take some time.
             let calls: Vec<Option<QueuedCall>> =
@@ -172,16 +205,47 @@ impl Queue {
     /// - [`ErrorKind::Lost`] if its host was lost, and the call may not be made again.
     /// - [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
     pub async fn wait(&self, id: &str) -> Result<Outcome, Error> {
-        let events = subjects::events(&self.tenant, id);
-        let mut news = self.client.subscribe(events).await;
+        let mut following = self.follow(id).await;
         loop {
-            let record = self.known(id).await?;
-            if record.status.is_end() {
-                return self.end_of(id, record).await;
+            if let QueueEvent::Ended(ended) = following.next().await? {
+                return ended;
             }
-            // News may be lost.
-            let _ = timeout(LOOK, news.next()).await;
         }
+    }
+
+    /// Answers a question of a call: with a text, true or false, with the result of a request, or with
+    /// null, which dismisses it. The first answer counts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is no such call, if it has no such question, or if the value does
+    /// not answer it.
+    pub async fn answer(&self, id: &str, question: u64, value: Value) -> Result<QueuedCall, Error> {
+        if value.to_string().len() > self.store.limit() / 4 {
+            return Err(Error::new(ErrorKind::Usage, "the answer is too long"));
+        }
+        self.known(id).await?;
+        let mut fault = None;
+        let answering = self.store.change(id, |record| {
+            let open = record.unanswered().find(|open| open.id() == question);
+            fault = match open {
+                Some(open) if open.accepts(&value) => None,
+                Some(_) => Some(format!("the value does not answer question {question}")),
+                None => Some(format!("the call has no open question {question}")),
+            };
+            if fault.is_none() {
+                record.answers.insert(question, value.clone());
+            }
+            fault.is_none()
+        });
+        let record = self.answered(answering.await)?;
+        let record = record.ok_or_else(|| unknown(id))?;
+        if let Some(fault) = fault {
+            return Err(Error::new(ErrorKind::Usage, fault));
+        }
+        // Its host looks at the record then, and so do others who show the question.
+        self.notify(subjects::control(&self.tenant, id));
+        self.tell(id);
+        Ok(record.shown(id))
     }
 
     /// Cancels a call. One that is queued has ended then; the host of one that runs is asked.
@@ -259,6 +323,7 @@ impl Queue {
             let error = Error::new(ErrorKind::Lost, text).with_hint(hint);
             let frame = HostFrame::Finished(host.clone(), Finished::Failed(error));
             record.status = QueueStatus::Lost;
+            record.drop_questions();
             record.end = frame_of(frame).map(End::Frame);
             true
         });
@@ -280,6 +345,16 @@ impl Queue {
     /// Tells those who wait for a call that its record has changed.
     fn tell(&self, id: &str) {
         self.notify(subjects::events(&self.tenant, id));
+    }
+
+    /// Sends a frame of a running call to those who wait for it. One that is too long is not sent.
+    fn send(&self, id: &str, frame: HostFrame) {
+        let frame = frame.encoded();
+        if frame.len() <= self.store.limit() {
+            let subject = subjects::events(&self.tenant, id);
+            self.client
+                .publish(subject, None, Headers::default(), frame);
+        }
     }
 
     /// Publishes an empty message: who gets it looks at the record.

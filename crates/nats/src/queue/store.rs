@@ -3,15 +3,17 @@
 //! All operations are tried again until they succeed or cannot: a server that is away comes back. Their
 //! callers limit the time.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::kv::{self, CreateErrorKind, UpdateErrorKind};
-use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy, StorageType};
 use async_nats::jetstream::{self, Context};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
+use serde::Deserialize;
+use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{QueueTimes, Record};
@@ -39,6 +41,12 @@ pub(super) const MAX_LENGTH: usize = 256 << 20;
 
 /// Key under which the server's time is read.
 const CLOCK: &str = "clock";
+
+/// Answer of the server with a message as it is kept.
+#[derive(Deserialize)]
+struct Got {
+    message: Option<stream::RawMessage>,
+}
 
 #[derive(Clone)]
 pub(super) struct Store {
@@ -136,6 +144,35 @@ impl Store {
         }
     }
 
+    /// Takes the messages of one tool out of the stream that this client cannot read. Each of them ends the
+    /// connection on which it comes, so it is not acknowledged and would come again.
+    pub(super) async fn drop_broken(&self, tool: &str, digest: &str) {
+        let subject = subjects::queued(&self.tenant, &subjects::token(tool), digest);
+        let Ok(mut consumer) = self.consumer(tool, digest).await else {
+            return;
+        };
+        let Ok(info) = consumer.info().await else {
+            return;
+        };
+        // It is among those that were sent and not acknowledged.
+        let last = info.delivered.stream_sequence;
+        let mut next = info.ack_floor.stream_sequence + 1;
+        let name = format!("STREAM.MSG.GET.HAFT_CALLS_{}", self.tenant);
+        while next <= last {
+            let which = json!({"seq": next, "next_by_subj": subject});
+            let got: Result<Got, _> = self.context.request(name.clone(), &which).await;
+            let Ok(Got { message: Some(raw) }) = got else {
+                return;
+            };
+            let sequence = raw.sequence;
+            if sequence <= last && StreamMessage::try_from(raw).is_err() {
+                tracing::warn!(tool, "a queued message with broken headers is dropped");
+                self.drop_message(sequence).await;
+            }
+            next = sequence + 1;
+        }
+    }
+
     /// Returns the calls of one tool, which hosts with this definition share.
     pub(super) async fn consumer(&self, tool: &str, digest: &str) -> Result<PullConsumer, String> {
         let tool = subjects::token(tool);
@@ -181,8 +218,12 @@ impl Store {
         let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
             return Ok(None);
         };
-        match serde_json::from_slice(&entry.value) {
-            Ok(record) => Ok(Some((record, entry.revision))),
+        match serde_json::from_slice::<Record>(&entry.value) {
+            Ok(mut record) => {
+                let time = u64::try_from(entry.created.unix_timestamp_nanos()).unwrap_or_default();
+                record.updated = Some(UNIX_EPOCH + Duration::from_nanos(time));
+                Ok(Some((record, entry.revision)))
+            }
             Err(error) => {
                 tracing::warn!(id, "a record cannot be read: {error}");
                 Ok(None)
@@ -206,7 +247,10 @@ impl Store {
             }
             let value = bytes_of(&record)?;
             match self.records.update(id, value, revision).await {
-                Ok(_) => return Ok(Some(record)),
+                Ok(_) => {
+                    record.updated = Some(SystemTime::now());
+                    return Ok(Some(record));
+                }
                 // Another process has changed it meanwhile.
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
                 Err(error) if begun.elapsed() >= self.times.patience => {

@@ -1,6 +1,7 @@
 //! The queued calls of a host: from their message to their end in the record.
 
 use std::collections::HashSet;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,19 +9,20 @@ use async_nats::jetstream::{self, AckKind};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, watch};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
-use haft_tool::{Cancellation, Error, ErrorKind, Outcome, Stopped};
+use haft_tool::{Block, Cancellation, Error, ErrorKind, LogLevel, Notification, Outcome, Stopped};
 
-use super::record::{End, QueueStatus, Record};
+use super::record::{Asking, End, QueueStatus, Record};
 use super::store::MAX_LENGTH;
 use super::{PARTS, Queue, result_key};
 use crate::client::ConnectionState;
-use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::frames::{Finished, HostFrame, HostInfo, known_method};
 use crate::message::Message;
-use crate::serve_call::{self, CALL, CALLER, InPlace, IncomingCall};
+use crate::serve_call::{self, CALL, CALLER, InPlace, IncomingCall, LinkState, OWNER, USER};
 use crate::subjects;
 
 /// Time for which the server waits for the next call before it is asked again.
@@ -32,6 +34,19 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Time after which another host gets a call that this one cannot begin now.
 const ELSEWHERE: Duration = Duration::from_millis(500);
 
+/// Time between two changes of a record that only change the last message.
+const MESSAGES: Duration = Duration::from_secs(1);
+
+/// Limit of the length of the last message in a record.
+const MAX_MESSAGE: usize = 500;
+
+/// Number of calls that wait for an answer of their user without a place among those that run.
+const MAX_WAITING: usize = 1024;
+
+/// Difference between the numbers of the first questions of two attempts, so that an answer to an
+/// earlier one answers nothing else.
+const QUESTIONS: u64 = 1 << 20;
+
 /// Runs a call.
 pub(crate) type RunCall =
     Arc<dyn Fn(IncomingCall) -> BoxFuture<'static, Result<Outcome, Error>> + Send + Sync>;
@@ -42,6 +57,7 @@ pub(crate) struct Worker {
     queue: Queue,
     host: HostInfo,
     slots: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
     running_calls: watch::Sender<usize>,
     /// Ids of the calls that run here. Their messages may come again.
     running: Mutex<HashSet<String>>,
@@ -63,6 +79,19 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.running.lock().remove(&self.1);
     }
+}
+
+/// The place of a call: among those that run, or among those that wait for their user.
+enum Place {
+    Running(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit),
+    Waiting(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit),
+}
+
+/// Words of a running call, until they are in its record.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    questions: Vec<Asking>,
+    message: Option<String>,
 }
 
 /// A tool whose calls are taken.
@@ -100,6 +129,7 @@ impl Worker {
             queue,
             host,
             slots: Arc::new(Semaphore::new(max_calls)),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             running: Mutex::default(),
         })
     }
@@ -153,6 +183,7 @@ impl Worker {
                 _ = connection.changed() => {
                     let back = |state: &ConnectionState| *state == ConnectionState::Connected;
                     let _ = connection.wait_for(back).await;
+                    self.queue.store.drop_broken(&tool.name, &tool.digest).await;
                     continue;
                 }
             };
@@ -167,14 +198,19 @@ impl Worker {
             let (worker, tool) = (self.clone(), tool.clone());
             let place = InPlace::new(&self.running_calls);
             tokio::spawn(async move {
-                let _guards = (slot, place);
-                worker.serve(message, &tool).await;
+                let _place = place;
+                worker.serve(message, &tool, slot).await;
             });
         }
     }
 
     /// Runs one call, if it is to be run.
-    async fn serve(&self, message: jetstream::Message, tool: &QueuedTool) {
+    async fn serve(
+        &self,
+        message: jetstream::Message,
+        tool: &QueuedTool,
+        slot: OwnedSemaphorePermit,
+    ) {
         let (sequence, wire) = {
             let info = message.info().ok().map(|info| info.stream_sequence);
             (info, Message::from(message.message.clone()))
@@ -182,6 +218,10 @@ impl Worker {
         let id = wire.headers.get(CALL).filter(|id| subjects::is_token(id));
         let Some(id) = id.map(str::to_owned) else {
             // No haft has written it.
+            tracing::warn!(
+                tool = tool.name,
+                "a queued message without a call is dropped"
+            );
             let _ = message.ack_with(AckKind::Term).await;
             return;
         };
@@ -193,7 +233,8 @@ impl Worker {
         let _running = Running(self, id.clone());
         match self.begin(&id, &wire, sequence, tool).await {
             Ok(Taken::Begun(record)) => {
-                self.run(message, wire, &id, &tool.name, record).await;
+                let call = (id.as_str(), tool.name.as_str());
+                self.run(message, wire, call, record, slot).await;
             }
             Ok(Taken::Over) => {
                 let _ = message.ack().await;
@@ -221,7 +262,8 @@ impl Worker {
                 // Its caller has not written it yet, or has ended before it could.
                 let caller = wire.headers.get(CALLER).unwrap_or_default();
                 let (name, digest) = (&tool.name, &tool.digest);
-                let record = Record::queued(name, digest, caller, sequence, tool.is_idempotent);
+                let by = (caller, wire.headers.get(OWNER));
+                let record = Record::queued(name, digest, by, sequence, tool.is_idempotent);
                 if store.create(id, &record).await? {
                     record
                 } else {
@@ -253,6 +295,7 @@ impl Worker {
             record.status = QueueStatus::Working;
             record.host = Some(self.host.clone());
             record.attempts += 1;
+            record.drop_questions();
             record.sequence = sequence;
             record.is_idempotent = tool.is_idempotent;
             true
@@ -268,9 +311,9 @@ impl Worker {
         &self,
         message: jetstream::Message,
         wire: Message,
-        id: &str,
-        tool: &str,
+        (id, tool): (&str, &str),
         record: Record,
+        slot: OwnedSemaphorePermit,
     ) {
         let control = subjects::control(&self.queue.tenant, id);
         let mut news = self.queue.client.subscribe(control).await;
@@ -278,11 +321,34 @@ impl Worker {
         let ended = match self.arguments(id, &wire).await {
             Err(error) => Err(error),
             Ok(arguments) => {
-                let mut call = serve_call::lonely_call(id, tool, arguments, headers);
+                let first = u64::from(record.attempts) * QUESTIONS + 1;
+                let (state, mut frames) = LinkState::new(headers.get(USER).is_some(), first);
+                let mut call = IncomingCall::of(id, tool, arguments, headers, state.clone());
                 call.is_queued = true;
                 let cancellation = call.cancellation.clone();
+                let said = watch::Sender::new(Said::default());
+                let place = Mutex::new(Place::Running(slot));
+                let (given, mut answers) = mpsc::unbounded_channel();
+                let hearing = async {
+                    while let Some(frame) = frames.recv().await {
+                        self.hear(id, frame, &state, (&said, &place));
+                    }
+                    pending::<()>().await;
+                };
+                let answering = async {
+                    while let Some((question, value)) = answers.recv().await {
+                        let is_waiting = matches!(*place.lock(), Place::Waiting(_));
+                        if is_waiting && let Ok(slot) = self.slots.clone().acquire_owned().await {
+                            *place.lock() = Place::Running(slot);
+                        }
+                        state.answer(question, value);
+                        said.send_modify(|said| said.forget(question));
+                    }
+                    pending::<()>().await;
+                };
                 // It never ends. The call goes on while it waits for the server.
                 let watching = async {
+                    let mut taken = HashSet::new();
                     let mut ticks = interval(self.queue.times.ack_wait / 3);
                     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
                     loop {
@@ -293,13 +359,20 @@ impl Worker {
                             }
                             Some(_) = news.next() => {}
                         }
-                        self.look(id, &cancellation).await;
+                        self.look(id, &cancellation, &mut taken, &given).await;
                     }
                 };
-                tokio::select! {
+                let ended = tokio::select! {
                     ended = (self.run)(call) => ended,
+                    () = hearing => return,
+                    () = answering => return,
+                    () = self.note(id, said.subscribe()) => return,
                     () = watching => return,
+                };
+                while let Ok(frame) = frames.try_recv() {
+                    self.hear(id, frame, &state, (&said, &place));
                 }
+                ended
             }
         };
         let is_put_back = record.is_idempotent
@@ -312,6 +385,7 @@ impl Worker {
                     return false;
                 }
                 record.status = QueueStatus::Queued;
+                record.drop_questions();
                 record.attempts = record.attempts.saturating_sub(1);
                 true
             });
@@ -350,11 +424,118 @@ impl Worker {
         .await;
     }
 
-    /// Cancels a call if its record says so.
-    async fn look(&self, id: &str, cancellation: &Cancellation) {
-        let Ok(Some(now)) = self.queue.store.get(id).await else {
-            return;
+    /// Takes what a running call says: its questions and its last message go to the record, and the rest
+    /// to those who wait.
+    fn hear(
+        &self,
+        id: &str,
+        frame: HostFrame,
+        state: &LinkState,
+        (said, place): (&watch::Sender<Said>, &Mutex<Place>),
+    ) {
+        let asks = |asking: Asking| {
+            let mut all = said.borrow().questions.clone();
+            all.push(asking.clone());
+            // Its texts have any length, and a record has not.
+            let length = serde_json::to_vec(&all).map_or(usize::MAX, |text| text.len());
+            if length > self.queue.store.limit() / 2 {
+                tracing::warn!(call = id, "a question of a queued call is too long");
+                return state.answer(asking.id(), Value::Null);
+            }
+            if let Ok(waiting) = self.waiting.clone().try_acquire_owned() {
+                *place.lock() = Place::Waiting(waiting);
+            }
+            said.send_modify(|said| said.questions.push(asking));
         };
+        let says = |text: &str| {
+            let text: String = text.chars().take(MAX_MESSAGE).collect();
+            said.send_modify(|said| said.message = Some(text));
+        };
+        match frame {
+            HostFrame::Ask(ask) => asks(Asking::Ask(ask)),
+            HostFrame::Forward(forward) if known_method(&forward.method).is_none() => {
+                state.answer(forward.id, Value::Null);
+            }
+            HostFrame::Forward(forward) => asks(Asking::Forward(forward)),
+            HostFrame::Withdraw(question) => said.send_modify(|said| said.forget(question)),
+            HostFrame::Update(update) => {
+                if let Some(text) = text_of(&update) {
+                    says(&text);
+                }
+                self.queue.send(id, HostFrame::Update(update));
+            }
+            HostFrame::Log(line) => {
+                if line.level != LogLevel::Debug {
+                    says(&line.message);
+                }
+                self.queue.send(id, HostFrame::Log(line));
+            }
+            HostFrame::Tell(notification) => {
+                if let Notification::Notify { message, .. } = &notification {
+                    says(message);
+                }
+                self.queue.send(id, HostFrame::Tell(notification));
+            }
+            HostFrame::Accepted(_) | HostFrame::Refused(_) | HostFrame::Finished(..) => {}
+        }
+    }
+
+    /// Keeps what a running call says in its record. Never ends.
+    async fn note(&self, id: &str, mut said: watch::Receiver<Said>) {
+        let mut written = Said::default();
+        let mut next = Instant::now();
+        while said.changed().await.is_ok() {
+            // A message can wait, and a question cannot.
+            let is_urgent = |now: &Said| now.questions != written.questions;
+            let _ = timeout_at(next, said.wait_for(is_urgent)).await;
+            let now = said.borrow_and_update().clone();
+            let noting = self.queue.store.change(id, |record| {
+                let is_ours = record.host.as_ref() == Some(&self.host);
+                if record.status != QueueStatus::Working || !is_ours {
+                    return false;
+                }
+                record.questions.clone_from(&now.questions);
+                let open = |id: &u64| now.questions.iter().any(|open| open.id() == *id);
+                record.answers.retain(|id, _| open(id));
+                record.message.clone_from(&now.message);
+                true
+            });
+            if let Err(why) = noting.await {
+                tracing::warn!(call = id, "what a queued call says is not kept: {why}");
+                // It is tried again.
+                said.mark_changed();
+                sleep(AGAIN).await;
+                continue;
+            }
+            if now.questions != written.questions {
+                self.queue.tell(id);
+            }
+            written = now;
+            next = Instant::now() + MESSAGES;
+        }
+        pending().await
+    }
+
+    /// Cancels a call if its record says so, and takes the answers to its questions that are new.
+    async fn look(
+        &self,
+        id: &str,
+        cancellation: &Cancellation,
+        taken: &mut HashSet<u64>,
+        answers: &mpsc::UnboundedSender<(u64, Value)>,
+    ) {
+        let now = match self.queue.store.get(id).await {
+            Ok(Some(now)) => now,
+            // Its time is over.
+            Ok(None) => return cancellation.cancel(),
+            Err(_) => return,
+        };
+        for (question, value) in now.answers {
+            if taken.insert(question) {
+                // The receiver lives as long as the call.
+                let _ = answers.send((question, value));
+            }
+        }
         if let Some(why) = now.cancel {
             cancellation.request(why);
         }
@@ -453,11 +634,33 @@ impl Worker {
                 return false;
             }
             record.status = status;
+            record.drop_questions();
             record.end = Some(end.clone());
             true
         });
         kept.await
     }
+}
+
+impl Said {
+    fn forget(&mut self, question: u64) {
+        self.questions.retain(|open| open.id() != question);
+    }
+}
+
+/// Returns the text of an update, if it has any.
+fn text_of(update: &serde_json::value::RawValue) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Update {
+        content: Vec<Block>,
+    }
+    let update: Update = haft_tool::json::read(update.get()).ok()?;
+    let texts = update.content.into_iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text),
+        _ => None,
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 /// Leaves a call to another host, or to this one later.

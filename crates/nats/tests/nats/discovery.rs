@@ -41,7 +41,7 @@ async fn a_list_has_each_offer_once() {
     };
     assert_eq!(
         (names(common), common.tools.len()),
-        (vec!["a".to_owned(), "b".to_owned()], 12)
+        (vec!["a".to_owned(), "b".to_owned()], 13)
     );
     assert_eq!(names(other), ["c"]);
     assert_eq!(
@@ -74,7 +74,7 @@ async fn changes_are_announced_and_count_at_once() {
             .expect("a message");
         serde_json::from_slice::<Value>(&news.payload).expect("JSON")
     };
-    assert_eq!(next().await["tools"], 12);
+    assert_eq!(next().await["tools"], 13);
     host.offer(&["hold"]);
     assert_eq!(next().await["tools"], 1);
     let error = call(&fleet, "echo", "{}").await.expect_err("it is gone");

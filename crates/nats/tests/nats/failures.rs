@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use haft_nats::Client;
 use haft_tool::{ErrorKind, Event, Stopped};
+use serde_json::json;
+use serde_json::value::to_raw_value;
 use tokio::time::timeout;
 
 use crate::hosts::{Caller, Host, call, started};
@@ -85,6 +87,44 @@ impl Drop for HostProcess {
 }
 
 /// The process of a host. Not a test by itself.
+#[tokio::test]
+async fn a_request_reaches_the_host_that_it_names_or_is_lost() {
+    let server = Server::start();
+    let client = server.client().await;
+    let (one, other) = (Host::new("one"), Host::new("other"));
+    let first = one.serve(&client).await;
+    let second = other.serve(&client).await;
+    let fleet = server.fleet();
+    let asked = |text: &str| to_raw_value(&json!(text)).expect("JSON");
+    for service in [&first, &second] {
+        let mut caller = Caller::new();
+        let request = asked(&"long ".repeat(400_000));
+        let host = &service.host().id;
+        let answer = fleet.forward(host, request, &caller.ctx).await;
+        let answer = answer.expect("an answer").details;
+        assert_eq!(answer["by"], service.host().name);
+        assert_eq!(answer["asked"].as_str().map(str::len), Some(2_000_000));
+        assert!(matches!(caller.events.recv().await, Some(Event::Update(_))));
+    }
+    // A host that leaves still answers about its calls.
+    second.take_no_more().await;
+    let host = second.host().id.clone();
+    let answer = fleet.forward(&host, asked("x"), &Caller::new().ctx).await;
+    assert_eq!(answer.expect("an answer").details["by"], "other");
+    let caller = Caller::new();
+    let holding = fleet.forward(&host, asked("hold"), &caller.ctx);
+    caller.ctx.cancellation().cancel();
+    holding.await.expect("it ends");
+    assert_eq!(*other.stopped.borrow(), Some(Stopped::Cancelled));
+    drop(second);
+    for host in [host.as_str(), "01ARZ3NDEKTSV4RRFFQ69G5FAV", "*", "a.b", ""] {
+        let gone = fleet.forward(host, asked("x"), &Caller::new().ctx).await;
+        let gone = gone.expect_err("no host has it");
+        assert_eq!(gone.kind(), ErrorKind::Lost, "{host}");
+        assert_eq!(gone.message(), "the host that had the call is gone");
+    }
+}
+
 #[tokio::test]
 #[ignore = "a part of other tests"]
 async fn host_process() {

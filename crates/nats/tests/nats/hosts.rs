@@ -13,8 +13,8 @@ use haft_nats::{
 };
 use haft_tool::{
     Answer, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
-    NoticeLevel, Notification, Outcome, Prompt, Question, Stopped, Updates, User, UserInterface,
-    queue,
+    NoticeLevel, Notification, Outcome, Prompt, Question, Stopped, Tier, Updates, User,
+    UserInterface, queue,
 };
 use parking_lot::Mutex;
 use serde_json::value::{RawValue, to_raw_value};
@@ -54,10 +54,22 @@ pub struct Seen {
     pub timeout: Option<Duration>,
     pub trace: Option<String>,
     pub has_user: bool,
+    pub max_tier: Option<Tier>,
 }
 
-const TOOLS: [&str; 12] = [
-    "echo", "rich", "fail", "refuse", "updates", "logs", "ask", "tell", "forward", "hold", "deaf",
+const TOOLS: [&str; 13] = [
+    "echo",
+    "rich",
+    "fail",
+    "refuse",
+    "updates",
+    "logs",
+    "ask",
+    "tell",
+    "forward",
+    "hold",
+    "says_and_holds",
+    "deaf",
     "big",
 ];
 
@@ -204,7 +216,11 @@ impl Host {
                 let unknown = call.link.forward("tools/call", None, json!({})).await;
                 text(format!("{value:?} {unknown:?}"))
             }
-            "hold" => {
+            "hold" | "says_and_holds" => {
+                if call.tool == "says_and_holds" {
+                    let update = json!({"content": [{"type": "text", "text": "holding"}]});
+                    call.link.update(to_raw_value(&update).expect("JSON"));
+                }
                 tokio::select! {
                     permit = self.held.acquire() => {
                         permit.expect("it is open").forget();
@@ -276,9 +292,25 @@ impl Provider for Host {
             timeout: call.timeout,
             trace: call.trace.as_ref().map(ToString::to_string),
             has_user: call.link.has_user(),
+            max_tier: call.max_tier,
         });
         self.started.send_modify(|started| *started += 1);
         self.run(&call).await
+    }
+
+    async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {
+        let arguments: Value = serde_json::from_str(request.arguments.get()).expect("JSON");
+        if arguments == "hold" {
+            request.cancellation.requested().await;
+            self.stopped.send_replace(request.cancellation.reason());
+        }
+        request
+            .link
+            .update(to_raw_value(&json!({"content": []})).expect("JSON"));
+        Ok(Outcome {
+            details: json!({"by": self.name, "asked": arguments}),
+            ..Outcome::success("", Duration::ZERO)
+        })
     }
 
     fn report(&self, problem: &str) {

@@ -5,15 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream;
-use haft_nats::{Client, Queue, QueueStatus, QueueTimes, QueuedCall, RemoteCall, Service};
-use haft_tool::{CallCtx, Error, ErrorKind, Outcome, Stopped};
-use serde_json::json;
+use haft_nats::{
+    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
+    QueuedCall, RemoteCall, Service,
+};
+use haft_tool::{Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::failures::HostProcess;
 use crate::hosts::{Caller, DIGEST, Host, started};
-use crate::server::{SOON, Server};
+use crate::server::{SOON, Server, options};
 
 /// A server that keeps calls in files, which a kill does not damage.
 fn keeping() -> Server {
@@ -42,11 +47,25 @@ pub async fn serve_queue(host: &Arc<Host>, client: &Client, calls: usize) -> Ser
     host.serve_with(client, options).await
 }
 
-fn ctx() -> CallCtx {
-    Caller::new().ctx
+async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
+    let caller = QueueCaller {
+        name: "desk",
+        ..QueueCaller::default()
+    };
+    put_by(queue, tool, arguments, caller).await
 }
 
-async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
+/// Queues a call whose questions wait for an answer.
+async fn put_asking(queue: &Queue, tool: &str) -> String {
+    let caller = QueueCaller {
+        name: "desk",
+        has_user: true,
+        ..QueueCaller::default()
+    };
+    put_by(queue, tool, r#"{"n": 3}"#, caller).await
+}
+
+async fn put_by(queue: &Queue, tool: &str, arguments: &str, caller: QueueCaller<'_>) -> String {
     let call = RemoteCall {
         tool,
         digest: DIGEST,
@@ -54,8 +73,28 @@ async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
         is_idempotent: false,
         timeout: None,
     };
-    let put = queue.put(&call, "desk", &ctx()).await;
+    let put = queue.put(&call, caller).await;
     put.expect("the server keeps it")
+}
+
+async fn next(following: &mut Following) -> QueueEvent {
+    let next = timeout(SOON, following.next()).await;
+    next.expect("it goes on").expect("the server answers")
+}
+
+/// Waits for the one question of a call, and returns its number and what is asked.
+async fn question(following: &mut Following) -> (u64, Prompt) {
+    loop {
+        if let QueueEvent::State(call) = next(following).await
+            && let [question] = &call.questions[..]
+        {
+            assert_eq!(call.status, QueueStatus::InputRequired);
+            match &question.asked {
+                Asked::Prompt { prompt, .. } => return (question.id, prompt.clone()),
+                Asked::Request { method, .. } => panic!("{method}"),
+            }
+        }
+    }
 }
 
 async fn wait(queue: &Queue, id: &str) -> Result<Outcome, Error> {
@@ -468,6 +507,281 @@ async fn what_no_haft_has_queued_costs_only_itself() {
     emptied(&client).await;
     assert_eq!(wait(&calls, &id).await.expect("a result").text(), "[1]");
     assert_eq!(host.count(), 1);
+}
+
+#[tokio::test]
+async fn questions_of_a_queued_call_wait_in_its_record_for_any_caller() {
+    let server = keeping();
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &server.client().await, 1).await;
+    let calls = queue(&server.client().await).await;
+    let id = put_asking(&calls, "ask").await;
+    let others = queue(&server.client().await).await;
+    let mut following = others.follow(&id).await;
+    let (first, prompt) = question(&mut following).await;
+    assert!(matches!(prompt, Prompt::Confirm { title, .. } if title == "Sure?"));
+    // Meanwhile another call has its place.
+    let other = put(&calls, "echo", "[1]").await;
+    assert_eq!(wait(&calls, &other).await.expect("a result").text(), "[1]");
+    for (question, value, said) in [
+        (first, json!("yes"), "the value does not answer question"),
+        (first + 7, json!(true), "the call has no open question"),
+    ] {
+        let refused = others.answer(&id, question, value).await;
+        let refused = refused.expect_err("it answers nothing");
+        assert_eq!(refused.kind(), ErrorKind::Usage);
+        assert!(refused.message().starts_with(said), "{refused}");
+    }
+    others
+        .answer(&id, first, json!(true))
+        .await
+        .expect("it is open");
+    let again = others.answer(&id, first, json!(false)).await;
+    assert_eq!(again.expect_err("it is answered").kind(), ErrorKind::Usage);
+    let (second, prompt) = question(&mut following).await;
+    assert!(matches!(prompt, Prompt::Input { title, .. } if title == "Name?"));
+    calls
+        .answer(&id, second, json!("Ada"))
+        .await
+        .expect("it is open");
+    let (third, _) = question(&mut following).await;
+    others
+        .answer(&id, third, Value::Null)
+        .await
+        .expect("it is open");
+    question(&mut following).await;
+    let call = calls.cancel(&id).await.expect("it is known");
+    assert_eq!(
+        (call.status, call.is_cancelling),
+        (QueueStatus::InputRequired, true)
+    );
+    let outcome = wait(&calls, &id).await.expect("a result");
+    assert_eq!(outcome.text(), r#"[Yes, Text("Ada"), Dismissed]"#);
+    assert!(show(&calls, &id).await.questions.is_empty());
+}
+
+#[tokio::test]
+async fn requests_to_the_program_behind_the_user_wait_as_questions_do() {
+    let server = keeping();
+    let _service = serve_queue(&Host::new("one"), &server.client().await, 1).await;
+    let calls = queue(&server.client().await).await;
+    let id = put_asking(&calls, "forward").await;
+    let mut following = calls.follow(&id).await;
+    let (number, asked) = loop {
+        if let QueueEvent::State(call) = next(&mut following).await
+            && let [question] = &call.questions[..]
+        {
+            break (question.id, question.asked.clone());
+        }
+    };
+    let expected = Asked::Request {
+        method: "roots/list",
+        key: None,
+        params: json!({"x": 1}),
+    };
+    assert_eq!(asked, expected);
+    calls
+        .answer(&id, number, json!({"roots": []}))
+        .await
+        .expect("it is open");
+    // Requests of other methods have no answer.
+    let outcome = wait(&calls, &id).await.expect("a result");
+    assert_eq!(outcome.text(), r#"Some(Object {"roots": Array []}) None"#);
+}
+
+#[tokio::test]
+async fn questions_without_a_user_are_dismissed() {
+    let server = keeping();
+    let client = server.client().await;
+    let _service = serve_queue(&Host::new("one"), &client, 1).await;
+    let calls = queue(&client).await;
+    let id = put(&calls, "ask", "{}").await;
+    let outcome = wait(&calls, &id).await.expect("a result");
+    assert_eq!(
+        outcome.text(),
+        "[Dismissed, Dismissed, Dismissed, Dismissed]"
+    );
+}
+
+#[tokio::test]
+async fn a_waiting_caller_sees_the_progress_and_later_ones_the_last_message() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let id = put_asking(&calls, "updates").await;
+    let mut following = calls.follow(&id).await;
+    assert!(matches!(next(&mut following).await, QueueEvent::State(_)));
+    let told = put_asking(&calls, "tell").await;
+    let mut telling = calls.follow(&told).await;
+    assert!(matches!(next(&mut telling).await, QueueEvent::State(_)));
+    let logged = put_asking(&calls, "logs").await;
+    let mut logging = calls.follow(&logged).await;
+    assert!(matches!(next(&mut logging).await, QueueEvent::State(_)));
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &server.client().await, 4).await;
+    let (mut updates, mut lines, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for following in [&mut following, &mut telling, &mut logging] {
+        loop {
+            match next(following).await {
+                QueueEvent::State(_) => {}
+                QueueEvent::Update(update) => {
+                    let update: Value = serde_json::from_str(update.get()).expect("JSON");
+                    updates.push(update["content"][0]["text"].clone());
+                }
+                QueueEvent::Log(line) => lines.push(line.message),
+                QueueEvent::Tell(Notification::Notify { message, .. }) => notes.push(message),
+                QueueEvent::Tell(other) => panic!("{other:?}"),
+                QueueEvent::Ended(ended) => break drop(ended.expect("a result")),
+            }
+        }
+    }
+    assert_eq!(updates, ["0", "1", "2"]);
+    assert_eq!(lines, ["Debug", "Info", "Warn", "Error"]);
+    assert_eq!(notes, ["almost"]);
+    // A caller that comes later reads the last message of a call that runs.
+    let held = put_asking(&calls, "says_and_holds").await;
+    let said = async {
+        while show(&calls, &held).await.message.as_deref() != Some("holding") {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, said).await.expect("it is kept");
+    host.held.add_permits(1);
+    wait(&calls, &held).await.expect("a result");
+}
+
+#[tokio::test]
+async fn a_call_has_its_client_and_the_tier_that_it_allows() {
+    let server = keeping();
+    let client = server.client().await;
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &client, 1).await;
+    let calls = queue(&client).await;
+    let caller = QueueCaller {
+        name: "desk",
+        owner: Some("token-1"),
+        max_tier: Some(Tier::Write),
+        ..QueueCaller::default()
+    };
+    let id = put_by(&calls, "echo", "{}", caller).await;
+    wait(&calls, &id).await.expect("a result");
+    assert_eq!(show(&calls, &id).await.owner.as_deref(), Some("token-1"));
+    let seen = host.last.lock().clone().expect("a call");
+    assert_eq!((seen.max_tier, seen.has_user), (Some(Tier::Write), false));
+    let id = put(&calls, "echo", "{}").await;
+    wait(&calls, &id).await.expect("a result");
+    assert_eq!(show(&calls, &id).await.owner, None);
+    let seen = host.last.lock().clone().expect("a call");
+    assert_eq!(seen.max_tier, None);
+}
+
+/// Publishes a message whose headers no client can read, and waits until the server has it.
+async fn publish_broken(server: &Server, headers: &[u8]) {
+    let address = ("127.0.0.1", server.url().port().expect("a port"));
+    let stream = TcpStream::connect(address).await.expect("a server");
+    let mut stream = BufReader::new(stream);
+    let subject = format!("haft.v1.q.default.echo.{DIGEST}");
+    let (head, all) = (headers.len(), headers.len() + 2);
+    let mut bytes = b"CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true}\r\n".to_vec();
+    bytes.extend(format!("HPUB {subject} {head} {all}\r\n").bytes());
+    bytes.extend_from_slice(headers);
+    bytes.extend_from_slice(b"{}\r\nPING\r\n");
+    stream.write_all(&bytes).await.expect("the server reads");
+    let mut line = String::new();
+    while line != "PONG\r\n" {
+        line.clear();
+        let read = stream
+            .read_line(&mut line)
+            .await
+            .expect("the server answers");
+        assert!(read > 0 && !line.starts_with("-ERR"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn messages_with_broken_headers_are_dropped_and_the_others_go_on() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let before = put(&calls, "echo", "[1]").await;
+    for headers in [
+        b"NATS/1.0\r\nHaft-Call: \xff\xfe\r\n\r\n".as_slice(),
+        b"NATS/1.0\r\nno colon\r\n\r\n",
+    ] {
+        publish_broken(&server, headers).await;
+    }
+    let after = put(&calls, "echo", "[2]").await;
+    let stream = jetstream::new(client.library().clone());
+    let mut stream = stream
+        .get_stream("HAFT_CALLS_default")
+        .await
+        .expect("it is there");
+    assert_eq!(stream.info().await.expect("it is there").state.messages, 4);
+    let _service = serve_queue(&Host::new("one"), &server.client().await, 1).await;
+    for (id, text) in [(before, "[1]"), (after, "[2]")] {
+        assert_eq!(wait(&calls, &id).await.expect("a result").text(), text);
+    }
+    emptied(&client).await;
+}
+
+/// A host and a caller with the permissions of docs/nats.md.
+const RESTRICTED: &str = r#"
+jetstream { store_dir: "FOLDER/kept" }
+a_host = { publish: ["haft.v1.evt.default.>", "haft.v1.ctl.default.>", "haft.v1.news.default", "_INBOX.>",
+    "$JS.API.>", "$KV.HAFT_TASKS_default.>", "$KV.HAFT_PARTS_default.>", "$JS.ACK.HAFT_CALLS_default.>"],
+  subscribe: ["haft.v1.call.default.>", "haft.v1.ctl.default.>", "haft.v1.list.default",
+    "haft.v1.host.default.>", "haft.v1.peer.default.>", "$SRV.>", "_INBOX.>"] }
+a_caller = { publish: ["haft.v1.ctl.default.>", "haft.v1.evt.default.>", "haft.v1.q.default.>",
+    "$JS.API.>", "$KV.HAFT_TASKS_default.>", "$KV.HAFT_PARTS_default.>"],
+  subscribe: ["haft.v1.evt.default.>", "_INBOX.>"] }
+a_sharer = { publish: ["haft.v1.peer.default.>", "haft.v1.ctl.default.>"], subscribe: ["haft.v1.evt.default.>"] }
+authorization { users: [
+  { user: host, password: x, permissions: $a_host }
+  { user: sharer, password: x, permissions: $a_sharer }
+  { user: caller, password: x, permissions: $a_caller }
+] }"#;
+
+#[tokio::test]
+async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
+    let server = Server::with(RESTRICTED);
+    let client = async |user: &str| {
+        let url = server.url_with("nats", &format!("{user}:x@"));
+        Client::connect(options(url)).await.expect("it is accepted")
+    };
+    let calls = queue(&client("caller").await).await;
+    let waiting = put(&calls, "echo", "[1]").await;
+    let host = Host::new("one");
+    let service = serve_queue(&host, &client("host").await, 4).await;
+    assert_eq!(
+        wait(&calls, &waiting).await.expect("a result").text(),
+        "[1]"
+    );
+    let long = put(&calls, "big", r#"{"n": 2000000}"#).await;
+    assert_eq!(
+        wait(&calls, &long).await.expect("a result").text().len(),
+        2_000_000
+    );
+    let asking = put_asking(&calls, "ask").await;
+    let mut following = calls.follow(&asking).await;
+    for value in [json!(true), Value::Null, Value::Null] {
+        let (number, _) = question(&mut following).await;
+        let answered = calls.answer(&asking, number, value).await;
+        answered.expect("it is open");
+    }
+    question(&mut following).await;
+    calls.cancel(&asking).await.expect("it is known");
+    let outcome = wait(&calls, &asking).await.expect("it ends");
+    assert_eq!(outcome.text(), "[Yes, Dismissed, Dismissed]");
+    assert_eq!(calls.list().await.expect("a server").len(), 3);
+    emptied(&client("host").await).await;
+    // What a host needs besides to forward a request to another one.
+    let options = server.fleet().options().clone();
+    let fleet = Fleet::over(&client("sharer").await, options);
+    let asked = RawValue::from_string("1".to_owned()).expect("JSON");
+    let id = &service.host().id;
+    let answer = fleet.forward(id, asked, &Caller::new().ctx).await;
+    assert_eq!(answer.expect("an answer").details["by"], "one");
+    assert_eq!(host.problems.lock().len(), 0);
 }
 
 #[tokio::test]

@@ -6,15 +6,20 @@
 mod live_view;
 mod pending_actions;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::call_session::CallSession;
 use super::context::CommandContext;
@@ -22,12 +27,16 @@ use super::exit::{Failure, REFUSED, code_of, say};
 use super::progress::{Progress, Spinner};
 use super::terminal::Terminal;
 use crate::host::{Host, RunningCall};
+use crate::surface::queued_view::{QueuedQuestionView, question_line};
 use crate::surface::signals::Signals;
 use crate::surface::wire::OutcomeView;
 use crate::tool_test::Recorder;
-use haft_nats::Queue;
+use haft_nats::{Asked, OpenQuestion, Queue, QueueEvent};
 use haft_render::style::Ink;
-use haft_tool::{Call, Cancellation, Event, Outcome, Stopped};
+use haft_tool::{
+    Call, Cancellation, Event, NotificationFrom, Outcome, PromptOrigin, Question, Stopped,
+    UserInterface,
+};
 use haft_tool::{Error, ErrorKind};
 
 /// Id of a call without a session.
@@ -195,32 +204,87 @@ impl CallOptions {
             _ => say(&format!("queued as {}\n", queued.id)),
         }
         let queue = session.host.remote_hosts(&queued.remote)?.queue().await?;
-        self.wait_for_queued(&queue, &queued.id, session).await
+        self.wait_for_queued(&queue, &queued.id, is_attended, session)
+            .await
     }
 
-    /// Waits for the end of a queued call and shows it. A signal ends the waiting and not the call.
+    /// Waits for the end of a queued call and shows it. Meanwhile it shows the progress, and asks the
+    /// user what the call asks. A signal ends the waiting and not the call.
     pub(super) async fn wait_for_queued(
         &self,
         queue: &Queue,
         id: &str,
+        is_attended: bool,
         session: &mut CommandContext<'_>,
     ) -> Result<Called, Failure> {
-        let call = queue.show(id).await?;
-        let ended = tokio::select! {
-            ended = queue.wait(id) => ended.map_err(Failure::from),
-            () = session.signals.next() => {
-                say(&format!("the call goes on: `haft queue wait {id}`, `haft queue cancel {id}`\n"));
-                return Ok(Called { code: INTERRUPTED, took: None });
+        let tool = queue.show(id).await?.tool;
+        let mut progress = match self.form {
+            Form::Events => Progress::Silent,
+            _ => Progress::for_call(&tool, self.form.is_for_people()),
+        };
+        let config = session.host.config();
+        let terminal = Terminal::new(progress.spinner(), session.err, config, is_attended);
+        let mut questions = QueuedQuestions::new(queue, id, &tool, &terminal);
+        let mut following = queue.follow(id).await;
+        let ended = loop {
+            let event = tokio::select! {
+                biased;
+                () = session.signals.next() => break None,
+                () = questions.answered() => continue,
+                event = following.next() => event?,
+            };
+            match event {
+                QueueEvent::State(call) => {
+                    if let Some(message) = &call.message {
+                        progress.update(message);
+                    }
+                    for question in questions.look(&call.questions) {
+                        let view = QueuedQuestionView::from(question);
+                        self.line(&tool, session, "question", view)?;
+                        if !terminal.has_user() && self.form.is_for_people() {
+                            let text = question_line(question);
+                            progress.note(&format!(
+                                "the call asks: {text}\nit waits: `haft queue answer {id} VALUE`\n"
+                            ));
+                        }
+                    }
+                }
+                QueueEvent::Update(partial) => {
+                    let partial_result = &*partial;
+                    self.line(&tool, session, "update", PartialResult { partial_result })?;
+                    if let Some(text) = haft_render::outcome::partial_text(&partial) {
+                        progress.update(&text);
+                    }
+                }
+                QueueEvent::Tell(what) => {
+                    let from = questions.from.clone();
+                    terminal.tell(NotificationFrom { from, what });
+                }
+                // As with other calls, the log file has them.
+                QueueEvent::Log(_) => {}
+                QueueEvent::Ended(ended) => break Some(ended),
             }
+        };
+        drop(questions);
+        terminal.settle().await;
+        progress.end();
+        let Some(ended) = ended else {
+            say(&format!(
+                "the call goes on: `haft queue wait {id}`, `haft queue cancel {id}`\n"
+            ));
+            return Ok(Called {
+                code: INTERRUPTED,
+                took: None,
+            });
         };
         let made = Call {
             id: id.to_owned(),
-            tool: call.tool.clone(),
+            tool: tool.clone(),
             arguments: Box::default(),
         };
-        let end = CallEnd::of(ended, &made, None, session.err)?;
-        self.print(&call.tool, &end.outcome, session)?;
-        self.tell(&call.tool, &end, session);
+        let end = CallEnd::of(ended.map_err(Failure::from), &made, None, session.err)?;
+        self.print(&tool, &end.outcome, session)?;
+        self.tell(&tool, &end, session);
         Ok(end.called)
     }
 
@@ -387,6 +451,96 @@ impl CallOptions {
         }
         session.out.flush()?;
         Ok(())
+    }
+}
+
+/// The questions of a queued call at the terminal. Dropping it withdraws them.
+struct QueuedQuestions<'a> {
+    queue: &'a Queue,
+    id: &'a str,
+    terminal: &'a Terminal,
+    from: PromptOrigin,
+    /// The open questions with what withdraws them. The call may be answered elsewhere.
+    open: HashMap<u64, DropGuard>,
+    asked: FuturesUnordered<BoxFuture<'a, u64>>,
+}
+
+impl<'a> QueuedQuestions<'a> {
+    fn new(queue: &'a Queue, id: &'a str, tool: &str, terminal: &'a Terminal) -> Self {
+        QueuedQuestions {
+            queue,
+            id,
+            terminal,
+            from: PromptOrigin {
+                call_id: Some(id.to_owned()),
+                tool: tool.to_owned(),
+            },
+            open: HashMap::new(),
+            asked: FuturesUnordered::new(),
+        }
+    }
+
+    /// Asks the user what is new, and withdraws what is not asked any more. Returns what is new.
+    fn look<'q>(&mut self, now: &'q [OpenQuestion]) -> Vec<&'q OpenQuestion> {
+        let ids: Vec<u64> = now.iter().map(|question| question.id).collect();
+        self.open.retain(|id, _| ids.contains(id));
+        let mut new = Vec::new();
+        for question in now {
+            if self.open.contains_key(&question.id) {
+                continue;
+            }
+            let withdrawn = CancellationToken::new();
+            self.open
+                .insert(question.id, withdrawn.clone().drop_guard());
+            new.push(question);
+            if self.terminal.has_user() {
+                self.asked
+                    .push(Box::pin(self.ask(question.clone(), withdrawn)));
+            }
+        }
+        new
+    }
+
+    /// Asks one question and gives the answer to the call.
+    fn ask(
+        &self,
+        question: OpenQuestion,
+        withdrawn: CancellationToken,
+    ) -> impl Future<Output = u64> + 'a {
+        let (queue, terminal, id) = (self.queue, self.terminal, self.id);
+        let from = self.from.clone();
+        async move {
+            let answer = match question.asked {
+                Asked::Prompt { prompt, timeout } => {
+                    let asked = Question {
+                        from,
+                        what: prompt,
+                        timeout,
+                        withdrawn: withdrawn.clone(),
+                    };
+                    tokio::select! {
+                        biased;
+                        () = withdrawn.cancelled() => return question.id,
+                        answer = UserInterface::ask(terminal, asked) => answer.into(),
+                    }
+                }
+                // A terminal shows no such forms.
+                Asked::Request { .. } => Value::Null,
+            };
+            if let Err(error) = queue.answer(id, question.id, answer).await {
+                // Others may have answered it.
+                tracing::debug!("an answer was not taken: {error}");
+            }
+            question.id
+        }
+    }
+
+    /// Waits until a question has its answer.
+    async fn answered(&mut self) {
+        match self.asked.next().await {
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
     }
 }
 

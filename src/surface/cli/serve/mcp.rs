@@ -88,8 +88,12 @@ impl Args {
         let mut config = Config::resolve(flags.clone())?;
         let selection = Selection::new(&config.toolsets, &self.wanted)?;
         if is_over_http {
-            return web::run(globals, flags, how.inspect, "mcp-http", program, |web| {
-                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut))
+            let shared = Selection::new(&config.toolsets, &self.wanted)?;
+            let surface = ("mcp-http", shared);
+            return web::run(globals, flags, how.inspect, surface, program, |web| {
+                let (stop, sharing) = (&web.stop, web.sharing.clone());
+                let router = mcp::router(&web.host, selection, stop, &web.cut, sharing);
+                web.for_clients(router)
             })
             .await;
         }

@@ -93,7 +93,8 @@ impl Args {
             None => {
                 let flags = self.how.over(globals.flags())?;
                 let inspect = self.how.inspect;
-                web::run(globals, flags, inspect, "http", program, everything).await
+                let surface = ("http", Selection::all());
+                web::run(globals, flags, inspect, surface, program, everything).await
             }
             Some(What::Mcp(c)) => c.args.run(globals, &self.how, out, program).await,
             Some(What::Nats(c)) => c.args.run(globals, &self.how, program).await,
@@ -104,8 +105,8 @@ impl Args {
 
 /// Returns a router with all interfaces for one port.
 fn everything(web: &web::Web) -> axum::Router {
-    let api = rest_surface::rest(&web.host, &web.stop);
-    let selection = Selection::all();
-    let mcp = mcp_surface::router(&api.host, selection, &web.stop, &web.cut);
+    let api = rest_surface::rest(&web.host, &web.stop, web.sharing.clone());
+    let (stop, sharing) = (&web.stop, web.sharing.clone());
+    let mcp = mcp_surface::router(&api.host, Selection::all(), stop, &web.cut, sharing);
     rest::router(web, api.router).merge(web.for_clients(mcp))
 }

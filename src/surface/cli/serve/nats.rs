@@ -8,20 +8,17 @@ use tokio::time::timeout;
 
 use super::How;
 use crate::audit::{Caller, Event};
-use crate::host::{Host, machine_roots};
+use crate::host::Host;
 use crate::surface::cli::debug;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::nats::{NatsPlace, NatsSurface};
+use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue};
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
-use haft_config::{Config, NatsUrls, ServeNats, ServeNatsFlags};
-use haft_nats::{
-    Auth, Client, ConnectOptions, Queue, QueueTimes, Service, ServiceOptions, TlsFiles,
-    check_tenant, machine_name,
-};
+use haft_config::{Config, NatsUrls, ServeNatsFlags};
+use haft_nats::{Service, ServiceOptions};
 use haft_tool::{Error, ErrorKind};
 
 /// Time for running calls to end by themselves if the configuration sets none.
@@ -99,21 +96,18 @@ impl Args {
         debug::inspect(&mut config, how.inspect);
         let selection = Selection::new(&config.toolsets, &self.wanted)?;
         let settings = config.serve.nats.clone();
-        let urls = settings.url.clone().ok_or_else(no_server)?;
-        check_tenant(&settings.tenant)?;
         // Tools must not read input that is meant for haft.
         drop(stdin::claim()?);
         let mut signals = Signals::take()?;
-        let name = settings.name.clone().unwrap_or_else(machine_name);
-        let client = Client::connect(connection(&settings, &urls, &name)?).await;
-        let client = client.map_err(|error| unreachable(&error.to_string()))?;
+        let (client, name) = connect(&settings).await?;
         let host = Host::new(config).recorded(Caller::on("nats"));
         host.keep_spare_worker();
         let _debuggers = debug::serve(&host, how.inspect).await?;
         let program = program.map(|descriptor| descriptor.serve(&host));
         let program = program.transpose()?;
         let log = host.audit_log().cloned();
-        let address = urls.to_string();
+        let address = settings.url.as_ref().map(ToString::to_string);
+        let address = address.unwrap_or_default();
         if let Some(log) = &log {
             log.record(Event::ServerStarted {
                 surface: "nats".to_owned(),
@@ -122,7 +116,14 @@ impl Args {
             });
         }
         let _watching = host.config().serve.watch.then(|| host.watch());
-        let queue = queue(&client, &settings).await;
+        let queue = match open_queue(&client, &settings).await {
+            Ok(queue) => queue,
+            // The host serves the other calls.
+            Err(error) => {
+                report(&format!("no queued calls are taken: {}", error.message()));
+                None
+            }
+        };
         let options = ServiceOptions {
             queue,
             tenant: settings.tenant.clone(),
@@ -182,59 +183,6 @@ impl Args {
     }
 }
 
-fn connection(settings: &ServeNats, urls: &NatsUrls, name: &str) -> Result<ConnectOptions, Error> {
-    let auth = match (&settings.creds, &settings.nkey) {
-        (Some(file), None) => Auth::CredsFile(file.clone()),
-        (None, Some(file)) => Auth::NkeyFile(file.clone()),
-        (None, None) => Auth::Address,
-        (Some(_), Some(_)) => {
-            let text = "`serve.nats` has `creds` and `nkey`";
-            let hint = "leave one of them out";
-            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
-        }
-    };
-    Ok(ConnectOptions {
-        servers: urls.all().to_vec(),
-        name: format!("haft host {name}"),
-        auth,
-        tls: TlsFiles {
-            ca: settings.ca.clone(),
-            certificate: settings.certificate.clone(),
-            key: settings.key.clone(),
-        },
-        machine_roots: machine_roots(),
-    })
-}
-
-/// Opens the queue whose calls are run too. Without one, the host serves the other calls.
-async fn queue(client: &Client, settings: &ServeNats) -> Option<(Queue, usize)> {
-    let calls = usize::try_from(settings.queue)
-        .ok()
-        .filter(|calls| *calls > 0)?;
-    if !client.keeps_calls() {
-        return None;
-    }
-    match Queue::open(client, &settings.tenant, QueueTimes::default()).await {
-        Ok(queue) => Some((queue, calls)),
-        Err(error) => {
-            report(&format!("no queued calls are taken: {}", error.message()));
-            None
-        }
-    }
-}
-
-fn no_server() -> Error {
-    let text = "the address of the NATS server is missing";
-    let hint = "--url nats://HOST:4222, or `serve.nats.url` in the configuration";
-    Error::new(ErrorKind::Usage, text).with_hint(hint)
-}
-
-fn unreachable(why: &str) -> Error {
-    let text = format!("no connection with the NATS server: {why}");
-    let hint = "start it, or correct the address, the credentials or the certificates";
-    Error::new(ErrorKind::Unavailable, text).with_hint(hint)
-}
-
-fn report(problem: &str) {
+pub(super) fn report(problem: &str) {
     say(&format!("warning: {problem}\n"));
 }

@@ -7,6 +7,7 @@ use super::web;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::rpc::Descriptor;
+use crate::surface::selection::Selection;
 use crate::surface::{page, rest};
 
 /// Serve the tools over REST, with events and an OpenAPI description
@@ -33,13 +34,17 @@ impl Args {
     ) -> Result<u8, Failure> {
         let how = earlier.followed_by(&self.how);
         let flags = how.over(globals.flags())?;
-        web::run(globals, flags, how.inspect, "rest", program, with_page).await
+        let surface = ("rest", Selection::all());
+        web::run(globals, flags, how.inspect, surface, program, with_page).await
     }
 }
 
 /// Returns a router for REST, sessions and the web page.
 fn with_page(web: &web::Web) -> Router {
-    router(web, rest::rest(&web.host, &web.stop).router)
+    router(
+        web,
+        rest::rest(&web.host, &web.stop, web.sharing.clone()).router,
+    )
 }
 
 /// Returns a router for the routes of REST, sessions and the web page. The page itself needs no token;

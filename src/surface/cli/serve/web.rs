@@ -8,6 +8,7 @@ use axum::Router;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::nats::report;
 use crate::agent_runs::Sessions;
 use crate::audit::{Caller, Event};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
@@ -19,8 +20,10 @@ use crate::surface::http::{
     self, Access, BodyBudget, BodyLimits, Listening, Readiness, Unanswered,
 };
 use crate::surface::inspect::InspectAddress;
+use crate::surface::nats::Sharing;
 use crate::surface::rest;
 use crate::surface::rpc::Descriptor;
+use crate::surface::selection::Selection;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use haft_config::{Config, Flags, Serve};
@@ -49,6 +52,8 @@ pub(super) struct Web {
     pub(super) cut: CancellationToken,
     /// Sessions of agents that use these tools.
     pub(super) sessions: Sessions,
+    /// The hosts that the server shares its calls with, if it does.
+    pub(super) sharing: Option<Arc<Sharing>>,
     access: Arc<Access>,
 }
 
@@ -60,13 +65,13 @@ impl Web {
 }
 
 /// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
-/// ends it at once. Debuggers can attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
+/// ends it at once. If the configuration says so, other hosts share the tools of `shared`. Debuggers can attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
 /// is served too.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
     inspect: Option<InspectAddress>,
-    surface: &str,
+    (surface, shared): (&str, Selection),
     program: Option<Descriptor>,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
@@ -103,7 +108,9 @@ pub(super) async fn run(
             by: Caller::parent("cli"),
         });
     }
+    let sharing = Sharing::of(&host, shared, report).await?;
     let web = Web {
+        sharing: sharing.clone(),
         sessions: Sessions::new(host.clone(), words),
         host,
         stop: CancellationToken::new(),
@@ -143,6 +150,10 @@ pub(super) async fn run(
     );
     let server = tokio::spawn(server);
     signals.next().await;
+    if let Some(sharing) = &sharing {
+        // Other hosts take the queued calls. The NATS server may be away.
+        let _ = timeout(READING, sharing.take_no_more()).await;
+    }
     if !drain.is_zero() {
         readiness.drains();
         drain_calls(&host, &mut signals, drain).await;
@@ -154,6 +165,10 @@ pub(super) async fn run(
         let _ = timeout(FINISHING, unanswered.none()).await;
         let all = async { tokio::join!(sessions.shutdown(), host.shutdown()) };
         let _ = timeout(grace + STOPPING, all).await;
+        if let Some(sharing) = &sharing {
+            // The queue gets the results, and what is put back.
+            let _ = timeout(READING, sharing.calls_ended()).await;
+        }
         // Clients still read the replies of calls that ended with the host.
         let _ = timeout(READING, unanswered.none()).await;
         cut.cancel();

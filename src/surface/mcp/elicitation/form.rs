@@ -34,11 +34,16 @@ pub(super) fn decision(result: &ElicitResult) -> Decision {
     }
 }
 
-/// Builds the form of a tool's question. The tool's name comes first, so that the question cannot
-/// be taken for one of haft's. `None`: the form cannot be built.
+/// Builds the form of a tool's question. `None`: the form cannot be built.
 pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
-    let form = |text: &str, name: &str, field: Value| form(&from(question, text), name, field);
-    match &question.what {
+    prompt(&question.from.tool, &question.what)
+}
+
+/// Builds the form of a question of `tool`. The tool's name comes first, so that the question cannot
+/// be taken for one of haft's. `None`: the form cannot be built.
+pub(super) fn prompt(tool: &str, prompt: &Prompt) -> Option<ElicitRequestParams> {
+    let form = |text: &str, name: &str, field: Value| form(&from_tool(tool, text), name, field);
+    match prompt {
         Prompt::Select { title, options } => {
             let field = json!({"type": "string", "title": "Choice", "enum": options});
             form(title, "choice", field)
@@ -69,13 +74,8 @@ pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
     }
 }
 
-/// Prefixes `text` with the tool's name. Only the first line shows it, so the other lines are
-/// framed.
-fn from(question: &Question, text: &str) -> String {
-    from_tool(&question.from.tool, text)
-}
-
-/// Prefixes the text of a question with the name of the tool that asks.
+/// Prefixes the text of a question with the name of the tool that asks. Only the first line shows it, so
+/// the other lines are framed.
 pub(super) fn from_tool(tool: &str, text: &str) -> String {
     let mut message = format!("[{}] ", visible::name(tool));
     for (index, line) in text.lines().enumerate() {

@@ -19,12 +19,13 @@ use parking_lot::Mutex;
 )]
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, ElicitRequest, ElicitRequestParams, ElicitResult,
-    InputRequest, InputResponses, ListRootsRequest,
+    InputRequest, InputRequests, InputResponses, ListRootsRequest,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::client;
+use haft_nats::{Asked, OpenQuestion, QueuedCall};
 use haft_tool::{
     Answer, ApprovalRequest, Approver, Decision, Forwarded, LogLevel, LogLine, LogListener,
     NoticeLevel, Notification, NotificationFrom, Question, RunApprovalRequest, RunDecision,
@@ -97,45 +98,98 @@ impl Questions {
         self.sender.send(open).ok()?;
         answer.await.ok()
     }
+}
 
-    /// Returns the request of an MCP server behind haft in the form for the client, if the client
-    /// answers such requests.
-    #[allow(
-        deprecated,
-        reason = "sampling and roots are deprecated, but servers use them"
-    )]
-    fn forwarded(&self, request: &Forwarded) -> Option<InputRequest> {
-        let params = request.params.clone();
-        let kinds = self.abilities.elicitation.as_ref();
-        match request.method {
-            "elicitation/create" => {
-                let mut form: ElicitRequestParams = serde_json::from_value(params).ok()?;
-                match &mut form {
-                    ElicitRequestParams::FormElicitationParams { message, .. } => {
-                        *message = form::from_tool(&request.from.tool, message);
-                        client::can_ask(&self.abilities).then_some(())?;
-                    }
-                    ElicitRequestParams::UrlElicitationParams { message, .. } => {
-                        *message = form::from_tool(&request.from.tool, message);
-                        kinds?.url.as_ref()?;
-                    }
-                    _ => return None,
+/// Returns the request of an MCP server behind haft in the form for a client with these abilities, if
+/// the client answers such requests. `tool` is the tool that asks.
+#[allow(
+    deprecated,
+    reason = "sampling and roots are deprecated, but servers use them"
+)]
+fn request_of(
+    abilities: &ClientCapabilities,
+    tool: &str,
+    method: &str,
+    params: Value,
+) -> Option<InputRequest> {
+    let kinds = abilities.elicitation.as_ref();
+    match method {
+        "elicitation/create" => {
+            let mut form: ElicitRequestParams = serde_json::from_value(params).ok()?;
+            match &mut form {
+                ElicitRequestParams::FormElicitationParams { message, .. } => {
+                    *message = form::from_tool(tool, message);
+                    client::can_ask(abilities).then_some(())?;
                 }
-                Some(InputRequest::Elicitation(ElicitRequest::new(form)))
+                ElicitRequestParams::UrlElicitationParams { message, .. } => {
+                    *message = form::from_tool(tool, message);
+                    kinds?.url.as_ref()?;
+                }
+                _ => return None,
             }
-            "sampling/createMessage" => {
-                self.abilities.sampling.as_ref()?;
-                let params = serde_json::from_value(params).ok()?;
-                Some(InputRequest::CreateMessage(CreateMessageRequest::new(
-                    params,
-                )))
-            }
-            "roots/list" => {
-                self.abilities.roots.as_ref()?;
-                Some(InputRequest::ListRoots(ListRootsRequest::default()))
-            }
-            _ => None,
+            Some(InputRequest::Elicitation(ElicitRequest::new(form)))
         }
+        "sampling/createMessage" => {
+            abilities.sampling.as_ref()?;
+            let params = serde_json::from_value(params).ok()?;
+            Some(InputRequest::CreateMessage(CreateMessageRequest::new(
+                params,
+            )))
+        }
+        "roots/list" => {
+            abilities.roots.as_ref()?;
+            Some(InputRequest::ListRoots(ListRootsRequest::default()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the questions of a queued call for a client with these abilities, by their keys, and the
+/// numbers of those that it cannot answer.
+pub(super) fn queued(
+    call: &QueuedCall,
+    abilities: &ClientCapabilities,
+) -> (InputRequests, Vec<u64>) {
+    let (mut requests, mut unanswerable) = (InputRequests::new(), Vec::new());
+    for question in &call.questions {
+        let request = match &question.asked {
+            Asked::Prompt { prompt, .. } if client::can_ask(abilities) => {
+                form::prompt(&call.tool, prompt)
+                    .map(|form| InputRequest::Elicitation(ElicitRequest::new(form)))
+            }
+            Asked::Prompt { .. } => None,
+            Asked::Request { method, params, .. } => {
+                request_of(abilities, &call.tool, method, params.clone())
+            }
+        };
+        match request {
+            Some(request) => drop(requests.insert(queued_key(question), request)),
+            None => unanswerable.push(question.id),
+        }
+    }
+    (requests, unanswerable)
+}
+
+/// Returns the answers of a client to the questions of a queued call, by their numbers.
+pub(super) fn queued_answers(call: &QueuedCall, given: &InputResponses) -> Vec<(u64, Value)> {
+    let answers = call.questions.iter().filter_map(|question| {
+        let value = given.get(&queued_key(question))?;
+        let answer = match &question.asked {
+            Asked::Prompt { prompt, .. } => {
+                let result = serde_json::from_value(value.clone()).ok()?;
+                form::answer(prompt, &result).into()
+            }
+            Asked::Request { .. } => value.clone(),
+        };
+        Some((question.id, answer))
+    });
+    answers.collect()
+}
+
+fn queued_key(question: &OpenQuestion) -> String {
+    match &question.asked {
+        Asked::Request { key: Some(key), .. } => key.clone(),
+        _ => format!("question-{}", question.id),
     }
 }
 
@@ -205,7 +259,8 @@ impl UserInterface for Questions {
     }
 
     async fn forward(&self, request: Forwarded) -> Option<Value> {
-        let forwarded = self.forwarded(&request)?;
+        let tool = &request.from.tool;
+        let forwarded = request_of(&self.abilities, tool, request.method, request.params)?;
         self.send(forwarded, request.key).await
     }
 

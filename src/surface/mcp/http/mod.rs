@@ -29,6 +29,7 @@ use crate::surface::http::{
     BodyLimits, BodyMemory, BodyReader, Client, ProblemResponse, Standing, held, says_json,
     too_many,
 };
+use crate::surface::nats::Sharing;
 use crate::surface::selection::Selection;
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
@@ -40,13 +41,15 @@ const LISTEN: &str = "subscriptions/listen";
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Returns the router of the endpoint. Endless streams end when `stop` fires; connections and
+/// Returns the router of the endpoint. With `sharing`, tasks and suspended calls are shared with other
+/// hosts. Endless streams end when `stop` fires; connections and
 /// sessions end when `cut` fires. Needs a runtime.
 pub(crate) fn router(
     host: &Host,
     selection: Selection,
     stop: &CancellationToken,
     cut: &CancellationToken,
+    sharing: Option<Arc<Sharing>>,
 ) -> Router {
     let serve = &host.config().serve;
     let limits = BodyLimits::of(serve);
@@ -54,7 +57,11 @@ pub(crate) fn router(
     let sessions = Arc::new(sessions);
     tokio::spawn(Arc::clone(&sessions).collector(stop.clone()));
     let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
-    let server = Server::new(host, selection, || false, stop.child_token());
+    let closing = stop.child_token();
+    let server = Server::new(host, selection, || false, closing, sharing.clone());
+    if let Some(sharing) = sharing {
+        sharing.answer_with(Arc::new(server.clone()));
+    }
     let config = StreamableHttpServerConfig::default()
         // The guard checks the host names and origins.
         .disable_allowed_hosts()

@@ -42,7 +42,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let phases = Phases::default();
     let is_behind = move || backlog.is_behind();
     let closing = phases.closing.clone();
-    let server = Server::new(host.clone(), selection, is_behind, closing);
+    let server = Server::new(host.clone(), selection, is_behind, closing, None);
     let warming = tokio::spawn({
         // Tools are loaded while the client still sends its handshake.
         let server = server.clone();

@@ -1,0 +1,252 @@
+//! What the HTTP servers of several hosts share by one NATS server: queued calls, and requests about
+//! calls that another host has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+
+use super::{NatsPlace, NatsSurface, definition};
+use crate::host::{Host, machine_roots};
+use crate::surface::selection::Selection;
+use haft_config::ServeNats;
+use haft_nats::{
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, Queue, QueueCaller,
+    QueueTimes, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant, machine_name,
+};
+use haft_tool::{Call, CallCtx, Error, ErrorKind, Outcome, Tier};
+
+/// A host of a tenant, as its HTTP server uses it.
+pub(crate) struct Sharing {
+    name: String,
+    surface: Arc<NatsSurface>,
+    service: Service,
+    fleet: Fleet,
+    /// The queue, or the reason for which there is none.
+    queue: Result<Queue, String>,
+}
+
+/// Answers requests that other hosts forward.
+#[async_trait]
+pub(crate) trait PeerRequests: Send + Sync {
+    /// Answers a request: the details of the outcome are the answer.
+    async fn answer(&self, request: IncomingCall) -> Result<Outcome, Error>;
+}
+
+/// The client that queues a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueuedBy<'a> {
+    /// Its id. Other clients do not see the call.
+    pub(crate) owner: &'a str,
+    /// True if it answers questions.
+    pub(crate) answers: bool,
+    /// Highest tier of its calls.
+    pub(crate) max_tier: Option<Tier>,
+}
+
+impl Sharing {
+    /// Offers the tools of a host, as the settings say. `None` if they do not say so. `report` tells the
+    /// user about problems.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub(crate) async fn of(
+        host: &Host,
+        selection: Selection,
+        report: fn(&str),
+    ) -> Result<Option<Arc<Sharing>>, Error> {
+        let settings = &host.config().serve.nats;
+        if !settings.share {
+            return Ok(None);
+        }
+        let (client, name) = connect(settings).await?;
+        let opened = open_queue(&client, settings).await;
+        let queue = match &opened {
+            Ok(Some((queue, _))) => Ok(queue.clone()),
+            Ok(None) => Err("`serve.nats.queue` is 0, or the server has no JetStream".to_owned()),
+            Err(error) => {
+                let text = error.message();
+                report(&format!("no queued calls are taken: {text}"));
+                Err(text.to_owned())
+            }
+        };
+        let options = ServiceOptions {
+            queue: opened.ok().flatten(),
+            tenant: settings.tenant.clone(),
+            name: name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
+            caller_silence: settings.caller_silence,
+        };
+        let fleet = FleetOptions {
+            connect: options_of(settings, &name)?,
+            tenant: settings.tenant.clone(),
+            caller: name.clone(),
+            silence: settings.caller_silence,
+            grace: host.config().limits.grace,
+        };
+        let address = settings.url.as_ref().map(ToString::to_string);
+        let place = NatsPlace {
+            name: name.clone(),
+            tenant: settings.tenant.clone(),
+            address: address.unwrap_or_default(),
+            history: settings.history,
+        };
+        let own = host.called_by(|caller| caller.surface = "nats".to_owned());
+        let surface = Arc::new(NatsSurface::new(own, selection, place, report));
+        let service = Service::start(&client, options, surface.clone()).await;
+        Ok(Some(Arc::new(Sharing {
+            name,
+            surface,
+            service,
+            fleet: Fleet::over(&client, fleet),
+            queue,
+        })))
+    }
+
+    /// Returns the id of this host, which is new with each start.
+    pub(crate) fn host_id(&self) -> &str {
+        &self.service.host().id
+    }
+
+    /// Returns the queue.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] if there is none.
+    pub(crate) fn queue(&self) -> Result<&Queue, Error> {
+        self.queue.as_ref().map_err(|why| {
+            let text = format!("this server has no queue: {why}");
+            Error::new(ErrorKind::Unavailable, text)
+        })
+    }
+
+    /// Queues a call of a tool of this host, which any host with the same definition may run. Returns
+    /// its id. `None` if the tool is not offered to other hosts.
+    ///
+    /// # Errors
+    /// If the server does not take it.
+    pub(crate) async fn put(
+        &self,
+        host: &Host,
+        call: &Call,
+        timeout: Option<Duration>,
+        by: QueuedBy<'_>,
+    ) -> Result<Option<String>, Error> {
+        let catalog = host.catalog_for_calls().await;
+        let Some(entry) = catalog.find(&call.tool) else {
+            return Ok(None);
+        };
+        if !self.surface.offers(&entry.tool) {
+            return Ok(None);
+        }
+        let offered = definition::offered(&entry.tool);
+        let remote = RemoteCall {
+            tool: &offered.name,
+            digest: &offered.digest,
+            arguments: call.arguments.clone(),
+            is_idempotent: offered.is_idempotent(),
+            timeout,
+        };
+        let caller = QueueCaller {
+            name: &self.name,
+            owner: Some(by.owner),
+            has_user: by.answers,
+            max_tier: by.max_tier,
+            span: host.caller_span(),
+            trace: None,
+        };
+        self.queue()?.put(&remote, caller).await.map(Some)
+    }
+
+    /// Sends a request to the host that has a call. The details of the outcome are the answer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`] if it is gone.
+    pub(crate) async fn forward(
+        &self,
+        host: &str,
+        request: Box<RawValue>,
+        ctx: &CallCtx,
+    ) -> Result<Outcome, Error> {
+        self.fleet.forward(host, request, ctx).await
+    }
+
+    /// Sets what answers the requests of other hosts.
+    pub(crate) fn answer_with(&self, peers: Arc<dyn PeerRequests>) {
+        // One server of a process answers.
+        let _ = self.surface.peers.set(peers);
+    }
+
+    /// Takes no new calls of other hosts, and none from the queue.
+    pub(crate) async fn take_no_more(&self) {
+        self.service.take_no_more().await;
+    }
+
+    /// Waits until the calls of other hosts and of the queue have ended.
+    pub(crate) async fn calls_ended(&self) {
+        self.service.calls_ended().await;
+    }
+}
+
+/// Connects with the server of the settings. Returns the name of this host, too.
+///
+/// # Errors
+/// If the settings are not complete, or the server does not accept the host.
+pub(crate) async fn connect(settings: &ServeNats) -> Result<(Client, String), Error> {
+    check_tenant(&settings.tenant)?;
+    let name = settings.name.clone().unwrap_or_else(machine_name);
+    let client = Client::connect(options_of(settings, &name)?).await;
+    let client = client.map_err(|error| {
+        let text = format!("no connection with the NATS server: {error}");
+        let hint = "start it, or correct the address, the credentials or the certificates";
+        Error::new(ErrorKind::Unavailable, text).with_hint(hint)
+    })?;
+    Ok((client, name))
+}
+
+fn options_of(settings: &ServeNats, name: &str) -> Result<ConnectOptions, Error> {
+    let urls = settings.url.as_ref().ok_or_else(|| {
+        let text = "the address of the NATS server is missing";
+        let hint = "--url nats://HOST:4222, or `serve.nats.url` in the configuration";
+        Error::new(ErrorKind::Usage, text).with_hint(hint)
+    })?;
+    let auth = match (&settings.creds, &settings.nkey) {
+        (Some(file), None) => Auth::CredsFile(file.clone()),
+        (None, Some(file)) => Auth::NkeyFile(file.clone()),
+        (None, None) => Auth::Address,
+        (Some(_), Some(_)) => {
+            let text = "`serve.nats` has `creds` and `nkey`";
+            let hint = "leave one of them out";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+    };
+    Ok(ConnectOptions {
+        servers: urls.all().to_vec(),
+        name: format!("haft host {name}"),
+        auth,
+        tls: TlsFiles {
+            ca: settings.ca.clone(),
+            certificate: settings.certificate.clone(),
+            key: settings.key.clone(),
+        },
+        machine_roots: machine_roots(),
+    })
+}
+
+/// Opens the queue whose calls are run too, with the number of them at the same time. `None` if the
+/// settings or the server have none.
+///
+/// # Errors
+/// If the server does not let this host use it.
+pub(crate) async fn open_queue(
+    client: &Client,
+    settings: &ServeNats,
+) -> Result<Option<(Queue, usize)>, Error> {
+    let calls = usize::try_from(settings.queue).unwrap_or(usize::MAX);
+    if calls == 0 || !client.keeps_calls() {
+        return Ok(None);
+    }
+    let queue = Queue::open(client, &settings.tenant, QueueTimes::default()).await?;
+    Ok(Some((queue, calls)))
+}
