@@ -114,7 +114,7 @@ Object.setPrototypeOf(SafeMap.prototype, null);
 export const runningCalls = new SafeMap<number, RunningCall>();
 
 /**
- * What V8 carries through every await, timer and event. deno_core's variables have numbers in it, and
+ * State that V8 carries through every await, timer and event. deno_core's variables have numbers in it, and
  * copy what they do not know; ours stands there itself, which costs a tenth of such a variable.
  */
 interface AsyncContext {

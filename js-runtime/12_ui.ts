@@ -81,7 +81,7 @@ type Text = Promise<string | undefined>;
 
 const nothing = (): void => {};
 
-/** What `ui` of pi's extensions has besides: parts of a screen that haft does not have. */
+/** Further members of `ui` of pi's extensions: parts of a screen that haft does not have. */
 const OF_EXTENSIONS = {
   setWidget: nothing,
   setFooter: nothing,

@@ -31,7 +31,7 @@ function unwrapError(_key: string, value: unknown): unknown {
 }
 
 /**
- * What the original's logger measures its own start with. Work that is given is done; nothing is kept
+ * Measures of oh-my-pi's logger for its own start. Work that is given is done; nothing is kept
  * of how long it took.
  */
 const timing = {

@@ -283,7 +283,7 @@ export function contextOf(call?: RunningCall): object {
 }
 
 /**
- * What early pi's events have besides: the session's entries and its file. They are inherited, so that
+ * Further members of early pi's events: the session's entries and its file. They are inherited, so that
  * the event has the keys of the original.
  */
 export const earlyEvent = {

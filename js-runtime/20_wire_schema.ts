@@ -9,7 +9,7 @@ import { normaliseSchema, upgradeSchema } from "ext:haft/20_schema_upgrade.ts";
 import { messageOf, schemaOfZod } from "ext:haft/20_schema_zod.ts";
 
 /**
- * Who made the schema, which decides who checks the arguments: the library itself, or for
+ * Origin of the schema, which decides about the check of the arguments: the library itself, or for
  * `typebox` and `json` a JSON Schema validator. `shape` is a bare `{key: zod schema}`; `none`
  * stands for `parameters` that are null or undefined, and takes any object.
  */

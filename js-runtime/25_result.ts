@@ -21,7 +21,7 @@ export type Block = (
 ) &
   Marks;
 
-/** What a block says to clients, as MCP defines it. */
+/** Hints of a block for clients, as MCP defines them. */
 interface Marks {
   annotations?: Annotations;
   _meta?: object;

@@ -9,11 +9,11 @@ import type { ArgumentOrder } from "ext:haft/18_order.ts";
 export interface DialectFacts {
   /** Name for people. */
   readonly name: string;
-  /** Where its modules are found without being named. */
+  /** Places where its modules are found without being named. */
   readonly places: string;
-  /** What a tool is called. */
+  /** Names of its tools. */
   readonly names: string;
-  /** How a module of it is recognised. */
+  /** Reason for which a module belongs to it. */
   readonly because: string;
   /** Folder of a case that runs an example. */
   readonly example: string;
@@ -99,7 +99,7 @@ export interface ImportedModule {
   readonly factory: ((api: unknown) => unknown) | undefined;
   /** Path of its file. */
   readonly path: string;
-  /** What follows in its address, with the `?`; empty if nothing does. */
+  /** Rest of its address, with the `?`; empty without one. */
   readonly query: string;
 }
 

@@ -18,7 +18,7 @@ import {
 
 const TOOL_FOLDER = /[/.]opencode\/tools?\/[^/]*$/;
 const PLUGIN_FOLDER = /[/.]opencode\/(?:plugins?\/[^/]*$|node_modules\/)/;
-/** What discovery adds to the address of a module that opencode's configuration names as a plugin. */
+/** Query that discovery adds to the address of a module that opencode's configuration names as a plugin. */
 const PLUGIN_QUERY = "?opencode-plugin";
 
 /** Returns the tools among the exports. A file of opencode's tool folder may have none. */

@@ -29,14 +29,14 @@ export type Static<T> = T extends { readonly _zod: { readonly output: infer Outp
 
 // ---- Results ------------------------------------------------------------------------------------
 
-/** What a part of a result says to clients, as MCP defines it. */
+/** Hints of a part of a result for clients, as MCP defines them. */
 export interface Annotated {
   annotations?: {
     /** The readers that it is for. */
     audience?: ("user" | "assistant")[];
-    /** How important it is, from 0 to 1. */
+    /** Importance, from 0 to 1. */
     priority?: number;
-    /** When it was changed, as an ISO 8601 text. */
+    /** Time of the last change, as an ISO 8601 text. */
     lastModified?: string;
   };
   /** Further data for clients. */
@@ -87,7 +87,7 @@ export type Content =
   | ResourceContent
   | ResourceLinkContent;
 
-/** What a call gives back. `content` is for the model, `details` for the program and renderers. */
+/** Result of a call. `content` is for the model, `details` for the program and renderers. */
 export interface ToolResult<TDetails = any> {
   content: Content[];
   details?: TDetails;
@@ -102,7 +102,7 @@ export type ToolUpdate<TDetails = any> = (partial: ToolResult<TDetails>) => void
 
 // ---- The tool -----------------------------------------------------------------------------------
 
-/** How much harm a call can do. Tools that say nothing count as `exec`. */
+/** Amount of harm that a call can do. Tools without a statement count as `exec`. */
 export type ApprovalTier = "read" | "write" | "exec";
 
 export interface ApprovalDecision {
@@ -119,11 +119,11 @@ export type Approval = ApprovalTier | ApprovalDecision;
 
 /** One tool. `this` inside of its functions is the tool. */
 export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
-  /** What the model calls it. The first tool of a name wins. */
+  /** Name for the model. The first tool of a name wins. */
   name: string;
-  /** What people see. */
+  /** Name for people. */
   label?: string;
-  /** What the model reads. A getter is asked again for every listing. */
+  /** Text for the model. A getter is read again for every listing. */
   description: string;
   parameters: TParams;
 
@@ -140,11 +140,11 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
   onSession?(event: SessionEvent, ctx: CustomToolContext): void | Promise<void>;
 
   /**
-   * How a call looks on a terminal. Tools for pi take `(args, theme)` or `(args, theme, context)`, which
+   * Draws a call on a terminal. Tools for pi take `(args, theme)` or `(args, theme, context)`, which
    * work too: `options` is `RenderOptions & Theme`, `theme` is `Theme & RenderContext`.
    */
   renderCall?(args: Static<TParams>, options: any, theme: any): any;
-  /** How a result looks on a terminal. */
+  /** Draws a result on a terminal. */
   renderResult?(
     result: ToolResult<TDetails>,
     options: RenderOptions,
@@ -163,7 +163,7 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
   /** Not listed and not callable, until something makes it so. */
   hidden?: boolean;
   /**
-   * What a surface lists first. A tool is never hidden behind another tool's name. For MCP clients
+   * Place in the lists of surfaces. A tool is never hidden behind another tool's name. For MCP clients
    * `essential` is `mcp.alwaysLoad`.
    */
   loadMode?: "essential" | "discoverable";
@@ -232,14 +232,14 @@ export interface Logger {
   time(name: string): void;
 }
 
-/** What ends a question besides an answer. */
+/** Ends of a question besides an answer. */
 export interface DialogOptions {
   signal?: AbortSignal;
   /** In milliseconds. 0 is none. */
   timeout?: number;
 }
 
-/** Questions to the user of the call in which it is used. Where nobody can be asked they are answered with `undefined` or `false`. */
+/** Questions to the user of the call in which it is used. Without a user who can be asked they are answered with `undefined` or `false`. */
 export interface UIContext {
   select(
     title: string,
@@ -276,7 +276,7 @@ export interface UIContext {
 
 /** The terminal of a component that `ui.custom` shows. */
 export interface ComponentTUI {
-  /** How large the component may be. */
+  /** Largest size of the component. */
   readonly terminal: {
     readonly columns: number;
     readonly rows: number;
@@ -293,7 +293,7 @@ export interface ComponentTUI {
   ): OverlayHandle;
   /** Takes the topmost overlay away. */
   hideOverlay(): void;
-  /** Whether one is to be seen. */
+  /** True if one is visible. */
   hasOverlay(): boolean;
 }
 
@@ -304,9 +304,9 @@ export interface OverlayOptions {
   /** 80 columns without it, or all that there are. */
   width?: SizeValue;
   minWidth?: number;
-  /** What is higher is cut at its end. */
+  /** Largest height; the rest is cut at the end. */
   maxHeight?: SizeValue;
-  /** Where it is without `row` and `col`; `center` without it. */
+  /** Place without `row` and `col`; by default `center`. */
   anchor?:
     | "center"
     | "top-left"
@@ -325,15 +325,15 @@ export interface OverlayOptions {
   row?: SizeValue;
   /** Its first column, likewise. */
   col?: SizeValue;
-  /** What stays free at the edges. */
+  /** Room that stays free at the edges. */
   margin?: number | { top?: number; right?: number; bottom?: number; left?: number };
-  /** Whether it is to be seen in a terminal of that size. */
+  /** Returns true if it is visible in a terminal of that size. */
   visible?: (columns: number, rows: number) => boolean;
   /** It does not get the keyboard by being shown. */
   nonCapturing?: boolean;
 }
 
-/** What `showOverlay` gives. */
+/** Handle that `showOverlay` returns. */
 export interface OverlayHandle {
   /** Takes it away for good; the keyboard goes back. */
   hide(): void;
@@ -362,7 +362,7 @@ export interface CustomToolAPI {
   /** Runs a program, without a shell. A program that is not there throws with the code `ENOENT`. */
   exec(command: string, args: string[], options?: ExecOptions): Promise<ExecResult>;
   readonly ui: UIContext;
-  /** True if there is somebody who can be asked. */
+  /** True if a user can be asked. */
   readonly hasUI: boolean;
   readonly logger: Logger;
   /** zod 4, the same as `import "zod"`. */
@@ -428,14 +428,14 @@ export interface ReadonlySessionManager {
   getArtifactsDir(): string | null;
 }
 
-/** What `local://` is resolved with. */
+/** Resolver of `local://`. */
 export interface LocalProtocolOptions {
   getArtifactsDir(): string | null;
   getSessionId(): string | null;
 }
 
 /**
- * What a call is given. A copy (`{ ...ctx }`) has `sessionManager`, `modelRegistry`, `model`, `isIdle`,
+ * Context of a call. A copy (`{ ...ctx }`) has `sessionManager`, `modelRegistry`, `model`, `isIdle`,
  * `hasQueuedMessages`, `abort` and `localProtocolOptions`; the others are inherited.
  */
 export interface CustomToolContext {
@@ -449,7 +449,7 @@ export interface CustomToolContext {
   readonly hasUI: boolean;
   /** `get("a.b")`. */
   readonly settings?: any;
-  /** True if whoever called goes by the mode `yolo`: calls are approved without asking. */
+  /** True if the caller has the mode `yolo`: calls are approved without a question. */
   readonly autoApprove?: boolean;
   readonly fetch?: typeof fetch;
   readonly localProtocolOptions?: LocalProtocolOptions;
@@ -507,14 +507,14 @@ export interface RenderOptions {
   spinnerFrame?: number;
 }
 
-/** What renderers know of the call. In `renderResult` it is behind the arguments, where pi has it. */
+/** Facts about the call for renderers. In `renderResult` it is behind the arguments, where pi has it. */
 export interface RenderContext<TArgs = any> {
   readonly args: TArgs;
   readonly toolCallId: string;
   readonly cwd: string;
   /** One object for all drawings of a call. */
   readonly state: Record<string, any>;
-  /** What the renderer returned before. */
+  /** Component that the renderer returned before. */
   readonly lastComponent: Component | undefined;
   readonly expanded: boolean;
   readonly isPartial: boolean;

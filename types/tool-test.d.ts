@@ -3,7 +3,7 @@
 /** A text: exactly this one, one with these parts, or one that matches a regular expression. */
 export type TextMatch = string | { contains: string | string[] } | { matches: string };
 
-/** What a call is to come to. What is not said does not matter, but for success. */
+/** Expected result of a call. Only what is given is compared, and success. */
 export interface ToolTestExpectation {
   /** All text blocks, one to a line. */
   text?: TextMatch;
@@ -59,14 +59,14 @@ export interface FetchStub {
   error?: string;
 }
 
-/** What a call came to, for `check`. */
+/** Result of a call, for `check`. */
 export interface ToolTestResult {
   text: string;
   content: { type: string; text?: string; data?: string; mimeType?: string }[];
   details: any;
   isError: boolean;
   updates: { content: { type: string; text?: string }[]; details: any }[];
-  /** Why it could not be run; then there is nothing else. */
+  /** Reason for which it could not be run; then there is nothing else. */
   error?: string;
 }
 
@@ -87,11 +87,11 @@ export interface ToolTest extends ToolTestCall {
   /** Environment variables; `null` takes one away. */
   env?: Record<string, string | null>;
   /**
-   * What a person answers, question by question: a text, yes or no, `null` for no answer. Without it
-   * there is nobody.
+   * Answers of the user, question by question: a text, yes or no, `null` for no answer. Without it
+   * there is no user.
    */
   ui?: (string | boolean | null)[];
-  /** What the session is when the test begins. */
+  /** The session when the test begins. */
   session?: { event?: { reason: string }; branch?: unknown[]; entries?: unknown[] };
   timeoutMs?: number;
   /** Not run, for this reason. */

@@ -206,7 +206,7 @@ pub(super) fn tool(
         label: definition.label().unwrap_or(name).to_owned(),
         output_schema: definition.output_schema.clone(),
         approval: ServerRules(settings).tier(definition),
-        // As the hints about harm, this one counts only of those whom the user trusts.
+        // As the hints about harm, this one counts only if the user trusts its author.
         is_idempotent: settings.trusted == Some(true) && definition.is_idempotent(),
         hints: ClientHints {
             always_load: meta("anthropic/alwaysLoad").and_then(|hint| hint.as_bool()),

@@ -82,11 +82,11 @@ pub(crate) struct CallEnd {
     pub(crate) duration: Duration,
     /// The result or the error as [`CallListener::result`] wrote it; `None` if it is not kept.
     pub(crate) json: Option<Bytes>,
-    /// Where and in which trace the call ran.
+    /// Place of the call among hosts, queues and traces.
     pub(crate) place: CallPlace,
 }
 
-/// Where and in which trace a call ran.
+/// Place of a call among hosts, queues and traces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallPlace {
     /// Name of another host that ran the call.

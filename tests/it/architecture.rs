@@ -468,8 +468,8 @@ fn tokens(text: &str) -> Vec<String> {
             end.map_or(rest.len(), |end| end + 2)
         } else if rest.starts_with("'\"'") {
             3
-        } else if rest.starts_with("'\\") {
-            2 + rest[2..].find('\'').map_or(1, |end| end + 1)
+        } else if let Some(escape) = rest.strip_prefix("'\\") {
+            2 + escape.find('\'').map_or(1, |end| end + 1)
         } else if rest.starts_with("::") {
             tokens.push("::".to_owned());
             2

@@ -144,6 +144,8 @@ class Lab:
     def close(self):
         self.end_all()
         for name in self.spaces:
+            # With the namespace it would go some time later, and keep its name until then.
+            run("ip", "link", "del", f"{name}o", check=False)
             run("ip", "netns", "del", name, check=False)
         run("ip", "link", "del", BRIDGE, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -353,14 +355,18 @@ def kill_one_of_three(lab):
 
 
 def partition(lab):
-    """The link of one of two hosts is down for six seconds."""
-    lab.server()
-    lab.host(0), lab.host(1)
-    link = f"{lab.space(f'{NET}.100')}o"
-    down = lambda: run("ip", "link", "set", link, "down")
-    up = lambda: run("ip", "link", "set", link, "up")
-    calls, times = lab.watch("sleeps", "{}", 14, 8, [(3, down), (9, up)])
-    return {"down": after(calls, times[0]), "up": after(calls, times[1])}
+    """The link of one of two hosts is down for eight seconds."""
+    found = {}
+    for name, extra in (("usual", ""), ("ping_interval 1 s", 'ping_interval: "1s"\nping_max: 1')):
+        lab.server(extra=extra)
+        lab.host(0), lab.host(1)
+        link = f"{lab.space(f'{NET}.100')}o"
+        down = lambda: run("ip", "link", "set", link, "down")
+        up = lambda: run("ip", "link", "set", link, "up")
+        calls, times = lab.watch("sleeps", "{}", 14, 8, [(2, down), (10, up)])
+        found[f"{name}: down"], found[f"{name}: up"] = after(calls, times[0]), after(calls, times[1])
+        lab.end_all()
+    return found
 
 
 def executed(lab):
@@ -485,6 +491,10 @@ def full(lab):
         lab.host(0, queue=0)
         found["disk of 24 MB"] = lab.load("put", "trivial", 60_000, 64)
         found["core calls meanwhile"] = lab.load("call", "trivial", "{}", 200, 4)
+        # A host that takes queued calls has to write, too.
+        lab.host(1)
+        time.sleep(15)
+        found["15 s after a host has come"] = lab.load("states")
     finally:
         lab.end_all()
         run("umount", "-l", store, check=False)

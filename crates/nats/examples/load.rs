@@ -35,7 +35,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::join_all;
 use haft_nats::{
-    Auth, Client, ConnectOptions, Fleet, FleetOptions, Queue, QueueTimes, RemoteCall, TlsFiles,
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, Queue, QueueCaller, QueueTimes, RemoteCall,
+    TlsFiles,
 };
 use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
 use rustls::RootCertStore;
@@ -324,7 +325,11 @@ async fn put(
     let queue = opened(url).await?;
     let one = async |number| {
         let call = target.call(r#"{"n": N}"#, number)?;
-        let id = queue.put(&call, "load", &context()).await?;
+        let caller = QueueCaller {
+            name: "load",
+            ..QueueCaller::default()
+        };
+        let id = queue.put(&call, caller).await?;
         if waits {
             queue.wait(&id).await?;
         }

@@ -20,7 +20,6 @@ use crate::client::{Client, Refusal, Subscription};
 use crate::fleet::{Fleet, Unavailable};
 use crate::frames::HostInfo;
 use crate::message::{Headers, Message};
-use crate::service::{Core, Provider};
 use crate::subjects;
 
 /// Limit of the entries of one answer.
@@ -136,7 +135,7 @@ pub struct FleetLog {
     pub silent: Vec<HostInfo>,
 }
 
-/// What hosts add to their logs.
+/// Additions of hosts to their logs.
 pub struct HistoryNews {
     client: Client,
     tenant: String,
@@ -164,6 +163,10 @@ struct Answer {
 
 /// Answers questions about the log of one host.
 pub(crate) struct HistoryDesk {
+    client: Client,
+    tenant: String,
+    host: HostInfo,
+    log: LogReaders,
     readers: Semaphore,
     /// Questions that wait or are answered.
     waiting: Arc<Semaphore>,
@@ -171,18 +174,35 @@ pub(crate) struct HistoryDesk {
     followed: tokio::sync::Mutex<Option<Instant>>,
 }
 
+/// Readers of the log of a host. They may block.
+pub(crate) struct LogReaders {
+    /// Returns a page.
+    pub(crate) page: Box<dyn Fn(&HistoryQuestion) -> HistoryPage + Send + Sync>,
+    /// Follows the log from now on, if there is one.
+    pub(crate) feed: Box<dyn Fn() -> Option<HistoryFeed> + Send + Sync>,
+}
+
 impl HistoryDesk {
-    pub(crate) fn new() -> HistoryDesk {
-        HistoryDesk {
+    pub(crate) fn new(
+        client: Client,
+        tenant: String,
+        host: HostInfo,
+        log: LogReaders,
+    ) -> Arc<HistoryDesk> {
+        Arc::new(HistoryDesk {
+            client,
+            tenant,
+            host,
+            log,
             readers: Semaphore::new(READERS),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             followed: tokio::sync::Mutex::default(),
-        }
+        })
     }
 }
 
 /// Answers a question about the log, in a task of its own.
-pub(crate) fn receive(core: &Arc<Core>, message: &Message) {
+pub(crate) fn receive(desk: &Arc<HistoryDesk>, message: &Message) {
     if message.payload.len() > MAX_QUESTION {
         return;
     }
@@ -190,37 +210,37 @@ pub(crate) fn receive(core: &Arc<Core>, message: &Message) {
         return;
     };
     // Too many readers get no answer.
-    let Ok(place) = core.history.waiting.clone().try_acquire_owned() else {
+    let Ok(place) = desk.waiting.clone().try_acquire_owned() else {
         return;
     };
     // Any other subject could be one of those that only hosts may publish to.
-    let answers = subjects::log_answers(&core.options.tenant, "");
+    let answers = subjects::log_answers(&desk.tenant, "");
     let reply = message.reply.clone().filter(|reply| {
         let reader = reply.strip_prefix(&answers);
         reader.is_some_and(subjects::is_token)
     });
-    let core = core.clone();
+    let desk = desk.clone();
     tokio::spawn(async move {
         let _place = place;
         if question.follow {
-            follow(&core).await;
+            follow(&desk).await;
         }
         if let Some(reply) = reply.filter(|_| question.limit > 0) {
-            answer(&core, question, reply).await;
+            answer(&desk, question, reply).await;
         }
     });
 }
 
-async fn answer(core: &Core, mut question: HistoryQuestion, to: String) {
-    let Ok(_reader) = core.history.readers.acquire().await else {
+async fn answer(desk: &Arc<HistoryDesk>, mut question: HistoryQuestion, to: String) {
+    let Ok(_reader) = desk.readers.acquire().await else {
         return;
     };
     question.limit = question.limit.min(MAX_ENTRIES);
-    let page = blocking(&core.provider, move |provider| provider.history(&question)).await;
+    let page = blocking(desk, move |log| (log.page)(&question)).await;
     let Some(mut page) = page else {
         return;
     };
-    let mut room = room(&core.client);
+    let mut room = room(&desk.client);
     let fitting = page.entries.iter().take_while(|entry| {
         let length = length(entry);
         let fits = length <= room;
@@ -240,35 +260,35 @@ async fn answer(core: &Core, mut question: HistoryQuestion, to: String) {
         page.entries.truncate(fitting);
     }
     let answer = Answer {
-        host: core.host.clone(),
+        host: desk.host.clone(),
         page,
     };
-    publish(&core.client, to, &answer);
+    publish(&desk.client, to, &answer);
 }
 
 /// Says what is added to the log, from now on for some time.
-async fn follow(core: &Arc<Core>) {
-    let mut followed = core.history.followed.lock().await;
+async fn follow(desk: &Arc<HistoryDesk>) {
+    let mut followed = desk.followed.lock().await;
     let is_followed = followed.replace(Instant::now() + FOLLOWED).is_some();
     if is_followed {
         return;
     }
     // Before the reader gets its page, so that nothing is missing between the two.
-    let feed = blocking(&core.provider, |provider| provider.follow_history()).await;
+    let feed = blocking(desk, |log| (log.feed)()).await;
     match feed.flatten() {
-        Some(feed) => drop(tokio::spawn(say_news(Arc::downgrade(core), feed))),
+        Some(feed) => drop(tokio::spawn(say_news(Arc::downgrade(desk), feed))),
         None => *followed = None,
     }
 }
 
-async fn say_news(used: Weak<Core>, mut feed: HistoryFeed) {
+async fn say_news(used: Weak<HistoryDesk>, mut feed: HistoryFeed) {
     loop {
         sleep(NEWS_INTERVAL).await;
-        let Some(core) = used.upgrade() else {
+        let Some(desk) = used.upgrade() else {
             return;
         };
         {
-            let mut followed = core.history.followed.lock().await;
+            let mut followed = desk.followed.lock().await;
             if followed.is_none_or(|until| until < Instant::now()) {
                 *followed = None;
                 return;
@@ -279,18 +299,18 @@ async fn say_news(used: Weak<Core>, mut feed: HistoryFeed) {
             (feed, entries)
         });
         let Ok((same, mut entries)) = read.await else {
-            *core.history.followed.lock().await = None;
+            *desk.followed.lock().await = None;
             return;
         };
         feed = same;
         let mut missed = entries.len().saturating_sub(MAX_NEWS);
         entries.drain(..missed);
-        let subject = subjects::log_news(&core.options.tenant);
+        let subject = subjects::log_news(&desk.tenant);
         let mut entries = entries.into_iter().peekable();
         while entries.peek().is_some() || missed > 0 {
-            let mut room = room(&core.client);
+            let mut room = room(&desk.client);
             let mut news = AddedHistory {
-                host: core.host.clone(),
+                host: desk.host.clone(),
                 entries: Vec::new(),
                 missed: std::mem::take(&mut missed),
             };
@@ -302,18 +322,18 @@ async fn say_news(used: Weak<Core>, mut feed: HistoryFeed) {
                 // No message has room for it.
                 news.missed += 1;
             }
-            publish(&core.client, subject.clone(), &news);
+            publish(&desk.client, subject.clone(), &news);
         }
     }
 }
 
-/// Asks the provider on a thread that may block.
+/// Reads the log on a thread that may block.
 async fn blocking<T: Send + 'static>(
-    provider: &Arc<dyn Provider>,
-    ask: impl FnOnce(&dyn Provider) -> T + Send + 'static,
+    desk: &Arc<HistoryDesk>,
+    read: impl FnOnce(&LogReaders) -> T + Send + 'static,
 ) -> Option<T> {
-    let provider = provider.clone();
-    spawn_blocking(move || ask(&*provider)).await.ok()
+    let desk = desk.clone();
+    spawn_blocking(move || read(&desk.log)).await.ok()
 }
 
 fn room(client: &Client) -> usize {

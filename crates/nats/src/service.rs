@@ -17,7 +17,7 @@ use haft_tool::{Error, ErrorKind, Outcome};
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery, OfferedTool};
 use crate::frames::{Finished, HostFrame, HostInfo};
-use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion};
+use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion, LogReaders};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
@@ -114,12 +114,12 @@ pub struct Service {
     task: tokio::task::JoinHandle<()>,
 }
 
-pub(crate) struct Core {
-    pub(crate) client: Client,
-    pub(crate) options: ServiceOptions,
-    pub(crate) host: HostInfo,
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) history: HistoryDesk,
+struct Core {
+    client: Client,
+    options: ServiceOptions,
+    host: HostInfo,
+    provider: Arc<dyn Provider>,
+    history: Arc<HistoryDesk>,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
     /// Number of tools that are offered.
@@ -139,13 +139,19 @@ impl Service {
             name: options.name.clone(),
             version: options.version.clone(),
         };
+        let (page, feed) = (provider.clone(), provider.clone());
+        let log = LogReaders {
+            page: Box::new(move |question| page.history(question)),
+            feed: Box::new(move || feed.follow_history()),
+        };
+        let tenant = options.tenant.clone();
         let core = Arc::new(Core {
+            history: HistoryDesk::new(client.clone(), tenant, host.clone(), log),
             client: client.clone(),
             slots: Semaphore::new(options.max_calls),
             options,
             host: host.clone(),
             provider,
-            history: HistoryDesk::new(),
             counts: Mutex::default(),
             running: watch::Sender::new(0),
             offered: watch::Sender::new(0),
@@ -318,7 +324,7 @@ impl Offering {
                 Some(message) = self.messages.recv() => self.receive(message),
                 () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
-                    // A server that lets nobody read logs is a choice and not a fault.
+                    // A server without readers of logs is a choice and not a fault.
                     let is_of_log = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""));
                     if !refusal.is_publish && !is_of_log {
                         let subject = refusal.subject;
@@ -389,7 +395,7 @@ impl Offering {
             .map(|host| subjects::log_ask(tenant, host))
             .contains(&message.subject)
         {
-            history::receive(core, &message);
+            history::receive(&core.history, &message);
         } else if message.subject == subjects::host(tenant, &core.host.id)
             && let Ok(request) = Request::of(message)
         {

@@ -16,7 +16,7 @@ pub const MAX_HASHED_BYTES: u64 = 256 << 20;
 /// Size of the pieces in which a file is hashed.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Why a file is not read.
+/// Reason for which a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// It is a folder, a pipe, a socket, a device, or a file of the kernel.

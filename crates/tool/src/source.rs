@@ -1,4 +1,4 @@
-//! Where a tool comes from: its system, its level, and the party that its code belongs to.
+//! Origin of a tool: its system, its level, and the party that its code belongs to.
 
 use std::path::PathBuf;
 

@@ -83,7 +83,7 @@ export interface ToolResult<Details = any> {
   /** The result is of no use to a model. */
   useless?: boolean;
   durationMs: number;
-  /** Why the call was stopped: `deadline`, `cancelled`, `discarded`, `host-shutdown`. */
+  /** Reason of the stop: `deadline`, `cancelled`, `discarded`, `host-shutdown`. */
   stopped?: string;
   /** The text of all text blocks. */
   text: string;

@@ -47,13 +47,17 @@ impl Input {
     pub(super) fn typed_by(self, tool: &Tool) -> Result<Box<RawValue>, Error> {
         let schema = &tool.input_schema;
         let arguments = match self {
-            Input::Json(json) => Ok(json),
-            // YAML shell tools define lists as `a,b` on the command line (spec cycod 42).
+            Input::Json(json) => json,
+            // YAML shell tools define lists as `a,b` on the command line (spec cycod 42), and suggest
+            // names themselves.
             Input::Pairs(pairs) if tool.source.family == Family::Shell => {
-                build(&divided(pairs, schema), schema)
+                build(&divided(pairs, schema), schema)?
             }
-            Input::Pairs(pairs) => build(&pairs, schema),
-        }?;
+            Input::Pairs(pairs) => {
+                refuse_misspelled(&pairs, schema)?;
+                build(&pairs, schema)?
+            }
+        };
         let names = PropertyNames::of(schema);
         let real = names.and_then(|names| names.real_arguments(&arguments));
         Ok(real.unwrap_or(arguments))
@@ -190,7 +194,6 @@ fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
         let (steps, kind) = locate(&pair.key, schema)?;
         insert(&mut root, &steps, pair, &kind, schema)?;
     }
-    refuse_misspelled(&root, schema)?;
     let mut text = String::new();
     write(&Node::Object(root), &mut text);
     RawValue::from_string(text)
@@ -271,23 +274,25 @@ fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result
 
 /// Refuses a name that is not declared if a required argument with a similar name is missing: the
 /// tool would refuse the call, often without naming either.
-fn refuse_misspelled(given: &[(String, Node)], schema: &Value) -> Result<(), Error> {
+fn refuse_misspelled(pairs: &[Pair], schema: &Value) -> Result<(), Error> {
     if PropertyNames::of(schema).is_some() {
         // A name may be the alias of another one.
         return Ok(());
     }
-    let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
-    let required = schema["required"].as_array().into_iter().flatten();
-    let missing: Vec<&str> = required
-        .filter_map(Value::as_str)
-        .filter(|name| !is_given(name))
-        .collect();
     let declared = names(schema, schema);
-    for (name, _) in given {
-        if declared.contains(&name.as_str()) {
-            continue;
-        }
-        if let Some(meant) = suggest(name, missing.iter().copied()) {
+    let (known, unknown): (Vec<&str>, Vec<&str>) = pairs
+        .iter()
+        .map(|pair| match pair.key.split_once('.') {
+            Some((first, _)) if !declared.contains(&&*pair.key) => first,
+            _ => &*pair.key,
+        })
+        .partition(|name| declared.contains(name));
+    let required = schema["required"].as_array().into_iter().flatten();
+    let missing = required
+        .filter_map(Value::as_str)
+        .filter(|name| !known.contains(name));
+    for name in unknown {
+        if let Some(meant) = suggest(name, missing.clone()) {
             let text = format!("the argument `{meant}` is missing");
             let hint = format!("did you mean `{meant}` instead of `{name}`?");
             return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));

@@ -104,6 +104,18 @@ impl Client {
         self.capability.is_none()
     }
 
+    /// Refuses a client that is not the user. `what` is the thing that a token may not do.
+    ///
+    /// # Errors
+    /// If the client has a token of limited rights.
+    pub(crate) fn require_user(&self, what: &str) -> Result<(), ProblemResponse> {
+        if self.is_user() {
+            return Ok(());
+        }
+        let text = format!("this token may call tools, not {what}");
+        Err(ProblemResponse::forbidden(text).hint("the server's own token may"))
+    }
+
     /// Returns true if it may see what the client `owner` started.
     pub(crate) fn may_see(&self, owner: &str) -> bool {
         self.is_user() || self.id == owner

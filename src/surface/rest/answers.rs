@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::questions::{ComponentInput, check_user};
+use super::questions::{ANSWER, ComponentInput};
 use super::response::{bytes, fresh};
 use super::state::Shared;
 use crate::surface::http::{Client, JsonText, PathText, ProblemResponse};
@@ -37,7 +37,7 @@ pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(ANSWER)?;
     let questions = shared.questions.all();
     Ok(fresh(bytes(&QuestionList { questions })?))
 }
@@ -56,7 +56,7 @@ pub(super) async fn answer(
     PathText(id): PathText,
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(ANSWER)?;
     shared.questions.answer(&id, &text)?;
     Ok(fresh(bytes(&Answered { id: &id })?))
 }
@@ -74,7 +74,7 @@ pub(super) async fn input(
     PathText(id): PathText,
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(ANSWER)?;
     shared.questions.input(&id, &text)?;
     Ok(fresh(bytes(&Answered { id: &id })?))
 }

@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 
 use super::call_dto::CallAnswer;
 use super::queued::ToQueue;
-use super::recorded::{Recording, check_user};
+use super::recorded::{RECORD, Recording};
 use super::response::fresh;
 use super::state::Shared;
 use super::{questions, queued};
@@ -213,7 +213,7 @@ async fn start(
     let host = traces::below(client.host(&shared.host), traces::of_headers(headers));
     let mut host = host.called_by(|caller| peer.describe(caller));
     if asked.answers_questions {
-        questions::check_user(client)?;
+        client.require_user(questions::ANSWER)?;
         host = host
             .asking(shared.questions.clone())
             .with_ui(shared.questions.clone());
@@ -239,7 +239,7 @@ async fn start(
         arguments: asked.arguments,
     };
     let recording = if asked.record {
-        check_user(client)?;
+        client.require_user(RECORD)?;
         let recorder = Recorder::of(&host, &call).await?;
         host = recorder.host().clone();
         let tests = shared.tests.clone();

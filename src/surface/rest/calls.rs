@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::call_dto::CallView;
 use super::history::MAX_CALLS;
-use super::recorded::check_user;
+use super::recorded::RECORD;
 use super::response::{bytes, fresh};
 use super::state::Shared;
 use crate::surface::http::{Client, JsonText, PathText, ProblemResponse};
@@ -176,7 +176,7 @@ pub(super) async fn test(
     Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(RECORD)?;
     let test = recorded_test(&shared, &id)?;
     let view = TestView {
         path: test.path.display().to_string(),
@@ -202,7 +202,7 @@ pub(super) async fn save_test(
     PathText(id): PathText,
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(RECORD)?;
     let request: SaveRequest = if text.trim().is_empty() {
         SaveRequest::default()
     } else {

@@ -40,7 +40,7 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
     let listener = if options.answers_questions {
-        questions::check_user(&client)?;
+        client.require_user(questions::ANSWER)?;
         Some(shared.questions.listener())
     } else {
         None

@@ -28,10 +28,7 @@ async fn metrics(
     State(host): State<Host>,
     Extension(client): Extension<Arc<Client>>,
 ) -> Result<Response, ProblemResponse> {
-    if !client.is_user() {
-        let text = "this token may call tools, not see the numbers of all calls";
-        return Err(ProblemResponse::forbidden(text).hint("the server's own token may"));
-    }
+    client.require_user("see the numbers of all calls")?;
     let kind = HeaderValue::from_static(MEDIA_TYPE);
     Ok(([(CONTENT_TYPE, kind)], host.measures()).into_response())
 }

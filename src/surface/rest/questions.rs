@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::event_ring::Feeds;
 use crate::credentials::random_id;
-use crate::surface::http::{Client, ProblemResponse};
+use crate::surface::http::ProblemResponse;
 use crate::surface::question_view::{AnswerView, ApprovalView, DecisionView, FromTool, PromptView};
 use haft_render::sanitize::safe_lines;
 use haft_tool::{
@@ -43,6 +43,9 @@ const SCREEN: Screen = Screen {
     hyperlinks: false,
     ..Screen::PLAIN
 };
+
+/// The thing that tokens of limited rights may not do: they would approve their own calls.
+pub(super) const ANSWER: &str = "answer their questions";
 
 /// The open questions of one server, and the feeds that report them.
 pub(super) struct Questions {
@@ -493,15 +496,4 @@ impl Approver for PageUser {
 fn unknown(id: &str) -> ProblemResponse {
     ProblemResponse::not_found(format!("there is no open question `{id}`"))
         .hint("it was answered elsewhere, or its call has ended")
-}
-
-/// Refuses clients with a token of limited rights: they must not approve their own calls.
-pub(super) fn check_user(client: &Client) -> Result<(), ProblemResponse> {
-    if client.is_user() {
-        return Ok(());
-    }
-    Err(
-        ProblemResponse::forbidden("this token may call tools, not answer their questions")
-            .hint("the server's own token may"),
-    )
 }

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::questions::check_user;
+use super::questions::ANSWER;
 use super::response::{bytes, fresh};
 use super::state::Shared;
 use crate::credentials::random_id;
@@ -136,7 +136,7 @@ pub(super) async fn put(
         return Err(problem.hint("leave out `record` and `callId`"));
     }
     if asked.answers_questions {
-        check_user(client)?;
+        client.require_user(ANSWER)?;
     }
     let host = traces::below(client.host(&shared.host), traces::of_headers(headers));
     let mut host = host.called_by(|caller| peer.describe(caller));
@@ -334,7 +334,7 @@ pub(super) async fn answer(
     QueryOptions(place): QueryOptions<Place>,
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
-    check_user(&client)?;
+    client.require_user(ANSWER)?;
     let queue = queue_of(&shared, place.remote.as_deref()).await?;
     known(&queue, &client, &id).await?;
     let answer: QueuedAnswer = serde_json::from_str(&text).map_err(|error| {

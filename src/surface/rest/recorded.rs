@@ -6,12 +6,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::host::RunningCall;
-use crate::surface::http::{Client, ProblemResponse};
 use crate::tool_test::{Recorder, TestCase};
 use haft_tool::{Error, Outcome};
 
 /// Limit of the recorded calls whose tests are remembered.
 const MAX_TESTS: usize = 20;
+
+/// The thing that tokens of limited rights may not do.
+pub(super) const RECORD: &str = "record their calls";
 
 /// The tests of the calls that were recorded last.
 #[derive(Default)]
@@ -45,13 +47,4 @@ impl RecordedTests {
         let found = tests.iter().find(|(known, _)| known == id);
         found.map(|(_, test)| test.clone())
     }
-}
-
-/// Refuses clients that are not the user.
-pub(super) fn check_user(client: &Client) -> Result<(), ProblemResponse> {
-    if client.is_user() {
-        return Ok(());
-    }
-    let text = "this token may call tools, not record their calls";
-    Err(ProblemResponse::forbidden(text).hint("the server's own token may"))
 }

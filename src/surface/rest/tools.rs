@@ -89,12 +89,7 @@ pub(super) async fn reload(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
 ) -> Result<Response, ProblemResponse> {
-    if !client.is_user() {
-        return Err(
-            ProblemResponse::forbidden("this token may call tools, not reload them")
-                .hint("the server's own token may"),
-        );
-    }
+    client.require_user("reload them")?;
     let catalog = shared.host.refresh().await;
     shared.tell_problems(&catalog);
     Ok(fresh(bytes(&Reloaded::from(&*catalog))?))

@@ -16,7 +16,7 @@ use haft_tool::Updates;
 /// An isolate to which a debugger can attach.
 #[derive(Clone, Debug)]
 pub struct InspectedIsolate {
-    /// Id that no one can guess. It stays the same as long as the isolate lives.
+    /// Id that cannot be guessed. It stays the same as long as the isolate lives.
     pub id: String,
     /// The names of the files of its modules.
     pub title: String,

@@ -202,6 +202,8 @@ impl Store {
         let create = async || match self.records.create(id, value.clone()).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
+            // What the server of a cluster says instead, which the client does not know.
+            Err(error) if error.to_string().contains("wrong last sequence") => Ok(false),
             Err(error) => Err(error),
         };
         retried(self.times.patience, create).await
@@ -400,6 +402,8 @@ fn is_away(why: &str) -> bool {
         "unavailable",
         "broken pipe",
         "no message found",
+        // While a cluster chooses another leader, no server takes what is published.
+        "no stream found",
     ];
     let why = why.to_lowercase();
     signs.iter().any(|sign| why.contains(sign))

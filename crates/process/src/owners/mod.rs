@@ -27,11 +27,11 @@ pub(crate) use windows::{create_private_folder, restrict};
 pub struct Exposed {
     /// The file or folder.
     pub path: PathBuf,
-    /// Why others can.
+    /// The reason.
     pub why: Why,
 }
 
-/// Why others can replace a file.
+/// Reason for which others can replace a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It belongs to another user.

@@ -300,7 +300,7 @@ class Process:
         try:
             code = self.popen.wait(OUTPUT_TIMEOUT)
         except subprocess.TimeoutExpired:
-            # It serves nobody any more.
+            # It serves no caller any more.
             self.kill()
             return ProcessEndedError("haft closed its output", None, self._tail())
         return self._reason(code)

@@ -40,7 +40,7 @@ logger = logging.getLogger("haft")
 
 # haft ends within two seconds after `shutdown`, plus the grace period of calls.
 SHUTDOWN_TIMEOUT = 8.0
-# At the end of the program nobody waits any more.
+# At the end of the program no caller waits any more.
 EXIT_TIMEOUT = 2.0
 
 

@@ -125,12 +125,12 @@ class Front(Generic[U, A, P]):
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with other tools."""
+        """Problems of other tools."""
         return list(self._core.problems)
 
     @property
     def server(self) -> JsonObject:
-        """What haft says about itself: name, version, protocol, cwd."""
+        """Facts about haft: name, version, protocol, cwd."""
         return dict(self._core.server)
 
     @property

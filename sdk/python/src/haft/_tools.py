@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a tool returns if a text, an image or a value is not enough.
+    """Result of a tool for which a text, an image or a value is not enough.
 
     A model reads `content`; `details` is for programs and for the tool's renderer.
     """
