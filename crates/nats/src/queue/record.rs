@@ -237,6 +237,12 @@ impl Record {
         questions.filter(|question| !self.answers.contains_key(&question.id()))
     }
 
+    /// Forgets all that an earlier attempt has asked and said.
+    pub(super) fn forget_attempt(&mut self) {
+        self.drop_questions();
+        self.message = None;
+    }
+
     /// Forgets the questions of a host that does not run the call any more.
     pub(super) fn drop_questions(&mut self) {
         self.questions.clear();

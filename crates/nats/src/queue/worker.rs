@@ -295,7 +295,7 @@ impl Worker {
             record.status = QueueStatus::Working;
             record.host = Some(self.host.clone());
             record.attempts += 1;
-            record.drop_questions();
+            record.forget_attempt();
             record.sequence = sequence;
             record.is_idempotent = tool.is_idempotent;
             true
@@ -385,7 +385,7 @@ impl Worker {
                     return false;
                 }
                 record.status = QueueStatus::Queued;
-                record.drop_questions();
+                record.forget_attempt();
                 record.attempts = record.attempts.saturating_sub(1);
                 true
             });
