@@ -54,8 +54,9 @@ impl Input {
                 build(&divided(pairs, schema), schema)?
             }
             Input::Pairs(pairs) => {
+                let built = build(&pairs, schema)?;
                 refuse_misspelled(&pairs, schema)?;
-                build(&pairs, schema)?
+                built
             }
         };
         let names = PropertyNames::of(schema);
