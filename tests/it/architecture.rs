@@ -203,8 +203,8 @@ fn the_library_needs_no_crate_of_a_surface() {
     assert!(needed.is_empty(), "{needed:?}");
 }
 
-/// What both normal and build dependencies use, as the snapshot does with 600 crates, is built twice if
-/// its settings differ.
+/// Crates that both normal and build dependencies use, as the 600 of the snapshot, are built twice if
+/// their settings differ.
 #[test]
 fn a_release_has_one_profile() {
     let manifest = read(&root().join("Cargo.toml"));

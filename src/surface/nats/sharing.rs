@@ -1,4 +1,4 @@
-//! What the HTTP servers of several hosts share by one NATS server: queued calls, and requests about
+//! Sharing of the HTTP servers of several hosts by one NATS server: queued calls, and requests about
 //! calls that another host has.
 
 use std::sync::Arc;

@@ -21,10 +21,11 @@ pub(super) struct Options {
     answers_questions: bool,
 }
 
-/// Events of the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
-/// `tools.changed` and `problems`; for the user also `rights.changed`, `question.asked`,
-/// `question.painted`, `question.closed`, `notice` and `status`. With `Last-Event-ID` those since then, as far as they are still
-/// known: `resumed` in `ready` says whether none is lost. A client that reads too slowly gets `missed`.
+/// Events of the client's own calls and tools, as server-sent events: `ready` first, then
+/// `call.started`, `call.ended`, `tools.changed` and `problems`; for the user also `rights.changed`,
+/// `question.asked`, `question.painted`, `question.closed`, `notice` and `status`. With
+/// `Last-Event-ID` those since then, as far as they are still known: `resumed` in `ready` says whether
+/// none is lost. A client that reads too slowly gets `missed`.
 #[utoipa::path(
     get, path = "/api/events", operation_id = "listen", tag = "server",
     params(

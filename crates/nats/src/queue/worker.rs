@@ -106,7 +106,7 @@ pub(crate) struct QueuedTool {
 /// A decision about a message.
 enum Taken {
     /// The call is begun by this host.
-    Begun(Record),
+    Begun(Box<Record>),
     /// It has ended.
     Over,
     /// Another host runs it, as far as is known.
@@ -234,7 +234,7 @@ impl Worker {
         match self.begin(&id, &wire, sequence, tool).await {
             Ok(Taken::Begun(record)) => {
                 let call = (id.as_str(), tool.name.as_str());
-                self.run(message, wire, call, record, slot).await;
+                self.run(message, wire, call, *record, slot).await;
             }
             Ok(Taken::Over) => {
                 let _ = message.ack().await;
@@ -302,7 +302,9 @@ impl Worker {
         });
         match record.await? {
             Some(record) if record.status.is_end() => Ok(Taken::Over),
-            Some(record) if record.host.as_ref() == Some(&self.host) => Ok(Taken::Begun(record)),
+            Some(record) if record.host.as_ref() == Some(&self.host) => {
+                Ok(Taken::Begun(Box::new(record)))
+            }
             _ => Ok(Taken::Elsewhere),
         }
     }
