@@ -63,6 +63,11 @@ pub trait Provider: Send + Sync + 'static {
     /// If the tool could not be run.
     async fn call(&self, call: IncomingCall) -> Result<Outcome, Error>;
 
+    /// Returns true if other hosts may forward requests.
+    fn takes_forwarded(&self) -> bool {
+        false
+    }
+
     /// Answers a request that another host of the tenant forwards, about a call that this host has. The
     /// arguments are the request, and the details of the outcome are the answer.
     ///
@@ -228,7 +233,7 @@ struct Offering {
     _beat: Option<Ends>,
     others: Vec<Feed>,
     /// Requests about calls that run here, also when no new ones are taken.
-    _peers: Feed,
+    _peers: Option<Feed>,
     sender: mpsc::Sender<Message>,
     messages: mpsc::Receiver<Message>,
     refusals: broadcast::Receiver<Refusal>,
@@ -250,7 +255,11 @@ impl Offering {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
         let peers = subjects::peer(&tenant, &core.host.id);
-        let peers = core.client.feed(peers, None, sender.clone()).await;
+        let peers = if core.provider.takes_forwarded() {
+            Some(core.client.feed(peers, None, sender.clone()).await)
+        } else {
+            None
+        };
         let worker = core.options.queue.clone().map(|(queue, calls)| {
             let running = core.clone();
             let run: RunCall = Arc::new(move |call| {

@@ -33,7 +33,9 @@ use user::{Once, RemoteUser};
 pub(crate) struct NatsSurface {
     host: Host,
     selection: Selection,
-    /// Answers what other hosts forward.
+    /// Set if other hosts may forward requests.
+    is_shared: bool,
+    /// Answers these requests.
     peers: OnceLock<Arc<dyn PeerRequests>>,
     changes: Mutex<watch::Receiver<Arc<CatalogChange>>>,
     place: NatsPlace,
@@ -73,9 +75,16 @@ impl NatsSurface {
             place,
             host,
             selection,
+            is_shared: false,
             peers: OnceLock::new(),
             report,
         }
+    }
+
+    /// Takes requests that other hosts forward, too.
+    fn shared(mut self) -> NatsSurface {
+        self.is_shared = true;
+        self
     }
 
     /// Returns true if other hosts may call the tool. Tools of other hosts are left to them, because
@@ -164,6 +173,10 @@ impl Provider for NatsSurface {
                 }
             }
         }
+    }
+
+    fn takes_forwarded(&self) -> bool {
+        self.is_shared
     }
 
     async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {

@@ -94,7 +94,8 @@ impl Sharing {
             history: settings.history,
         };
         let own = host.called_by(|caller| caller.surface = "nats".to_owned());
-        let surface = Arc::new(NatsSurface::new(own, selection, place, report));
+        let surface = NatsSurface::new(own, selection, place, report).shared();
+        let surface = Arc::new(surface);
         let service = Service::start(&client, options, surface.clone()).await;
         Ok(Some(Arc::new(Sharing {
             name,

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haft_nats::Client;
@@ -92,6 +93,9 @@ async fn a_request_reaches_the_host_that_it_names_or_is_lost() {
     let server = Server::start();
     let client = server.client().await;
     let (one, other) = (Host::new("one"), Host::new("other"));
+    for host in [&one, &other] {
+        host.is_shared.store(true, Ordering::SeqCst);
+    }
     let first = one.serve(&client).await;
     let second = other.serve(&client).await;
     let fleet = server.fleet();
@@ -117,6 +121,7 @@ async fn a_request_reaches_the_host_that_it_names_or_is_lost() {
     holding.await.expect("it ends");
     assert_eq!(*other.stopped.borrow(), Some(Stopped::Cancelled));
     drop(second);
+    let fleet = server.fleet_with(|options| options.silence = Duration::from_secs(3));
     for host in [host.as_str(), "01ARZ3NDEKTSV4RRFFQ69G5FAV", "*", "a.b", ""] {
         let gone = fleet.forward(host, asked("x"), &Caller::new().ctx).await;
         let gone = gone.expect_err("no host has it");

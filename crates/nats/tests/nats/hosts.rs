@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -32,6 +32,8 @@ pub struct Host {
     name: String,
     tools: Mutex<Vec<String>>,
     changed: Notify,
+    /// Set if it takes what others forward.
+    pub is_shared: AtomicBool,
     /// Number of calls that it got.
     pub calls: AtomicUsize,
     /// The calls that have started.
@@ -79,6 +81,7 @@ impl Host {
             name: name.to_owned(),
             tools: Mutex::new(TOOLS.map(str::to_owned).to_vec()),
             changed: Notify::new(),
+            is_shared: AtomicBool::new(false),
             calls: AtomicUsize::new(0),
             started: watch::Sender::new(0),
             stopped: watch::Sender::new(None),
@@ -296,6 +299,10 @@ impl Provider for Host {
         });
         self.started.send_modify(|started| *started += 1);
         self.run(&call).await
+    }
+
+    fn takes_forwarded(&self) -> bool {
+        self.is_shared.load(Ordering::SeqCst)
     }
 
     async fn forwarded(&self, request: IncomingCall) -> Result<Outcome, Error> {

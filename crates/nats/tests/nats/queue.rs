@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::jetstream;
@@ -751,6 +752,7 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     let calls = queue(&client("caller").await).await;
     let waiting = put(&calls, "echo", "[1]").await;
     let host = Host::new("one");
+    host.is_shared.store(true, Ordering::SeqCst);
     let service = serve_queue(&host, &client("host").await, 4).await;
     assert_eq!(
         wait(&calls, &waiting).await.expect("a result").text(),
