@@ -259,7 +259,9 @@ def test_keyboard_interrupt(project: Path) -> None:
         asyncio.run(main())
         """,
     ):
-        text = "import asyncio, haft, os, signal\n" + textwrap.dedent(body)
+        # Programs that a shell starts in the background ignore the signal.
+        handled = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        text = "import asyncio, haft, os, signal\n" + handled + textwrap.dedent(body)
         if sys.version_info < (3, 11) and "asyncio.run" in body:
             # asyncio.run does not turn SIGINT into a cancellation there.
             continue
