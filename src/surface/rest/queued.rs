@@ -132,7 +132,7 @@ pub(super) async fn put(
 ) -> Result<Response, ProblemResponse> {
     if asked.has_more {
         let text = "a queued call is not recorded, and the queue chooses its id";
-        let problem = ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text);
+        let problem = ProblemResponse::new(StatusCode::CONFLICT, text);
         return Err(problem.hint("leave out `record` and `callId`"));
     }
     if asked.answers_questions {
@@ -353,7 +353,9 @@ pub(super) async fn answer(
 /// Returns the queue of an entry of `remote`, or that of this server.
 async fn queue_of(shared: &Shared, remote: Option<&str>) -> Result<Queue, ProblemResponse> {
     if let Some(name) = remote {
-        return Ok(shared.host.remote_hosts(name)?.queue().await?);
+        let hosts = shared.host.remote_hosts(name);
+        let hosts = hosts.map_err(|error| ProblemResponse::not_found(error.message()))?;
+        return Ok(hosts.queue().await?);
     }
     if let Some(sharing) = &shared.sharing {
         return Ok(sharing.queue()?.clone());
