@@ -369,7 +369,7 @@ fn calls_are_queued_read_answered_and_cancelled_over_rest() {
             json!({"queue": true, "arguments": {"name": 1}}),
             422,
         ),
-        ("greet", json!({"queue": true, "callId": "mine"}), 422),
+        ("greet", json!({"queue": true, "callId": "mine"}), 409),
     ] {
         let path = format!("/api/tools/{tool}/call");
         let refused = a.served.post(&path, &body.to_string());
