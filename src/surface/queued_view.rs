@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::surface::http::USER;
 use haft_nats::{Asked, OpenQuestion, QueuedCall};
 use haft_render::text;
 use haft_tool::{Prompt, Timestamp};
@@ -109,6 +110,12 @@ impl<'a> From<&'a OpenQuestion> for QueuedQuestionView<'a> {
             timeout_ms: timeout.and_then(|ms| u64::try_from(ms).ok()),
         }
     }
+}
+
+/// Returns the id of the client that a call belongs to. One without a client was queued at a command line,
+/// which the user did.
+pub(crate) fn owner(call: &QueuedCall) -> &str {
+    call.owner.as_deref().unwrap_or(USER)
 }
 
 /// Returns a question as one line.

@@ -18,7 +18,7 @@ use haft_tool::{
 };
 
 use crate::client::Client;
-use crate::fleet::{Fleet, open_link};
+use crate::fleet::{Fleet, Unavailable, open_link};
 use crate::frames::{CallerFrame, Finished, HostFrame, HostInfo, known_method};
 use crate::link::{LinkEvent, LinkOptions};
 use crate::message::Headers;
@@ -144,10 +144,7 @@ impl Fleet {
         if !subjects::is_token(host) {
             return Err(gone());
         }
-        let client = self.client().await.map_err(|why| {
-            let text = format!("no connection with the NATS server: {why}");
-            Error::new(ErrorKind::Unavailable, text)
-        })?;
+        let client = self.client().await.map_err(Unavailable::from)?;
         let call = RemoteCall {
             tool: "",
             digest: "",

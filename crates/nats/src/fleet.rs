@@ -16,6 +16,7 @@ use crate::link::{Link, LinkEvent, LinkOptions};
 use crate::message::Headers;
 use crate::serve_call::{CALL, KEY};
 use crate::subjects;
+use haft_tool::{Error, ErrorKind};
 
 /// Time for a connection that is lost to come back before a call or a list fails.
 const RECONNECT: Duration = Duration::from_secs(3);
@@ -88,6 +89,12 @@ pub enum Unavailable {
     /// The server does not let this client read the logs of calls.
     #[error("the NATS server does not let this client read the logs of the tenant `{0}`")]
     LogRefused(String),
+}
+
+impl From<Unavailable> for Error {
+    fn from(why: Unavailable) -> Error {
+        Error::new(ErrorKind::Unavailable, why.to_string())
+    }
 }
 
 #[derive(Deserialize)]

@@ -19,7 +19,7 @@ use haft_nats::{
     check_tenant, machine_name,
 };
 use haft_process::private_files::{self, Durability};
-use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
+use haft_tool::{CallCtx, Error, Outcome, since_1970};
 use serde_json::json;
 
 /// Time without a sign of life after which a host is lost, if the configuration sets none.
@@ -230,11 +230,7 @@ impl RemoteHosts {
         if let Some(queue) = &*queue {
             return Ok(queue.clone());
         }
-        let client = self
-            .fleet
-            .client()
-            .await
-            .map_err(|why| unusable(&Unavailable::Disconnected(why)))?;
+        let client = self.fleet.client().await.map_err(Unavailable::from)?;
         let tenant = &self.fleet.options().tenant;
         let opened = Queue::open(&client, tenant, QueueTimes::default()).await?;
         Ok(queue.insert(opened).clone())
@@ -277,8 +273,7 @@ impl RemoteHosts {
         &self,
         question: &HistoryQuestion,
     ) -> Result<(FleetLog, Vec<String>), Error> {
-        let found = self.fleet.history(question).await;
-        let found = found.map_err(|why| unusable(&why))?;
+        let found = self.fleet.history(question).await?;
         let answered = found.logs.iter().map(|log| &log.host);
         let seen = self.note_seen(answered.chain(&found.silent));
         let mut silent: Vec<String> = { found.silent.iter() }
@@ -296,8 +291,7 @@ impl RemoteHosts {
     /// # Errors
     /// If the server cannot be reached.
     pub(crate) async fn follow_history(&self) -> Result<HistoryNews, Error> {
-        let news = self.fleet.follow_history().await;
-        news.map_err(|why| unusable(&why))
+        Ok(self.fleet.follow_history().await?)
     }
 
     /// Notes that hosts are there, for those who miss them later. Returns the hosts that were seen not long
@@ -472,10 +466,6 @@ impl RemoteHosts {
             }
         });
     }
-}
-
-fn unusable(why: &Unavailable) -> Error {
-    Error::new(ErrorKind::Unavailable, why.to_string())
 }
 
 /// Lists the hosts again when one of them says that something has changed, until they are not used any more.

@@ -51,12 +51,12 @@ impl Input {
             // YAML shell tools define lists as `a,b` on the command line (spec cycod 42), and suggest
             // names themselves.
             Input::Pairs(pairs) if tool.source.family == Family::Shell => {
-                build(&divided(pairs, schema), schema)?
+                written(properties(&divided(pairs, schema), schema)?)?
             }
             Input::Pairs(pairs) => {
-                let built = build(&pairs, schema)?;
-                refuse_misspelled(&pairs, schema)?;
-                built
+                let given = properties(&pairs, schema)?;
+                refuse_misspelled(&given, schema)?;
+                written(given)?
             }
         };
         let names = PropertyNames::of(schema);
@@ -188,13 +188,18 @@ fn divided(pairs: Vec<Pair>, schema: &Value) -> Vec<Pair> {
     divided
 }
 
-/// Returns the JSON object for the pairs.
-fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
+/// Returns the properties of the JSON object for the pairs.
+fn properties(pairs: &[Pair], schema: &Value) -> Result<Vec<(String, Node)>, Error> {
     let mut root = Vec::new();
     for pair in pairs {
         let (steps, kind) = locate(&pair.key, schema)?;
         insert(&mut root, &steps, pair, &kind, schema)?;
     }
+    Ok(root)
+}
+
+/// Returns the JSON object with these properties.
+fn written(root: Vec<(String, Node)>) -> Result<Box<RawValue>, Error> {
     let mut text = String::new();
     write(&Node::Object(root), &mut text);
     RawValue::from_string(text)
@@ -275,24 +280,21 @@ fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result
 
 /// Refuses a name that is not declared if a required argument with a similar name is missing: the
 /// tool would refuse the call, often without naming either.
-fn refuse_misspelled(pairs: &[Pair], schema: &Value) -> Result<(), Error> {
+fn refuse_misspelled(given: &[(String, Node)], schema: &Value) -> Result<(), Error> {
     if PropertyNames::of(schema).is_some() {
         // A name may be the alias of another one.
         return Ok(());
     }
-    let declared = names(schema, schema);
-    let (known, unknown): (Vec<&str>, Vec<&str>) = pairs
-        .iter()
-        .map(|pair| match pair.key.split_once('.') {
-            Some((first, _)) if !declared.contains(&&*pair.key) => first,
-            _ => &*pair.key,
-        })
-        .partition(|name| declared.contains(name));
+    let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
     let required = schema["required"].as_array().into_iter().flatten();
     let missing = required
         .filter_map(Value::as_str)
-        .filter(|name| !known.contains(name));
-    for name in unknown {
+        .filter(|name| !is_given(name));
+    let declared = names(schema, schema);
+    for (name, _) in given {
+        if declared.contains(&name.as_str()) {
+            continue;
+        }
         if let Some(meant) = suggest(name, missing.clone()) {
             let text = format!("the argument `{meant}` is missing");
             let hint = format!("did you mean `{meant}` instead of `{name}`?");

@@ -22,7 +22,7 @@ use haft_config::Serve;
 use haft_tool::{Tier, Tool};
 
 /// Id of the user. No token has this id.
-const USER: &str = "user";
+pub(crate) const USER: &str = "user";
 /// Limit of the MCP sessions of all bearers of one token.
 const MAX_SESSIONS: usize = 64;
 /// Limit of the running calls of one token.

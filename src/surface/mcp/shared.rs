@@ -6,8 +6,6 @@
 //!
 //! The hosts of a tenant believe each other which client sends a request.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use rmcp::model::{
     CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, InputResponses,
@@ -28,12 +26,13 @@ use super::message::{Sender, Viewer};
 use super::peer::{Forwarded, HOST_MARK, ID_LEN, PeerRequest};
 use super::progress::Reporter;
 use super::server::Server;
-use super::tasks::{self, LOOKING, millis};
+use super::tasks;
 use super::tool_list::OfferedTool;
 use super::{result, suspended};
 use crate::credentials::random_id;
 use crate::host::Host;
-use crate::surface::nats::{PeerRequests, QueuedBy, Sharing};
+use crate::surface::nats::{PeerRequests, QueuedBy};
+use crate::surface::queued_view::owner;
 use haft_nats::{IncomingCall, Queue, QueueStatus, QueuedCall};
 use haft_tool::{
     Call, CallCtx, Cancellation, Error, ErrorKind, Event, Outcome, Stopped, Timestamp, Updates,
@@ -94,7 +93,8 @@ impl Server {
             Ok(Some(id)) => {
                 let now = Timestamp::now().precise();
                 let task = Task::new(&id, TaskStatus::Working, &now, &now);
-                let task = timed(task, sharing);
+                let keeps = sharing.queue().map(Queue::keeps).unwrap_or_default();
+                let task = tasks::timed(task, keeps);
                 Some(Ok(CreateTaskResult::new(task).into()))
             }
             Err(error) => {
@@ -196,9 +196,8 @@ impl Server {
     ) -> Result<DetailedTask, ErrorData> {
         let time = |time| Timestamp::of(time).precise();
         let status = TaskStatus::Working;
-        let mut task = Task::new(&call.id, status, time(call.queued), time(call.updated))
-            .with_ttl_ms(millis(queue.keeps()))
-            .with_poll_interval_ms(millis(LOOKING));
+        let task = Task::new(&call.id, status, time(call.queued), time(call.updated));
+        let mut task = tasks::timed(task, queue.keeps());
         task.status_message.clone_from(&call.message);
         let payload = if call.status.is_end() {
             let ended = queue.wait(&call.id).await;
@@ -387,19 +386,11 @@ async fn known(queue: &Queue, viewer: &Viewer, id: &str) -> Result<QueuedCall, E
         Err(error) if error.kind() == ErrorKind::Usage => return Err(tasks::unknown(id)),
         call => call.map_err(|error| unanswered(&error))?,
     };
-    // One without a client was queued at the command line, which the user did.
-    let owner = call.owner.as_deref().unwrap_or("user");
-    if viewer.may_see(owner) {
+    if viewer.may_see(owner(&call)) {
         Ok(call)
     } else {
         Err(tasks::unknown(id))
     }
-}
-
-fn timed(task: Task, sharing: &Arc<Sharing>) -> Task {
-    let ttl = sharing.queue().map(Queue::keeps).unwrap_or_default();
-    task.with_ttl_ms(millis(ttl))
-        .with_poll_interval_ms(millis(LOOKING))
 }
 
 /// The error of a request that has no answer, with its kind.
@@ -416,10 +407,6 @@ fn read<T: DeserializeOwned>(answer: Value) -> Result<T, ErrorData> {
         Answer(Value),
         Error(ErrorData),
     }
-    let unreadable = |error: serde_json::Error| {
-        let text = format!("another host answered what cannot be read: {error}");
-        ErrorData::internal_error(text, None)
-    };
     match serde_json::from_value(answer).map_err(unreadable)? {
         Answered::Answer(value) => serde_json::from_value(value).map_err(unreadable),
         Answered::Error(error) => Err(error),
@@ -434,10 +421,12 @@ fn response_of(answer: Value) -> Result<CallToolResponse, ErrorData> {
         "task" => serde_json::from_value(answer).map(CallToolResponse::Task),
         _ => serde_json::from_value(answer).map(CallToolResponse::Complete),
     };
-    response.map_err(|error| {
-        let text = format!("another host answered what cannot be read: {error}");
-        ErrorData::internal_error(text, None)
-    })
+    response.map_err(unreadable)
+}
+
+fn unreadable(error: serde_json::Error) -> ErrorData {
+    let text = format!("another host answered what cannot be read: {error}");
+    ErrorData::internal_error(text, None)
 }
 
 fn value(value: &impl Serialize) -> Value {

@@ -30,7 +30,7 @@ const MAX_TASKS: usize = 256;
 /// Time after which a task is forgotten, and stopped if it still runs.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
 /// Poll interval that clients are advised to use.
-pub(super) const LOOKING: Duration = Duration::from_millis(500);
+const LOOKING: Duration = Duration::from_millis(500);
 
 /// Registry of all tasks.
 #[derive(Clone, Default)]
@@ -66,9 +66,7 @@ impl Tasks {
             return Err(Box::new(execution));
         }
         let now = Timestamp::now().precise();
-        let task = Task::new(&id, TaskStatus::Working, &now, &now)
-            .with_ttl_ms(millis(LIFE))
-            .with_poll_interval_ms(millis(LOOKING));
+        let task = timed(Task::new(&id, TaskStatus::Working, &now, &now), LIFE);
         let (answers, answered) = mpsc::unbounded_channel();
         let job = Arc::new(Job {
             state: Mutex::new(DetailedTask::new(task, TaskPayload::Working)),
@@ -211,6 +209,12 @@ pub(super) fn object(value: &impl Serialize) -> JsonObject {
     }
 }
 
-pub(super) fn millis(duration: Duration) -> u64 {
+/// Returns a task with the time for which it is kept, and the interval at which it may be polled.
+pub(super) fn timed(task: Task, keeps: Duration) -> Task {
+    task.with_ttl_ms(millis(keeps))
+        .with_poll_interval_ms(millis(LOOKING))
+}
+
+fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::audit::{self, Event, Filter, FilterTexts, Line, Reader, Tail};
 use crate::host::Host;
-use haft_config::ServedHistory;
+use haft_config::{ServeNats, ServedHistory};
 use haft_nats::{HistoryEntry, HistoryFeed, HistoryPage, HistoryQuestion};
 
 /// Surface of the calls that a host serves to others.
@@ -20,6 +20,7 @@ const MAX_LINES_READ: usize = 20_000;
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Place of a host among others.
+#[derive(Clone)]
 pub(crate) struct NatsPlace {
     /// Its name, which others see.
     pub(crate) name: String,
@@ -36,26 +37,33 @@ pub(crate) struct NatsPlace {
 pub(super) struct SharedLog {
     /// Folder of the log; `None` if nothing is recorded.
     folder: Option<PathBuf>,
-    name: String,
-    tenant: String,
-    address: String,
-    shared: ServedHistory,
+    place: NatsPlace,
+}
+
+impl NatsPlace {
+    /// Returns the place of a host with that name.
+    pub(crate) fn of(settings: &ServeNats, name: &str) -> NatsPlace {
+        let address = settings.url.as_ref().map(ToString::to_string);
+        NatsPlace {
+            name: name.to_owned(),
+            tenant: settings.tenant.clone(),
+            address: address.unwrap_or_default(),
+            history: settings.history,
+        }
+    }
 }
 
 impl SharedLog {
     pub(super) fn of(host: &Host, place: &NatsPlace) -> SharedLog {
         SharedLog {
             folder: host.audit_log().map(|_| audit::folder(host.config())),
-            name: place.name.clone(),
-            tenant: place.tenant.clone(),
-            address: place.address.clone(),
-            shared: place.history,
+            place: place.clone(),
         }
     }
 
     /// Returns the folder, if anything is shared.
     fn folder(&self) -> Result<&Path, &'static str> {
-        if self.shared == ServedHistory::None {
+        if self.place.history == ServedHistory::None {
             return Err("it does not share its log (`serve.nats.history`)");
         }
         self.folder.as_deref().ok_or("it keeps no log of calls")
@@ -86,7 +94,7 @@ impl SharedLog {
             }
             read += 1;
             last = Some(line.n);
-            if self.is_shared(&line) && filter.takes(&line, &self.name, &mut ended) {
+            if self.is_shared(&line) && filter.takes(&line, &self.place.name, &mut ended) {
                 page.entries.push(entry(text, line));
             }
             true
@@ -118,14 +126,14 @@ impl SharedLog {
         let Some(call) = line.event.call() else {
             return false;
         };
-        match self.shared {
+        match self.place.history {
             ServedHistory::None => false,
             ServedHistory::All => true,
             // Another server may have a tenant of the same name.
             ServedHistory::Tenant => {
                 call.caller.surface == SURFACE
-                    && call.tenant.as_ref() == Some(&self.tenant)
-                    && call.caller.address.as_ref() == Some(&self.address)
+                    && call.tenant.as_ref() == Some(&self.place.tenant)
+                    && call.caller.address.as_ref() == Some(&self.place.address)
             }
         }
     }

@@ -26,7 +26,7 @@ use haft_tool::{
 };
 pub(crate) use history::NatsPlace;
 use history::SharedLog;
-pub(crate) use sharing::{PeerRequests, QueuedBy, Sharing, connect, open_queue};
+pub(crate) use sharing::{PeerRequests, QueuedBy, Sharing, connect, open_queue, service_options};
 use user::{Once, RemoteUser};
 
 /// A host as it serves others.

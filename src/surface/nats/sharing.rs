@@ -61,24 +61,9 @@ impl Sharing {
             return Ok(None);
         }
         let (client, name) = connect(settings).await?;
-        let opened = open_queue(&client, settings).await;
-        let queue = match &opened {
-            Ok(Some((queue, _))) => Ok(queue.clone()),
-            Ok(None) => Err("`serve.nats.queue` is 0, or the server has no JetStream".to_owned()),
-            Err(error) => {
-                let text = error.message();
-                report(&format!("no queued calls are taken: {text}"));
-                Err(text.to_owned())
-            }
-        };
-        let options = ServiceOptions {
-            queue: opened.ok().flatten(),
-            tenant: settings.tenant.clone(),
-            name: name.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
-            caller_silence: settings.caller_silence,
-        };
+        let opened = open_queue(&client, settings, report).await;
+        let queue = opened.clone().map(|(queue, _)| queue);
+        let options = service_options(settings, &name, opened.ok());
         let fleet = FleetOptions {
             connect: options_of(settings, &name)?,
             tenant: settings.tenant.clone(),
@@ -86,13 +71,7 @@ impl Sharing {
             silence: settings.caller_silence,
             grace: host.config().limits.grace,
         };
-        let address = settings.url.as_ref().map(ToString::to_string);
-        let place = NatsPlace {
-            name: name.clone(),
-            tenant: settings.tenant.clone(),
-            address: address.unwrap_or_default(),
-            history: settings.history,
-        };
+        let place = NatsPlace::of(settings, &name);
         let own = host.called_by(|caller| caller.surface = "nats".to_owned());
         let surface = NatsSurface::new(own, selection, place, report).shared();
         let surface = Arc::new(surface);
@@ -235,19 +214,42 @@ fn options_of(settings: &ServeNats, name: &str) -> Result<ConnectOptions, Error>
     })
 }
 
-/// Opens the queue whose calls are run too, with the number of them at the same time. `None` if the
-/// settings or the server have none.
+/// Returns the options of the service of a host with that name.
+pub(crate) fn service_options(
+    settings: &ServeNats,
+    name: &str,
+    queue: Option<(Queue, usize)>,
+) -> ServiceOptions {
+    ServiceOptions {
+        queue,
+        tenant: settings.tenant.clone(),
+        name: name.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
+        caller_silence: settings.caller_silence,
+    }
+}
+
+/// Opens the queue whose calls are run too, with the number of them at the same time. `report` tells the
+/// user if the server does not let this host use it; the host serves the other calls.
 ///
 /// # Errors
-/// If the server does not let this host use it.
+/// The reason for which there is none.
 pub(crate) async fn open_queue(
     client: &Client,
     settings: &ServeNats,
-) -> Result<Option<(Queue, usize)>, Error> {
+    report: fn(&str),
+) -> Result<(Queue, usize), String> {
     let calls = usize::try_from(settings.queue).unwrap_or(usize::MAX);
     if calls == 0 || !client.keeps_calls() {
-        return Ok(None);
+        return Err("`serve.nats.queue` is 0, or the server has no JetStream".to_owned());
     }
-    let queue = Queue::open(client, &settings.tenant, QueueTimes::default()).await?;
-    Ok(Some((queue, calls)))
+    match Queue::open(client, &settings.tenant, QueueTimes::default()).await {
+        Ok(queue) => Ok((queue, calls)),
+        Err(error) => {
+            let why = error.message();
+            report(&format!("no queued calls are taken: {why}"));
+            Err(why.to_owned())
+        }
+    }
 }

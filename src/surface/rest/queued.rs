@@ -26,7 +26,7 @@ use crate::surface::http::{
     Client, JsonText, PathText, Peer, ProblemResponse, QueryOptions, held, sse,
 };
 use crate::surface::nats::QueuedBy;
-use crate::surface::queued_view::QueuedView;
+use crate::surface::queued_view::{QueuedView, owner};
 use crate::surface::traces;
 use crate::surface::wire::OutcomeView;
 use haft_nats::{Following, Queue, QueueEvent, QueuedCall};
@@ -35,9 +35,6 @@ use haft_tool::{Call, Error, ErrorKind, Family};
 /// Limit of the time for which a request waits for the end of a call, in milliseconds. The description
 /// of the route states it, too.
 const MAX_WAIT_MS: u64 = 3_600_000;
-
-/// Owner of calls that were queued at a command line, which the user did.
-const USER: &str = "user";
 
 /// Place of a queue.
 #[derive(Deserialize)]
@@ -221,7 +218,7 @@ pub(super) async fn list(
 ) -> Result<Response, ProblemResponse> {
     let queue = queue_of(&shared, place.remote.as_deref()).await?;
     let mut calls = queue.list().await?;
-    calls.retain(|call| may_see(&client, call));
+    calls.retain(|call| client.may_see(owner(call)));
     let calls = calls.iter().map(QueuedView::from).collect();
     Ok(fresh(bytes(&QueuedList { calls })?))
 }
@@ -379,14 +376,10 @@ async fn known(queue: &Queue, client: &Client, id: &str) -> Result<QueuedCall, P
         problem.hint("results are kept for some days")
     };
     match queue.show(id).await {
-        Ok(call) if may_see(client, &call) => Ok(call),
+        Ok(call) if client.may_see(owner(&call)) => Ok(call),
         Err(error) if error.kind() != ErrorKind::Usage => Err(error.into()),
         _ => Err(unknown()),
     }
-}
-
-fn may_see(client: &Client, call: &QueuedCall) -> bool {
-    client.may_see(call.owner.as_deref().unwrap_or(USER))
 }
 
 fn problem(error: &Error) -> Option<Box<RawValue>> {

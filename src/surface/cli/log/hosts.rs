@@ -190,7 +190,7 @@ fn received(host: &str, entry: HistoryEntry) -> Option<Entry> {
 async fn next(news: &mut [HistoryNews]) -> Result<AddedHistory, Error> {
     let waiting = news.iter_mut().map(|news| news.next().boxed());
     let (added, ..) = select_all(waiting).await;
-    added.map_err(|why| Error::new(haft_tool::ErrorKind::Unavailable, why.to_string()))
+    added.map_err(Error::from)
 }
 
 fn warn(text: &str) {

@@ -12,13 +12,13 @@ use crate::host::Host;
 use crate::surface::cli::debug;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue};
+use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue, service_options};
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use haft_config::{Config, NatsUrls, ServeNatsFlags};
-use haft_nats::{Service, ServiceOptions};
+use haft_nats::Service;
 use haft_tool::{Error, ErrorKind};
 
 /// Time for running calls to end by themselves if the configuration sets none.
@@ -106,8 +106,8 @@ impl Args {
         let program = program.map(|descriptor| descriptor.serve(&host));
         let program = program.transpose()?;
         let log = host.audit_log().cloned();
-        let address = settings.url.as_ref().map(ToString::to_string);
-        let address = address.unwrap_or_default();
+        let place = NatsPlace::of(&settings, &name);
+        let address = place.address.clone();
         if let Some(log) = &log {
             log.record(Event::ServerStarted {
                 surface: "nats".to_owned(),
@@ -116,28 +116,8 @@ impl Args {
             });
         }
         let _watching = host.config().serve.watch.then(|| host.watch());
-        let queue = match open_queue(&client, &settings).await {
-            Ok(queue) => queue,
-            // The host serves the other calls.
-            Err(error) => {
-                report(&format!("no queued calls are taken: {}", error.message()));
-                None
-            }
-        };
-        let options = ServiceOptions {
-            queue,
-            tenant: settings.tenant.clone(),
-            name: name.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
-            caller_silence: settings.caller_silence,
-        };
-        let place = NatsPlace {
-            name: name.clone(),
-            tenant: settings.tenant.clone(),
-            address: address.clone(),
-            history: settings.history,
-        };
+        let queue = open_queue(&client, &settings, report).await;
+        let options = service_options(&settings, &name, queue.ok());
         let surface = NatsSurface::new(host.clone(), selection, place, report);
         let service = Service::start(&client, options, Arc::new(surface)).await;
         let (tools, tenant) = (service.tools(), &settings.tenant);

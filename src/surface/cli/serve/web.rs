@@ -65,7 +65,8 @@ impl Web {
 }
 
 /// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
-/// ends it at once. If the configuration says so, other hosts share the tools of `shared`. Debuggers can attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
+/// ends it at once. If the configuration says so, other hosts share the tools of `shared`. Debuggers can
+/// attach at `inspect`. `surface` is the name in the call log, `program` the descriptor of a program that
 /// is served too.
 pub(super) async fn run(
     globals: &Globals,
