@@ -29,7 +29,7 @@ use crate::subjects;
 const MAX_LOST: usize = 3;
 
 /// Number of hosts that may refuse a call because they run too many, and the delay after the nth one.
-/// Which host is next is the server's choice, so it may be the same one.
+/// Which host is next is mostly the server's choice, so it may be the same one.
 const MAX_REFUSED: u32 = 20;
 const REFUSED_DELAY: Duration = Duration::from_millis(10);
 
@@ -81,7 +81,10 @@ impl Fleet {
     /// - The host's own error, with its name.
     pub async fn call(&self, call: RemoteCall<'_>, ctx: &CallCtx) -> Result<Outcome, Error> {
         let started = Instant::now();
+        let calls = subjects::call(&self.options().tenant, call.tool, call.digest);
         let (mut refused, mut lost) = (0, 0);
+        let mut silent: Vec<String> = Vec::new();
+        let mut may_choose = true;
         loop {
             let client = tokio::select! {
                 biased;
@@ -94,9 +97,26 @@ impl Fleet {
                     &format!("there is no connection with the NATS server: {why}"),
                 )
             })?;
-            let subject = subjects::call(&self.options().tenant, call.tool, call.digest);
-            match self.try_once(&client, &subject, &call, ctx, started).await {
+            let choice = async {
+                if may_choose {
+                    self.answering_host(&client, &calls, &silent).await
+                } else {
+                    None
+                }
+            };
+            let chosen = tokio::select! {
+                biased;
+                () = ctx.cancelled() => return Ok(stopped(call.tool, ctx, started)),
+                chosen = choice => chosen,
+            };
+            let at_host = chosen
+                .as_ref()
+                .map(|host| subjects::call_at(&calls, &host.id));
+            let subject = at_host.as_deref().unwrap_or(&calls);
+            match self.try_once(&client, subject, &call, ctx, started).await {
                 Tried::Ended(ended) => return ended,
+                // It has ended, or the server does not let it take calls for itself.
+                Tried::NotBegun(None) if chosen.is_some() => may_choose = false,
                 Tried::NotBegun(None) => {
                     return Err(unavailable(call.tool, "no host offers it now"));
                 }
@@ -113,9 +133,12 @@ impl Fleet {
                 }
                 Tried::Lost(host) => {
                     lost += 1;
+                    let host = host.or(chosen);
                     if !call.is_idempotent || lost >= MAX_LOST {
                         return Err(self.lost(&call, host));
                     }
+                    silent.extend(host.map(|host| host.id));
+                    may_choose = true;
                 }
             }
             if ctx.is_cancelled() {
@@ -272,7 +295,10 @@ impl Fleet {
                         link.end();
                         return Tried::NotBegun(None);
                     }
-                    LinkEvent::Silent => return Tried::Lost(host),
+                    LinkEvent::Silent => {
+                        self.note_silence();
+                        return Tried::Lost(host);
+                    }
                     LinkEvent::Disconnected(why) => {
                         tracing::warn!(tool = call.tool, "the connection is lost: {why}");
                         return Tried::Lost(host);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -27,6 +28,13 @@ const NEXT_HELLO: Duration = Duration::from_millis(250);
 
 /// Time for all hosts to say that they are there.
 const ALL_HELLOS: Duration = Duration::from_secs(3);
+
+/// Time for a host to say that it can run a call.
+const FOUND: Duration = Duration::from_millis(500);
+
+/// Time for which a server may still send calls to a host that does not answer. By default NATS asks a
+/// connection every two minutes whether it is there, and closes it after two questions without an answer.
+const STALE: Duration = Duration::from_secs(6 * 60);
 
 /// Time for the definitions of one host.
 const DEFINITIONS: Duration = Duration::from_secs(3);
@@ -57,6 +65,8 @@ pub struct FleetOptions {
 pub struct Fleet {
     options: FleetOptions,
     client: tokio::sync::Mutex<Option<Client>>,
+    /// When a host last did not answer.
+    silent_at: Mutex<Option<Instant>>,
 }
 
 /// Hosts with the same tools.
@@ -109,6 +119,7 @@ impl Fleet {
         Fleet {
             options,
             client: tokio::sync::Mutex::default(),
+            silent_at: Mutex::default(),
         }
     }
 
@@ -117,6 +128,7 @@ impl Fleet {
         Fleet {
             options,
             client: tokio::sync::Mutex::new(Some(client.clone())),
+            silent_at: Mutex::default(),
         }
     }
 
@@ -205,19 +217,49 @@ impl Fleet {
         Ok(hellos.into_iter().map(|hello| hello.host).collect())
     }
 
+    /// Notes that a host does not answer. The server may send calls to it until it notices, too.
+    pub(crate) fn note_silence(&self) {
+        *self.silent_at.lock() = Some(Instant::now());
+    }
+
+    /// Returns a host that answers and can run a call, if another one did not answer lately. `calls` is the
+    /// subject of the calls, and `except` has the ids of hosts that are not wanted.
+    pub(crate) async fn answering_host(
+        &self,
+        client: &Client,
+        calls: &str,
+        except: &[String],
+    ) -> Option<HostInfo> {
+        let is_stale = |at: Instant| at.elapsed() < STALE;
+        if !self.silent_at.lock().is_some_and(is_stale) {
+            return None;
+        }
+        let question = Bytes::copy_from_slice(calls.as_bytes());
+        let is_wanted = |hello: &Hello| !except.contains(&hello.host.id);
+        let hellos = self.hellos_of_connection(client, question, FOUND, is_wanted);
+        // Without an answer the call goes to any host.
+        let hellos = hellos.await.ok().flatten().unwrap_or_default();
+        hellos.into_iter().find(is_wanted).map(|hello| hello.host)
+    }
+
     async fn hellos(&self, client: &Client) -> Result<Vec<Hello>, Unavailable> {
         loop {
-            if let Some(hellos) = self.hellos_of_connection(client).await? {
+            let hellos = self.hellos_of_connection(client, Bytes::new(), FIRST_HELLO, |_| false);
+            if let Some(hellos) = hellos.await? {
                 return Ok(hellos);
             }
             client.connected(RECONNECT).await?;
         }
     }
 
-    /// Returns who is there; `None` if the connection ended meanwhile.
+    /// Asks who is there, and waits for the first answer for a time, and for others until one is enough.
+    /// `None` if the connection ended meanwhile.
     async fn hellos_of_connection(
         &self,
         client: &Client,
+        question: Bytes,
+        first: Duration,
+        is_enough: impl Fn(&Hello) -> bool,
     ) -> Result<Option<Vec<Hello>>, Unavailable> {
         let mut connection = client.state();
         let tenant = &self.options.tenant;
@@ -225,14 +267,9 @@ impl Fleet {
         let mut messages = client.subscribe(inbox.clone()).await;
         let mut refusals = client.refusals();
         let subject = subjects::list(tenant);
-        client.publish(
-            subject.clone(),
-            Some(&inbox),
-            Headers::default(),
-            Bytes::new(),
-        );
+        client.publish(subject.clone(), Some(&inbox), Headers::default(), question);
         let begun = Instant::now();
-        let mut until = begun + FIRST_HELLO;
+        let mut until = begun + first;
         let mut hellos: Vec<Hello> = Vec::new();
         loop {
             tokio::select! {
@@ -249,7 +286,7 @@ impl Fleet {
                         until = (Instant::now() + NEXT_HELLO).min(begun + ALL_HELLOS);
                         let hello = serde_json::from_slice::<Hello>(&message.payload).ok();
                         hellos.extend(hello.filter(|hello| subjects::is_token(&hello.host.id)));
-                        if hellos.len() >= MAX_HOSTS {
+                        if hellos.len() >= MAX_HOSTS || hellos.last().is_some_and(&is_enough) {
                             break;
                         }
                     }

@@ -264,8 +264,8 @@ pub(crate) async fn finish(mut link: Link, frame: HostFrame) {
 }
 
 /// Refuses a call that was not begun.
-pub(crate) async fn refuse(link: Link, host: &HostInfo, why: String) {
-    let host = host.clone();
+pub(crate) async fn refuse(link: Link, host: &HostInfo, why: &str) {
+    let (host, why) = (host.clone(), why.to_owned());
     finish(link, HostFrame::Refused(Refused { host, why })).await;
 }
 

@@ -231,6 +231,8 @@ struct Offering {
     worker: Option<Arc<Worker>>,
     /// Says that the host runs queued calls.
     _beat: Option<Ends>,
+    /// Calls for this host only.
+    direct: Feed,
     others: Vec<Feed>,
     /// Requests about calls that run here, also when no new ones are taken.
     _peers: Option<Feed>,
@@ -254,6 +256,8 @@ impl Offering {
         ] {
             others.push(core.client.feed(subject, None, sender.clone()).await);
         }
+        let direct = subjects::calls_at(&tenant, &core.host.id);
+        let direct = core.client.feed(direct, None, sender.clone()).await;
         let peers = subjects::peer(&tenant, &core.host.id);
         let peers = if core.provider.takes_forwarded() {
             Some(core.client.feed(peers, None, sender.clone()).await)
@@ -276,6 +280,7 @@ impl Offering {
             discovery,
             tools: Vec::new(),
             by_subject: HashMap::new(),
+            direct,
             others,
             _peers: peers,
             sender,
@@ -333,9 +338,11 @@ impl Offering {
                 Some(message) = self.messages.recv() => self.receive(message),
                 () = provider.changed(), if !self.is_leaving => self.refresh().await,
                 Ok(refusal) = self.refusals.recv() => {
-                    // A server without readers of logs is a choice and not a fault.
-                    let is_of_log = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""));
-                    if !refusal.is_publish && !is_of_log {
+                    // A server without readers of logs is a choice and not a fault. A host that may serve
+                    // single tools only gets all calls through the queue group.
+                    let is_choice = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""))
+                        || refusal.subject == subjects::calls_at(&tenant, &self.core.host.id);
+                    if !refusal.is_publish && !is_choice {
                         let subject = refusal.subject;
                         let text = format!("the NATS server does not allow to serve `{subject}`");
                         provider.report(&text);
@@ -348,6 +355,7 @@ impl Offering {
     /// Begins the calls that came before, and refuses the others, so that other hosts take them.
     async fn drain(&mut self) {
         self.others.clear();
+        self.direct.leave();
         for offered in self.by_subject.values_mut() {
             offered.feed.leave();
             offered.queued = None;
@@ -369,16 +377,19 @@ impl Offering {
     fn receive(&self, message: Message) {
         let core = &self.core;
         let tenant = &core.options.tenant;
-        if let Some(offered) = self.by_subject.get(&message.subject) {
-            let (core, tool) = (core.clone(), offered.tool.name.clone());
+        if message.subject.starts_with(subjects::CALLS) {
+            let (core, tool) = (core.clone(), self.called(&message.subject));
             let is_leaving = self.is_leaving;
             let place = InPlace::new(&core.running);
             tokio::spawn(async move {
                 let _place = place;
-                if is_leaving {
-                    core.refuse(message, "it is shutting down".to_owned()).await;
-                } else {
-                    core.serve(message, &tool).await;
+                match tool {
+                    _ if is_leaving => core.refuse(message, "it is shutting down").await,
+                    Some(tool) => core.serve(message, &tool).await,
+                    None => {
+                        core.refuse(message, "it does not offer the tool any more")
+                            .await
+                    }
                 }
             });
         } else if message.subject.starts_with("$SRV.") {
@@ -386,7 +397,7 @@ impl Offering {
             self.discovery
                 .answer(&core.client, &message, &self.tools, &counts);
         } else if message.subject == subjects::list(tenant) {
-            if let Some(reply) = message.reply {
+            if let Some(reply) = message.reply.filter(|_| self.is_meant(&message.payload)) {
                 self.say_hello(reply);
             }
         } else if message.subject == subjects::peer(tenant, &core.host.id) {
@@ -418,6 +429,23 @@ impl Offering {
         }
     }
 
+    /// Returns the tool whose calls have this subject.
+    fn called(&self, subject: &str) -> Option<String> {
+        let at_this_host = subject.strip_suffix(self.core.host.id.as_str());
+        let calls = at_this_host.and_then(|subject| subject.strip_suffix('.'));
+        let offered = self.by_subject.get(calls.unwrap_or(subject))?;
+        Some(offered.tool.name.clone())
+    }
+
+    /// Returns true if a question for hosts is one for this host: it is for all, or for those that can run
+    /// a call with that subject now.
+    fn is_meant(&self, calls: &[u8]) -> bool {
+        let offers = |calls: &str| self.by_subject.contains_key(calls);
+        calls.is_empty()
+            || (std::str::from_utf8(calls).is_ok_and(offers)
+                && self.core.slots.available_permits() > 0)
+    }
+
     /// Says which host this is, and a hash of what it offers.
     fn say_hello(&self, to: String) {
         let digests: Vec<&str> = self.tools.iter().map(|tool| tool.digest.as_str()).collect();
@@ -443,7 +471,7 @@ impl Core {
     async fn serve(&self, message: Message, tool: &str) {
         let Ok(_slot) = self.slots.try_acquire() else {
             let why = format!("it runs {} calls already", self.options.max_calls);
-            return self.refuse(message, why).await;
+            return self.refuse(message, &why).await;
         };
         match Request::of(message) {
             Ok(request) => {
@@ -459,7 +487,7 @@ impl Core {
     }
 
     /// Refuses a call that was not begun.
-    async fn refuse(&self, message: Message, why: String) {
+    async fn refuse(&self, message: Message, why: &str) {
         match Request::of(message) {
             Ok(request) => serve_call::refuse(self.open(&request).await, &self.host, why).await,
             Err(message) => {

@@ -3,6 +3,7 @@
 //! | subject | who listens | what |
 //! | --- | --- | --- |
 //! | `haft.v1.call.TENANT.TOOL.DIGEST` | one host of those with that definition | calls |
+//! | `haft.v1.call.TENANT.TOOL.DIGEST.HOST` | one host | calls, while another host does not answer |
 //! | `haft.v1.evt.TENANT.CALL` | the caller | from the host: updates, logs, questions, the result |
 //! | `haft.v1.ctl.TENANT.CALL` | the host that runs the call | from the caller: cancellation, answers |
 //! | `haft.v1.q.TENANT.TOOL.DIGEST` | a stream of the server | calls that must not be lost |
@@ -31,9 +32,22 @@ const MAX_TENANT: usize = 64;
 /// Limit of the length of an id or a digest.
 const MAX_TOKEN: usize = 128;
 
+/// Beginning of the subjects of calls.
+pub(crate) const CALLS: &str = "haft.v1.call.";
+
 /// Returns the subject of the calls of a tool with this definition.
 pub(crate) fn call(tenant: &str, tool: &str, digest: &str) -> String {
-    format!("haft.v1.call.{tenant}.{}.{digest}", token(tool))
+    format!("{CALLS}{tenant}.{}.{digest}", token(tool))
+}
+
+/// Returns the subject of the calls for one of the hosts. `calls` is the subject of [`call`].
+pub(crate) fn call_at(calls: &str, host: &str) -> String {
+    format!("{calls}.{host}")
+}
+
+/// Returns the subject of all calls for one host only.
+pub(crate) fn calls_at(tenant: &str, host: &str) -> String {
+    call_at(&format!("{CALLS}{tenant}.*.*"), host)
 }
 
 /// Returns the subject of what a host sends about a call.

@@ -173,10 +173,13 @@ async fn certificates_of_both_sides_are_checked() {
 const TENANTS: &str = r#"
 host_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],
   subscribe: ["haft.v1.call.a.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>", "$SRV.>"] }
+echo_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],
+  subscribe: ["haft.v1.call.a.echo.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>", "$SRV.>"] }
 caller_of_a = { publish: ["haft.v1.call.a.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>"],
   subscribe: ["haft.v1.evt.a.>", "haft.v1.news.a"] }
 authorization { users: [
   { user: host, password: x, permissions: $host_of_a }
+  { user: echo, password: x, permissions: $echo_of_a }
   { user: caller, password: x, permissions: $caller_of_a }
   { user: all, password: x }
 ] }"#;
@@ -238,4 +241,34 @@ async fn tenants_do_not_reach_each_other() {
         }
     };
     timeout(SOON, reported).await.expect("it is reported");
+}
+
+#[tokio::test]
+async fn a_host_may_serve_single_tools_only() {
+    let server = Server::with(TENANTS);
+    let with = |user: &str| options(server.url_with("nats", &format!("{user}:x@")));
+    let host = Host::new("one");
+    host.offer(&["echo", "rich"]);
+    let client = Client::connect(with("echo")).await.expect("a server");
+    let tenant = |options: &mut haft_nats::ServiceOptions| options.tenant = "a".to_owned();
+    let _service = host.serve_with(&client, tenant).await;
+    let fleet = server.fleet_with(|options| {
+        options.connect = with("caller");
+        options.tenant = "a".to_owned();
+    });
+    call(&fleet, "echo", "{}").await.expect("it is allowed");
+    let error = call(&fleet, "rich", "{}")
+        .await
+        .expect_err("it is not served");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let reported = async {
+        while host.problems.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, reported).await.expect("it is reported");
+    assert_eq!(
+        host.problems.lock()[..],
+        ["the NATS server does not allow to serve `haft.v1.call.a.rich.d1`"]
+    );
 }

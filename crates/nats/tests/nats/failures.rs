@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,12 @@ impl HostProcess {
             let count = self.output.read_line(&mut line).expect("it prints");
             assert_ne!(count, 0, "it ended before it printed {expected}");
         }
+    }
+
+    /// Lets it stand still, with its connection.
+    fn suspend(&self) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::STOP).expect("it runs");
     }
 
     /// Kills it, and returns the time.
@@ -224,6 +231,50 @@ async fn an_idempotent_call_of_a_killed_host_is_made_elsewhere() {
 }
 
 #[tokio::test]
+async fn after_a_host_stands_still_its_calls_go_to_those_that_answer() {
+    let server = Server::start();
+    let mut victim = HostProcess::start(&server, "victim");
+    let fleet = Arc::new(server.fleet_with(|options| options.silence = Duration::from_secs(3)));
+    let callers = fleet.clone();
+    let calling = tokio::spawn(async move {
+        let caller = Caller::new();
+        let call = caller.call_with(&callers, "hold", "{}", |call| call.is_idempotent = true);
+        call.await
+    });
+    let suspending = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.suspend();
+        victim
+    });
+    let _victim = suspending.await.expect("it has the call");
+    let (spare, other) = (Host::new("spare"), Host::new("other"));
+    other.offer(&["rich"]);
+    spare.held.add_permits(1);
+    let client = server.client().await;
+    let service = spare.serve(&client).await;
+    let _other = other.serve(&client).await;
+    let outcome = calling.await.expect("it ends").expect("the spare host");
+    assert_eq!(outcome.text(), "spare");
+    // The server would give half of them to the host that stands still.
+    for n in 0..20 {
+        let outcome = call(&fleet, "echo", "{}").await;
+        outcome.unwrap_or_else(|error| panic!("call {n}: {error}"));
+    }
+    let (begun, holding) = (spare.count(), fleet.clone());
+    let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
+    started(&spare, begun + 1).await;
+    service.take_no_more().await;
+    spare.held.add_permits(1);
+    held.await
+        .expect("it ends")
+        .expect("a host that leaves ends its calls");
+    let error = call(&fleet, "echo", "{}")
+        .await
+        .expect_err("no other host has it");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+}
+
+#[tokio::test]
 async fn a_host_that_panics_loses_its_call_at_once() {
     let server = Server::start();
     let host = Host::new("one");
@@ -248,7 +299,7 @@ async fn the_call_of_a_caller_that_is_gone_is_cancelled() {
     let server = Server::start();
     let host = Host::new("one");
     let _service = host.serve_with(&server.client().await, short_silence).await;
-    let fleet = std::sync::Arc::new(server.fleet());
+    let fleet = Arc::new(server.fleet());
     let theirs = fleet.clone();
     let calling = tokio::spawn(async move { call(&theirs, "hold", "{}").await });
     started(&host, 1).await;
@@ -283,7 +334,7 @@ async fn calls_survive_the_restart_of_the_server() {
     let mut server = Server::start();
     let host = Host::new("one");
     let _service = host.serve(&server.client().await).await;
-    let fleet = std::sync::Arc::new(server.fleet());
+    let fleet = Arc::new(server.fleet());
     let (holding, calling) = (fleet.clone(), fleet.clone());
     let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
     started(&host, 1).await;
@@ -360,7 +411,7 @@ async fn a_host_with_too_many_calls_leaves_them_to_others() {
     let (busy, free) = (Host::new("busy"), Host::new("free"));
     let one = |options: &mut haft_nats::ServiceOptions| options.max_calls = 1;
     let _busy = busy.serve_with(&server.client().await, one).await;
-    let fleet = std::sync::Arc::new(server.fleet());
+    let fleet = Arc::new(server.fleet());
     let holding = fleet.clone();
     let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
     started(&busy, 1).await;
@@ -384,7 +435,7 @@ async fn a_draining_host_ends_its_calls_and_takes_no_others() {
     let server = Server::start();
     let (leaving, staying) = (Host::new("leaving"), Host::new("staying"));
     let leaves = leaving.serve(&server.client().await).await;
-    let fleet = std::sync::Arc::new(server.fleet());
+    let fleet = Arc::new(server.fleet());
     let holding = fleet.clone();
     let held = tokio::spawn(async move { call(&holding, "hold", "{}").await });
     started(&leaving, 1).await;
