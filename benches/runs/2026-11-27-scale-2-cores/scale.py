@@ -190,6 +190,15 @@ class Lab:
         # Each host has one core, as if it were a machine of its own; the machine has two.
         return self.start(address, command, ready, env, core=number % os.cpu_count())
 
+    def growing(self, delay=False):
+        """Starts hosts, and returns each number of them as soon as that many run."""
+        running = 0
+        for wanted in self.options.hosts:
+            while running < wanted:
+                self.host(running, delay=delay)
+                running += 1
+            yield wanted
+
     def load(self, *words, url=None):
         """Runs the load in the namespace of the client, and returns what it says."""
         command = [self.options.load, words[0], url or self.url(), *map(str, words[1:])]
@@ -242,6 +251,11 @@ def after(calls, at):
 # The measurements. Each returns what it found.
 
 
+def at_once(hosts):
+    """Returns how many calls are made at once: one host is also measured call by call."""
+    return (1, 64) if hosts == 1 else (64,)
+
+
 def peer(lab):
     """Requests of async-nats without haft: the peer of the same run."""
     lab.server()
@@ -256,14 +270,10 @@ def core(lab):
     """Calls of a trivial tool: hosts and calls at once."""
     found = {}
     lab.server()
-    hosts = 0
-    for wanted in lab.options.hosts:
-        while hosts < wanted:
-            lab.host(hosts)
-            hosts += 1
-        for parallel in (1, 64) if wanted == 1 else (64,):
+    for hosts in lab.growing():
+        for parallel in at_once(hosts):
             calls = lab.options.many if parallel > 1 else lab.options.many // 8
-            found[f"{wanted} hosts, {parallel} at once"] = lab.load("call", "trivial", "{}", calls, parallel)
+            found[f"{hosts} hosts, {parallel} at once"] = lab.load("call", "trivial", "{}", calls, parallel)
     return found
 
 
@@ -277,14 +287,10 @@ def delayed(lab):
     for parallel in (1, 64):
         calls = lab.options.many if parallel > 1 else lab.options.many // 40
         found[f"raw, {parallel} at once"] = lab.load("raw", calls, parallel, url=url)
-    hosts = 0
-    for wanted in lab.options.hosts:
-        while hosts < wanted:
-            lab.host(hosts, delay=True)
-            hosts += 1
-        for parallel in (1, 64) if wanted == 1 else (64,):
+    for hosts in lab.growing(delay=True):
+        for parallel in at_once(hosts):
             calls = lab.options.many if parallel > 1 else lab.options.many // 40
-            found[f"{wanted} hosts, {parallel} at once"] = lab.load("call", "trivial", "{}", calls, parallel, url=url)
+            found[f"{hosts} hosts, {parallel} at once"] = lab.load("call", "trivial", "{}", calls, parallel, url=url)
     return found
 
 
@@ -292,14 +298,10 @@ def durable(lab):
     """Queued calls of a trivial tool, from the putting to the result."""
     found = {}
     lab.server()
-    hosts = 0
-    for wanted in lab.options.hosts:
-        while hosts < wanted:
-            lab.host(hosts)
-            hosts += 1
-        for parallel in (1, 64) if wanted == 1 else (64,):
+    for hosts in lab.growing():
+        for parallel in at_once(hosts):
             calls = lab.options.many // (10 if parallel > 1 else 80)
-            found[f"{wanted} hosts, {parallel} at once"] = lab.load("queued", "trivial", calls, parallel)
+            found[f"{hosts} hosts, {parallel} at once"] = lab.load("queued", "trivial", calls, parallel)
     return found
 
 
@@ -307,12 +309,8 @@ def cpu(lab):
     """Calls that compute, with as many at once as two for each host."""
     found = {}
     lab.server()
-    hosts = 0
-    for wanted in lab.options.hosts:
-        while hosts < wanted:
-            lab.host(hosts)
-            hosts += 1
-        found[f"{wanted} hosts"] = lab.load("call", "work", "{}", lab.options.many // 100, 2 * wanted)
+    for hosts in lab.growing():
+        found[f"{hosts} hosts"] = lab.load("call", "work", "{}", lab.options.many // 100, 2 * hosts)
     return found
 
 

@@ -23,8 +23,8 @@ def message(number, method, params):
     return (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n").encode()
 
 
-def measure(command, env, folder, at_once, calls=CALLS):
-    """Returns the time of a call in microseconds."""
+def measure(command, env, folder, at_once, calls=CALLS, tool="echo", arguments={"text": "hi"}):
+    """Returns the time of a call in microseconds. The tool is the first one that has `tool` in its name."""
     server = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     write, read = server.stdin.write, server.stdout.readline
     client = {"name": "bench", "version": "1"}
@@ -37,10 +37,10 @@ def measure(command, env, folder, at_once, calls=CALLS):
     answer = {}
     while answer.get("id") != 2:
         answer = json.loads(read())
-    tool = next(tool["name"] for tool in answer["result"]["tools"] if "echo" in tool["name"])
+    name = next(offered["name"] for offered in answer["result"]["tools"] if tool in offered["name"])
 
     def send(number):
-        write(message(number, "tools/call", {"name": tool, "arguments": {"text": "hi"}}))
+        write(message(number, "tools/call", {"name": name, "arguments": arguments}))
         server.stdin.flush()
 
     for number in range(WARM):
