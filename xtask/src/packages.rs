@@ -6,7 +6,7 @@ use crate::command;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 
-/// Ensures that the packages are installed; `why` completes "installing … to build V8".
+/// Ensures that the packages are installed; `why` completes "installing … to link haft".
 pub fn ensure(why: &str, packages: &[String], machine: &Machine) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -44,11 +44,7 @@ mod tests {
     use super::*;
 
     fn told(machine: Machine) -> String {
-        match ensure(
-            "to build V8",
-            &["clang-22".into(), "lld-22".into()],
-            &machine,
-        ) {
+        match ensure("to link haft", &["clang".into(), "lld".into()], &machine) {
             Err(Error::Missing { what, hint }) => format!("{what}\n{hint}"),
             other => panic!("not a sentence for a person: {other:?}"),
         }
@@ -61,8 +57,8 @@ mod tests {
                 root: false,
                 apt: true
             }),
-            "packages are missing to build V8: clang-22 lld-22\n\
-             run `sudo apt-get update && sudo apt-get install --yes clang-22 lld-22`, then this again"
+            "packages are missing to link haft: clang lld\n\
+             run `sudo apt-get update && sudo apt-get install --yes clang lld`, then this again"
         );
     }
 
@@ -73,15 +69,15 @@ mod tests {
                 root: true,
                 apt: false
             }),
-            "packages are missing to build V8: clang-22 lld-22\n\
-             install what Debian calls `clang-22 lld-22`, then run this again"
+            "packages are missing to link haft: clang lld\n\
+             install what Debian calls `clang lld`, then run this again"
         );
     }
 
     #[test]
     fn nothing_missing_needs_nothing() {
         ensure(
-            "to build V8",
+            "to link haft",
             &[],
             &Machine {
                 root: false,

@@ -73,22 +73,6 @@ pub fn locked_version(root: &Path, package: &str) -> Result<String> {
         .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
 }
 
-/// Returns the source of a package among the dependencies of the workspace or package at
-/// `directory`.
-///
-/// Cargo downloads it if it is missing.
-pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
-    let metadata = metadata(directory, &[])?;
-    metadata["packages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|entry| entry["name"] == package)
-        .and_then(|entry| Path::new(entry["manifest_path"].as_str()?).parent())
-        .map(Path::to_path_buf)
-        .ok_or_else(|| Error::unexpected(format!("cargo knows no source of `{package}`")))
-}
-
 /// Returns cargo's metadata of the packages.
 pub fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
     let mut cargo = command::cargo(directory);

@@ -41,10 +41,6 @@ impl Archive {
         })
     }
 
-    pub fn is_release(&self) -> bool {
-        self.profile == "release"
-    }
-
     pub fn file_name(&self) -> String {
         let Self {
             target, profile, ..

@@ -1,8 +1,8 @@
 //! Downloads the archive in place of the crate's build script.
 //!
 //! The build script would do it without any output, with whatever `deno`, `python3` or `curl` it
-//! finds, and panic in the middle of a build if it fails. Here an unreachable server is a normal
-//! result, and the file is in cargo's cache for every later build.
+//! finds, and panic in the middle of a build if it fails. Here the error says what to do, and the file
+//! is in cargo's cache for every later build.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,19 +15,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::archive::Archive;
 use super::pins::Pins;
 use super::store;
-use crate::error::{During, Result};
+use crate::error::{During, Error, Result};
 
 /// Connection timeout: enough for a slow line, and short on a machine without a network.
 const CONNECT: Duration = Duration::from_secs(8);
 
-/// Result of a download. An unreachable server is not an error, because V8 can also be built.
-pub enum Download {
-    Done,
-    Unreachable(String),
-}
-
 /// Downloads the archive into cargo's cache, if its hash is pinned.
-pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
+///
+/// # Errors
+/// If the server cannot be reached, the archive is broken, or its hash is another one.
+pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<()> {
     let url = archive.url();
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_resolve(Some(CONNECT))
@@ -35,10 +32,13 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
         .timeout_recv_response(Some(CONNECT))
         .build()
         .into();
-    let mut answer = match agent.get(&url).call() {
-        Ok(answer) => answer,
-        Err(error) => return Ok(Download::Unreachable(error.to_string())),
-    };
+    let mut answer = agent.get(&url).call().map_err(|why| Error::Missing {
+        what: format!("the V8 archive cannot be downloaded from {url}: {why}"),
+        hint:
+            "name a mirror (RUSTY_V8_MIRROR), a file (RUSTY_V8_ARCHIVE), or a folder with the file \
+               (HAFT_V8_BUNDLE); see docs/supply-chain.md"
+                .into(),
+    })?;
     eprintln!("downloading {url}");
     let body = answer.body_mut();
     let bar = bar(body.content_length());
@@ -66,8 +66,7 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
     bar.finish_and_clear();
     ended?;
     pins.check(archive, &whole)?;
-    fs::rename(&whole, entry).during(doing)?;
-    Ok(Download::Done)
+    fs::rename(&whole, entry).during(doing)
 }
 
 fn bar(length: Option<u64>) -> ProgressBar {
@@ -97,6 +96,9 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::super::archive::tests::archive_at;
     use super::super::pins;
     use super::super::pins::tests::{hello, pins as pins_of};
@@ -119,10 +121,9 @@ mod tests {
     }
 
     fn gzipped(text: &[u8]) -> Vec<u8> {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("archive.gz");
-        store::compress(text, &path).expect("written");
-        fs::read(&path).expect("there")
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).expect("there is memory");
+        encoder.finish().expect("there is memory")
     }
 
     #[test]
@@ -134,8 +135,7 @@ mod tests {
         let whole = folder.path().join("whole");
         fs::write(&whole, &body).expect("written");
         let pins = pins_of(&pins::sum(&whole).expect("read"));
-        let ended = fetch(&archive_at(&server), &entry, &pins).expect("downloaded");
-        assert!(matches!(ended, Download::Done));
+        fetch(&archive_at(&server), &entry, &pins).expect("downloaded");
         assert_eq!(fs::read(&entry).expect("kept"), body);
     }
 
@@ -157,7 +157,7 @@ mod tests {
         let body = gzipped(b"another library");
         let server = serve(body.clone(), body.len());
         let error = fetch(&archive_at(&server), &entry, &hello());
-        let error = error.err().expect("refused").to_string();
+        let error = error.expect_err("refused").to_string();
         assert!(
             error.contains("is not the V8 archive that is pinned"),
             "{error}"
@@ -166,12 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_leaves_the_other_way_open() {
+    fn a_server_that_is_not_there_is_an_error_that_names_the_other_sources() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
         drop(listener);
         let archive = archive_at(&format!("http://{address}"));
-        let ended = fetch(&archive, Path::new("/nowhere"), &hello()).expect("an answer");
-        assert!(matches!(ended, Download::Unreachable(_)));
+        let ended = fetch(&archive, Path::new("/nowhere"), &hello());
+        let Err(Error::Missing { what, hint }) = ended else {
+            panic!("{ended:?}");
+        };
+        assert!(what.contains(&archive.url()), "{what}");
+        assert!(hint.contains("RUSTY_V8_ARCHIVE"), "{hint}");
     }
 }

@@ -1,12 +1,12 @@
-//! Pinned V8 archives: those whose SHA-256 is in the repository, and those that this machine built.
+//! Pinned V8 archives: those whose SHA-256 is in the repository.
 //!
 //! The archive is a static library of a hundred megabytes that becomes part of haft, and the `v8`
 //! crate does not check it. `xtask/v8.sha256` is the table.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -56,7 +56,7 @@ impl Pins {
             .filter(|(_, file)| *file == name)
             .map(|(sum, _)| sum)
             .collect();
-        if pinned.contains(&actual) || built_here(path).as_deref() == Some(actual) {
+        if pinned.contains(&actual) {
             return Ok(());
         }
         let shown = path.display();
@@ -66,8 +66,7 @@ impl Pins {
                     "there is no pinned hash for `{name}`, so `{shown}` cannot be verified; its SHA-256 is {actual}"
                 ),
                 hint: format!(
-                    "add a line to xtask/v8.sha256 after comparing with the release, run `cargo xtask v8 \
-                     --from-source`, or set {OVERRIDE}=1"
+                    "add a line to xtask/v8.sha256 after comparing with the release, or set {OVERRIDE}=1"
                 ),
             });
         }
@@ -97,24 +96,6 @@ impl Pins {
     }
 }
 
-/// Records that the file at `path` was built on this machine.
-pub fn note_built_here(path: &Path) -> Result<()> {
-    let doing = || format!("note the hash of `{}`", path.display());
-    let sum = sum(path).during(doing)?;
-    fs::write(note(path), sum).during(doing)
-}
-
-/// Returns the recorded hash of a file that was built here.
-fn built_here(path: &Path) -> Option<String> {
-    fs::read_to_string(note(path)).ok()
-}
-
-fn note(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".built-here");
-    path.with_file_name(name)
-}
-
 /// Returns the hashes of a list with their files.
 pub fn lines(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.lines()
@@ -138,6 +119,8 @@ pub fn sum(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 pub mod tests {
+    use std::fs;
+
     use super::super::archive::tests::archive;
     use super::*;
 
@@ -193,15 +176,6 @@ pub mod tests {
         pins.is_overridden = true;
         pins.check(&archive(), file("hello\n").path())
             .expect("overridden");
-    }
-
-    #[test]
-    fn what_was_built_here_passes_until_it_is_changed() {
-        let built = file("built here\n");
-        note_built_here(built.path()).expect("noted");
-        hello().check(&archive(), built.path()).expect("built here");
-        fs::write(built.path(), "changed\n").expect("written");
-        assert!(hello().check(&archive(), built.path()).is_err());
     }
 
     #[test]

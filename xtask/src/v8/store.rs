@@ -3,11 +3,9 @@
 //! Several builds may read it at once, so a file is written beside its place and renamed.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use tempfile::Builder;
 
 use crate::error::{During, Result};
@@ -15,16 +13,6 @@ use crate::error::{During, Result};
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     write(to, |file| {
         io::copy(&mut File::open(from)?, file)?;
-        Ok(())
-    })
-}
-
-/// Writes the data of `source` as a gzip file.
-pub fn compress(mut source: impl Read, to: &Path) -> Result<()> {
-    write(to, |file| {
-        let mut encoder = GzEncoder::new(file, Compression::default());
-        io::copy(&mut source, &mut encoder)?;
-        encoder.finish()?;
         Ok(())
     })
 }
@@ -65,16 +53,5 @@ mod tests {
                 .count(),
             0
         );
-    }
-
-    #[test]
-    fn what_is_compressed_can_be_read_again() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let entry = folder.path().join("entry.gz");
-        compress(&b"some text"[..], &entry).expect("written");
-        let mut text = String::new();
-        let mut decoder = flate2::read::GzDecoder::new(File::open(&entry).expect("there"));
-        decoder.read_to_string(&mut text).expect("whole");
-        assert_eq!(text, "some text");
     }
 }
