@@ -109,6 +109,7 @@ impl Host {
     }
 
     /// Returns a counter that changes with what is known of the MCP servers behind haft.
+    #[cfg(feature = "cli")]
     pub(crate) fn upstream_changes(&self) -> watch::Receiver<u64> {
         self.inner.connections.mcp.changes()
     }

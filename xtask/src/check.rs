@@ -25,11 +25,16 @@ impl Check {
         let mut types = Command::new("npm");
         types.current_dir(&root).args(["run", "--silent", "check"]);
         command::run(&mut types)?;
-        for packages in workspace::SELECTIONS {
+        // The third is the library as other programs embed it.
+        let [product, tasks] = workspace::SELECTIONS;
+        for (packages, parts) in [
+            (product, ["--all-targets"].as_slice()),
+            (tasks, &["--all-targets"]),
+            (product, &["--lib", "--no-default-features"]),
+        ] {
             let mut lints = command::cargo(&root);
-            lints.arg("clippy").args(packages);
-            lints.args(["--all-targets", "--", "-D", "warnings"]);
-            command::run(&mut lints)?;
+            lints.arg("clippy").args(packages).args(parts);
+            command::run(lints.args(["--", "-D", "warnings"]))?;
         }
         let mut documentation = command::cargo(&root);
         documentation.args(["doc", "--no-deps", "--package", "haft"]);
