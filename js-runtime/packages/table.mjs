@@ -79,7 +79,7 @@ export const PACKAGES = [
     specifiers: pi("pi-tui"),
     define: { "process.env.WT_SESSION": "undefined" },
     replace: {
-      "@earendil-works/pi-tui/dist/tui.js": "component.ts",
+      "@earendil-works/pi-tui/dist/terminal-image.js": "terminal.ts",
       "@earendil-works/pi-tui/dist/utils.js": "measures.ts",
     },
   },

@@ -1,6 +1,8 @@
 // Something that goes on, between two lines, with a signal that Escape aborts.
 
-import { type Component, Container, Spacer, type Style } from "./component.ts";
+import { Spacer } from "@earendil-works/pi-tui/dist/components/spacer.js";
+
+import { type Component, Container, type Style } from "./component.ts";
 import { CancellableLoader, Loader } from "./loader.ts";
 import { Text } from "./text.ts";
 import type { Theme } from "./theme.ts";

@@ -1,9 +1,8 @@
 // `pi-tui`: the components that tools draw their calls and results with, and the theme.
 //
-// Editing, lists, keys, formulas and the sizes of pictures are the published package's. Ours are the
-// components that draw text, and the measures beneath all of them: they draw ten thousand lines of
-// Markdown within 20 ms, and count columns as the host does. The terminal belongs to the program
-// around the tool.
+// The components are the published package's. Ours are the theme, what omp has beyond that package, and
+// the measures beneath all components: they count columns as the host does, in a time that grows with
+// the length of a line only. The terminal belongs to the program around the tool.
 
 import { renderLatex } from "@earendil-works/pi-tui/dist/latex.js";
 
@@ -20,6 +19,7 @@ export {
   type SettingsListOptions,
   type SettingsListTheme,
 } from "@earendil-works/pi-tui/dist/components/settings-list.js";
+export { Spacer } from "@earendil-works/pi-tui/dist/components/spacer.js";
 export { type FuzzyMatch, fuzzyFilter, fuzzyMatch } from "@earendil-works/pi-tui/dist/fuzzy.js";
 export {
   getKeybindings,
@@ -39,48 +39,21 @@ export {
   matchesKey,
   parseKey,
 } from "@earendil-works/pi-tui/dist/keys.js";
-export {
-  allocateImageId,
-  getGifDimensions,
-  getImageDimensions,
-  getJpegDimensions,
-  getPngDimensions,
-  getWebpDimensions,
-  type ImageDimensions,
-} from "@earendil-works/pi-tui/dist/terminal-image.js";
+export { CURSOR_MARKER, type Focusable, isFocusable } from "@earendil-works/pi-tui/dist/tui.js";
 export { BorderedLoader } from "./bordered-loader.ts";
-export {
-  applyBackgroundToLine,
-  type Component,
-  Container,
-  CURSOR_MARKER,
-  type Focusable,
-  isFocusable,
-  Spacer,
-  type Style,
-  spaces as padding,
-} from "./component.ts";
+export { type Component, Container, type Style, spaces as padding } from "./component.ts";
 export { Editor, type EditorOptions, type EditorScreen, type EditorTheme } from "./editor.ts";
 export { getLanguageFromPath, highlightCode } from "./highlight.ts";
-export {
-  calculateImageCellSize,
-  calculateImageRows,
-  deleteAllKittyImages,
-  deleteKittyImage,
-  encodeITerm2,
-  encodeKitty,
-  Image,
-  type ImageOptions,
-  imageFallback,
-  renderImage,
-} from "./image.ts";
+export { Image, type ImageOptions } from "./image.ts";
 export { CancellableLoader, Loader, type LoaderIndicatorOptions } from "./loader.ts";
 export {
   type DefaultTextStyle,
   Markdown,
+  type MarkdownOptions,
   type MarkdownTheme,
   renderInlineMarkdown,
 } from "./markdown.ts";
+export { applyBackgroundToLine } from "./measures.ts";
 export type {
   OverlayAnchor,
   OverlayHandle,
@@ -88,21 +61,36 @@ export type {
   OverlayOptions,
   SizeValue,
 } from "./overlay.ts";
-export type { CellDimensions } from "./screen.ts";
 export { ScrollView, type ScrollViewOptions } from "./scroll-view.ts";
 export { type Tab, TabBar, type TabBarTheme } from "./tab-bar.ts";
 export {
   __getters,
+  allocateImageId,
+  type CellDimensions,
   CombinedAutocompleteProvider,
+  calculateImageCellSize,
+  calculateImageRows,
+  deleteAllKittyImages,
+  deleteKittyImage,
   detectCapabilities,
+  encodeITerm2,
+  encodeKitty,
   getCapabilities,
   getCellDimensions,
+  getGifDimensions,
+  getImageDimensions,
+  getJpegDimensions,
   getNativeClipboard,
+  getPngDimensions,
+  getWebpDimensions,
   hyperlink,
+  type ImageDimensions,
+  imageFallback,
   isAppleTerminalSession,
   isKittyProtocolActive,
   isViewportTUI,
   ProcessTerminal,
+  renderImage,
   resetCapabilitiesCache,
   StdinBuffer,
   setCapabilities,

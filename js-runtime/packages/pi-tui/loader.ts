@@ -1,8 +1,9 @@
 // A line that says that something goes on.
 //
-// No timer runs: the host draws again while a call runs and says which frame is due.
+// Ours, because the published one runs a timer: here the host draws again while a call runs, often with
+// a new component, and says which frame is due.
 
-import { matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
+import { getKeybindings } from "@earendil-works/pi-tui/dist/keybindings.js";
 
 import type { Style } from "./component.ts";
 import { currentScreen } from "./screen.ts";
@@ -89,7 +90,7 @@ export class CancellableLoader extends Loader {
   }
 
   handleInput(data: string): void {
-    if (!matchesKey(data, "escape") && !matchesKey(data, "ctrl+c")) return;
+    if (!getKeybindings().matches(data, "tui.select.cancel")) return;
     this.#controller.abort();
     this.onAbort?.();
   }

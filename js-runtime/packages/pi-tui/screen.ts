@@ -2,11 +2,6 @@
 //
 // The host says so before it calls a renderer; until then it is a usual terminal.
 
-export interface CellDimensions {
-  widthPx: number;
-  heightPx: number;
-}
-
 /** Number of colours. */
 export type ColorDepth = "none" | "256" | "truecolor";
 

@@ -1,21 +1,30 @@
-// What modules ask of a terminal: what it can, links, and the classes that own one.
+// What modules and the published components ask of a terminal: what it can, links, pictures, and the
+// classes that own one.
 //
 // Tools have no terminal here, the program around them has. What draws on one by itself says so when
-// it is made.
+// it is made. Published components have this in place of their own `terminal-image.js`.
+
+import {
+  type CellDimensions,
+  calculateImageCellSize,
+  type ImageDimensions,
+  type ImageRenderOptions,
+  type TerminalCapabilities,
+} from "@earendil-works/pi-tui/dist/terminal-image.js";
+import { Marked } from "marked";
 
 import { standIns, unavailable } from "../unavailable.ts";
-import { type CellDimensions, currentScreen } from "./screen.ts";
+import { currentScreen } from "./screen.ts";
 
-export interface TerminalCapabilities {
-  images: "kitty" | "iterm2" | null;
-  trueColor: boolean;
-  hyperlinks: boolean;
-}
+export * from "@earendil-works/pi-tui/dist/terminal-image.js";
 
-/** Capabilities of the screen for which components are drawn. */
+/**
+ * Capabilities of the screen for which components are drawn. Pictures are drawn from their last line,
+ * as in iTerm's protocol.
+ */
 export function getCapabilities(): TerminalCapabilities {
   const { showsImages, colors, hyperlinks } = currentScreen();
-  return { images: showsImages ? "kitty" : null, trueColor: colors === "truecolor", hyperlinks };
+  return { images: showsImages ? "iterm2" : null, trueColor: colors === "truecolor", hyperlinks };
 }
 
 export { getCapabilities as detectCapabilities };
@@ -30,17 +39,76 @@ export function getCellDimensions(): CellDimensions {
   return { widthPx, heightPx };
 }
 
-/** `text` as a link, on terminals that can follow it. */
-export function hyperlink(text: string, url: string): string {
-  return `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`;
+type ResolveLink = (href: string) => string | undefined;
+let resolveLink: ResolveLink | undefined;
+
+/** Draws with the targets that a theme of omp's has for links. */
+export function followLinks<T>(resolve: ResolveLink | undefined, draw: () => T): T {
+  const before = resolveLink;
+  resolveLink = resolve;
+  try {
+    return draw();
+  } finally {
+    resolveLink = before;
+  }
 }
 
-const IMAGE_LINE = /\x1b_G|\x1b\]1337;File=/;
+/** `text` as a link, on terminals that can follow it. */
+export function hyperlink(text: string, url: string): string {
+  return `\x1b]8;;${resolveLink?.(url) ?? url}\x1b\\${text}\x1b]8;;\x1b\\`;
+}
+
+const IMAGE = "\x1b_haft:image;";
+
+/**
+ * Returns the mark that the host reads: `from_mark` of `crates/render/src/image.rs`. The host, which
+ * knows the terminal and trusts no tool with its control sequences, makes of it what the terminal
+ * understands.
+ */
+function imageMark(base64: string, columns: number, rows: number): string {
+  return `${IMAGE}${columns};${rows};${base64}\x1b\\`;
+}
+
+/** Returns true if a line contains a picture, which must not be cut. */
+export function isImageLine(line: string): boolean {
+  return line.includes(IMAGE);
+}
+
+/** A picture for the last line of its block; nothing where the screen shows none. */
+export function renderImage(
+  base64: string,
+  dimensions: ImageDimensions,
+  options: ImageRenderOptions = {},
+): { sequence: string; columns: number; rows: number; imageId?: number } | null {
+  if (!currentScreen().showsImages) return null;
+  const { maxWidthCells = 80, maxHeightCells } = options;
+  const cell = getCellDimensions();
+  const { columns, rows } = calculateImageCellSize(dimensions, maxWidthCells, maxHeightCells, cell);
+  return { sequence: imageMark(base64, columns, rows), columns, rows };
+}
+
+export function encodeKitty(
+  base64: string,
+  options: { columns?: number; rows?: number } = {},
+): string {
+  return imageMark(base64, options.columns ?? 1, options.rows ?? 1);
+}
+
+export function encodeITerm2(
+  base64: string,
+  options: { width?: number | string; height?: number | string } = {},
+): string {
+  return imageMark(base64, Number(options.width) || 1, Number(options.height) || 1);
+}
+
+/** Pictures go with the lines that they are in. */
+export const deleteKittyImage = (_imageId: number): string => "";
+export const deleteAllKittyImages = (): string => "";
 
 /** Members of omp's terminal that its components read. */
 export const TERMINAL = {
   id: "base",
-  get imageProtocol(): "kitty" | "iterm2" | null {
+  get imageProtocol(): TerminalCapabilities["images"] {
     return getCapabilities().images;
   },
   get trueColor(): boolean {
@@ -49,8 +117,7 @@ export const TERMINAL = {
   get hyperlinks(): boolean {
     return getCapabilities().hyperlinks;
   },
-  /** Returns true if a line contains a picture, which must not be cut. */
-  isImageLine: (line: string): boolean => IMAGE_LINE.test(line),
+  isImageLine,
   /** Does nothing: the host notifies its user itself. */
   sendNotification(_message: unknown): void {},
 };
@@ -76,10 +143,13 @@ export const getNativeClipboard = (): undefined => undefined;
 const SCREEN_MEMBERS = `
   backgroundAnsi colorToHex colorToOkhsl colorToOklch colorToRgb compositeTuiLine foregroundAnsi
   formatProgramStatus getOsc8LinkAtColumn getSelectPageIndex getTerminalColorMode HStack
-  indexedColor Marked mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
+  indexedColor mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
   parseColor parseTerminalColorSchemeReport renderFakeCursor replaceControlCharacters rgbColor
   styleText styleTextWithAnsi TuiAltScreen TuiMainScreen VStack
 `;
 
-/** Exports that are looked up when they are asked for. */
-export const __getters = standIns("pi-tui", REASON, SCREEN_MEMBERS);
+/** Exports that are looked up when they are asked for, or whose types authors need not install. */
+export const __getters = {
+  ...standIns("pi-tui", REASON, SCREEN_MEMBERS),
+  Marked: () => Marked,
+};

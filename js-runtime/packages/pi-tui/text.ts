@@ -1,46 +1,37 @@
 // Text in lines: wrapped, cut to one line, or on a background together with other components.
+//
+// The published components, with what omp's have beyond them.
 
-import {
-  type Component,
-  Container,
-  fittingPadding,
-  frame,
-  measured,
-  type Style,
-} from "./component.ts";
-import { TAB } from "./width.ts";
-import { Lines, truncateToWidth, wrapInto } from "./wrap.ts";
+import { Box as PublishedBox } from "@earendil-works/pi-tui/dist/components/box.js";
+import { Text as PublishedText } from "@earendil-works/pi-tui/dist/components/text.js";
+import { TruncatedText as PublishedTruncatedText } from "@earendil-works/pi-tui/dist/components/truncated-text.js";
+
+import { type Component, cut, type Holder, type Style } from "./component.ts";
+import { replaceTabs } from "./width.ts";
 
 /** Wrapped text with margins. Blank text takes no line at all. */
-export class Text implements Component {
+export class Text extends PublishedText implements Component {
   #text: string;
-  #padX: number;
-  #padY: number;
-  #background: Style | undefined;
   #style: Style | undefined;
 
   constructor(text = "", paddingX = 1, paddingY = 1, background?: Style) {
+    super(String(text), paddingX, paddingY, background);
     this.#text = String(text);
-    this.#padX = paddingX;
-    this.#padY = paddingY;
-    this.#background = background;
   }
 
   getText(): string {
     return this.#text;
   }
 
-  setText(text: string): void {
+  override setText(text: string): void {
     this.#text = String(text);
-  }
-
-  setCustomBgFn(background?: Style): void {
-    this.#background = background;
+    super.setText(this.#text);
   }
 
   /** A style that is asked anew for every drawing. */
   setStyleFn(style?: Style): this {
     this.#style = style;
+    super.setText(this.#text);
     return this;
   }
 
@@ -48,41 +39,25 @@ export class Text implements Component {
     return this;
   }
 
-  invalidate(): void {}
-
-  render(width: number): string[] {
-    if (this.#text.trim() === "" || width < 1) return [];
-    const padX = fittingPadding(this.#padX, width);
-    const lines = new Lines();
-    const text = this.#style ? this.#style(this.#text) : this.#text;
-    wrapInto(lines, text.replaceAll("\t", TAB), width - 2 * padX);
-    return frame(lines, width, padX, this.#padY, this.#background);
+  override render(width: number): string[] {
+    if (width < 1 || this.#text.trim() === "") return [];
+    if (this.#style) super.setText(this.#style(this.#text));
+    return super.render(width);
   }
 }
 
 /** The first line of a text, cut where the screen ends. */
-export class TruncatedText implements Component {
-  #text: string;
-  #padX: number;
-  #padY: number;
-
+export class TruncatedText extends PublishedTruncatedText implements Component {
   constructor(text: string, paddingX = 0, paddingY = 0) {
-    this.#text = String(text);
-    this.#padX = paddingX;
-    this.#padY = paddingY;
+    super(replaceTabs(String(text)), paddingX, paddingY);
   }
 
   setText(text: string): void {
-    this.#text = String(text);
+    Object.assign(this, { text: replaceTabs(String(text)) });
   }
 
-  invalidate(): void {}
-
-  render(width: number): string[] {
-    if (width < 1) return [];
-    const padX = fittingPadding(this.#padX, width);
-    const [first = ""] = this.#text.replaceAll("\t", TAB).split("\n");
-    return frame(measured([truncateToWidth(first, width - 2 * padX)]), width, padX, this.#padY);
+  override render(width: number): string[] {
+    return width < 1 ? [] : cut(super.render(width), width);
   }
 }
 
@@ -99,27 +74,27 @@ export interface BoxBorder {
   color?: Style;
 }
 
+const PublishedHolder = PublishedBox as unknown as new (
+  ...args: ConstructorParameters<typeof PublishedBox>
+) => Holder<PublishedBox>;
+
 /** Components below each other, with margins, on one background and in an outline. */
-export class Box extends Container {
-  #padX: number;
-  #padY: number;
-  #background: Style | undefined;
+export class Box extends PublishedHolder implements Component {
   #border: BoxBorder | undefined;
 
   constructor(paddingX = 1, paddingY = 1, background?: Style, border?: BoxBorder) {
-    super();
-    this.#padX = paddingX;
-    this.#padY = paddingY;
-    this.#background = background;
+    super(paddingX, paddingY, background);
     this.#border = border;
   }
 
   setPaddingX(paddingX: number): void {
-    this.#padX = paddingX;
+    Object.assign(this, { paddingX });
+    this.invalidate();
   }
 
   setPaddingY(paddingY: number): void {
-    this.#padY = paddingY;
+    Object.assign(this, { paddingY });
+    this.invalidate();
   }
 
   setBorder(border?: BoxBorder): void {
@@ -130,19 +105,12 @@ export class Box extends Container {
     return this;
   }
 
-  setBgFn(background?: Style): void {
-    this.#background = background;
-  }
-
   override render(width: number): string[] {
     if (width < 1) return [];
     const border = width > 4 ? this.#border : undefined;
     const room = border ? width - 2 : width;
-    const padX = fittingPadding(this.#padX, room);
-    const lines = super.render(room - 2 * padX);
-    if (lines.length === 0) return [];
-    const framed = frame(measured(lines), room, padX, this.#padY, this.#background);
-    return border ? outlined(framed, room, border) : framed;
+    const lines = cut(super.render(room), room);
+    return border && lines.length > 0 ? outlined(lines, room, border) : lines;
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { eastAsianWidth } from "get-east-asian-width";
 
-import { ESCAPE, nextEscape, simpleWidth, widthOfClosed } from "./escape.ts";
+import { ESCAPE, nextEscape } from "./escape.ts";
 
 /** Text that components draw for a tab. */
 export const TAB = "   ";
@@ -62,6 +62,26 @@ export function replaceTabs(text: string): string {
   return text.replaceAll("\t", TAB);
 }
 
+/**
+ * The columns of a character that stands alone, whatever is beside it: no mark, no emoji, nothing that
+ * joins. 0 if it may not.
+ */
+function simpleWidth(code: number): number {
+  if (code < 0x7f) return code >= 0x20 ? 1 : 0;
+  if (code < 0x2010) return code >= 0xa0 && code < 0x300 && code !== 0xad ? 1 : 0;
+  // Punctuation, lines and blocks.
+  if (code < 0x2028 || (code >= 0x2500 && code < 0x25a0)) return 1;
+  // Kana, Chinese, Korean.
+  const isWide =
+    (code >= 0x3041 && code <= 0x3096) ||
+    (code >= 0x30a1 && code <= 0x30ff) ||
+    (code >= 0x4e00 && code <= 0x9fff) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    code === 0x3001 ||
+    code === 0x3002;
+  return isWide ? 2 : 0;
+}
+
 /** The columns of one grapheme. */
 export function graphemeWidth(grapheme: string): number {
   if (grapheme === "\t") return TAB.length;
@@ -102,17 +122,8 @@ function measured(character: string): number {
   return KHMER_PAIR.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
 }
 
-/** Returns true if every character is a visible one of ASCII. */
-export function isPlain(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 || code > 0x7e) return false;
-  }
-  return true;
-}
-
 /** The columns of a text of which every character stands alone, or -1 if one may not. */
-export function widthOfSimple(text: string): number {
+function widthOfSimple(text: string): number {
   let width = text.length;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -126,9 +137,9 @@ export function widthOfSimple(text: string): number {
 
 /** The columns of a text that may hold escape sequences. */
 export function visibleWidth(text: string): number {
-  const closed = widthOfClosed(text);
-  if (closed >= 0) return closed;
   const seen = stripEscapes(String(text));
+  const simple = widthOfSimple(seen);
+  if (simple >= 0) return simple;
   let width = 0;
   for (const grapheme of graphemes(seen)) width += graphemeWidth(grapheme);
   return width;

@@ -6,125 +6,27 @@
 //
 // Works in words, not in characters: a word is only looked into where it does not fit.
 
-import { ESCAPE, nextEscape, StyleState, widthOfClosed } from "./escape.ts";
+import { ESCAPE, nextEscape, StyleState } from "./escape.ts";
 import { graphemes, graphemeWidth, TAB, visibleWidth } from "./width.ts";
-
-/** Lines, and how wide each is. */
-export class Lines {
-  readonly texts: string[] = [];
-  readonly widths: number[] = [];
-
-  push(text: string, width: number): void {
-    this.texts.push(text);
-    this.widths.push(width);
-  }
-
-  pop(): void {
-    this.texts.pop();
-    this.widths.pop();
-  }
-
-  /** Puts `margin`, which is so wide, before every line from `first` on, or `lead` before `first`. */
-  indent(first: number, margin: string, columns: number, lead = margin): void {
-    const { texts, widths } = this;
-    for (let at = first; at < texts.length; at++) {
-      texts[at] = (at === first ? lead : margin) + texts[at];
-      widths[at] = (widths[at] as number) + columns;
-    }
-  }
-
-  /**
-   * Makes the lines from `first` on texts of one piece each. What was put together stays a tree of
-   * pieces otherwise, and the garbage collector goes to each of them while a long document is drawn.
-   */
-  settle(first: number): void {
-    const { texts } = this;
-    const whole = texts.slice(first).join("");
-    let from = 0;
-    for (let at = first; at < texts.length; at++) {
-      const end = from + (texts[at] as string).length;
-      texts[at] = whole.slice(from, end);
-      from = end;
-    }
-  }
-
-  /** Removes the lines from `first` on. */
-  takeFrom(first: number): string[] {
-    this.widths.length = first;
-    return this.texts.splice(first);
-  }
-
-  get length(): number {
-    return this.texts.length;
-  }
-}
-
-/** A text and its width: all in one line, with its styles closed. -1 if the width is unknown. */
-export interface Span {
-  text: string;
-  width: number;
-}
-
-/** Lines as one text. */
-export function textOf(spans: Span[]): string {
-  return spans.map(({ text }) => text).join("\n");
-}
 
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
 export function wrapTextWithAnsi(text: string, width: number): string[] {
-  const lines = new Lines();
-  wrapInto(lines, String(text), width);
-  return lines.texts;
+  const limit = Math.max(1, Math.floor(width) || 1);
+  const lines: string[] = [];
+  const styles = new StyleState();
+  for (const line of String(text).split(/\r\n|\n|\r/)) wrapLine(lines, line, limit, styles);
+  return lines;
 }
 
-/** The same, added to `lines`. */
-export function wrapInto(lines: Lines, text: string, width: number): void {
-  const limit = Math.max(1, Math.floor(width) || 1);
-  if (!text.includes("\n") && !text.includes("\r")) {
-    if (!putWhole(lines, text, limit)) wrapLine(lines, text, limit, new StyleState());
+function wrapLine(lines: string[], text: string, limit: number, styles: StyleState): void {
+  if (visibleWidth(text) > limit || text.includes("\t")) {
+    new Wrapping(lines, limit, styles).wrap(text);
     return;
   }
-  const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
-  let styles: StyleState | undefined;
-  for (const line of written) {
-    // As long as every line closes what it opens, no style has to be carried over.
-    if (styles === undefined && putWhole(lines, line, limit)) continue;
-    styles ??= new StyleState();
-    wrapLine(lines, line, limit, styles);
-    if (styles.open() === "") styles = undefined;
-  }
-}
-
-/** The same for lines of which some may be measured already. */
-export function wrapSpans(lines: Lines, spans: Span[], width: number): void {
-  const limit = Math.max(1, Math.floor(width) || 1);
-  for (const span of spans) {
-    // What is not known may leave a style on, or be more than one line.
-    if (span.width < 0) return wrapInto(lines, textOf(spans), width);
-  }
-  for (const { text, width } of spans) {
-    if (width <= limit) lines.push(text, width);
-    else new Wrapping(lines, limit, new StyleState()).wrap(text);
-  }
-}
-
-/** Takes a line as it is that fits and closes its styles; that is most of them. */
-function putWhole(lines: Lines, text: string, limit: number): boolean {
-  const width = widthOfClosed(text);
-  if (width < 0 || width > limit) return false;
-  lines.push(text, width);
-  return true;
-}
-
-function wrapLine(lines: Lines, text: string, limit: number, styles: StyleState): void {
   // Most lines fit: then only the styles at their end matter.
-  const width = visibleWidth(text);
-  if (width <= limit && !text.includes("\t")) {
-    const opening = styles.open();
-    seeAll(text, styles);
-    return lines.push(opening + text + styles.close(), width);
-  }
-  new Wrapping(lines, limit, styles).wrap(text);
+  const opening = styles.open();
+  seeAll(text, styles);
+  lines.push(opening + text + styles.close());
 }
 
 /** Takes note of every escape sequence in `text`. */
@@ -138,7 +40,7 @@ function seeAll(text: string, styles: StyleState): void {
 
 /** One line of text on its way into lines that fit. */
 class Wrapping {
-  readonly #lines: Lines;
+  readonly #lines: string[];
   readonly #limit: number;
   readonly #styles: StyleState;
   #line: string;
@@ -149,7 +51,7 @@ class Wrapping {
   /** There is a line before. */
   #isBroken = false;
 
-  constructor(lines: Lines, limit: number, styles: StyleState) {
+  constructor(lines: string[], limit: number, styles: StyleState) {
     this.#lines = lines;
     this.#limit = limit;
     this.#styles = styles;
@@ -179,11 +81,11 @@ class Wrapping {
       }
     }
     if (this.#word !== "" || !this.#isBroken) this.#putWord();
-    this.#lines.push(this.#line + this.#styles.close(), this.#used);
+    this.#lines.push(this.#line + this.#styles.close());
   }
 
   #break(): void {
-    this.#lines.push(this.#line + this.#styles.close(), this.#used);
+    this.#lines.push(this.#line + this.#styles.close());
     this.#line = this.#styles.open();
     this.#used = 0;
     this.#gap = 0;
