@@ -8,6 +8,13 @@ import { load } from "./packages_host.mjs";
 const tui = load("pi-tui");
 const { visibleWidth, wrapTextWithAnsi, truncateToWidth } = tui;
 
+const SCREEN = {
+  colors: "256",
+  isLight: false,
+  showsImages: false,
+  hyperlinks: false,
+  cell: [9, 18],
+};
 const FAMILY = "👨‍👩‍👧";
 const red = (text) => `\x1b[31m${text}\x1b[39m`;
 const onBlue = (text) => `\x1b[44m${text}\x1b[49m`;
@@ -136,12 +143,27 @@ describe("containers", () => {
   });
 
   test("a box paints its margins and its children", () => {
-    const box = new tui.Box(1, 1, tag("bg"));
+    const box = new tui.Box(1, 1, onBlue);
     assert.deepEqual(box.render(5), []);
     box.addChild(new tui.Text("ab", 0, 0));
-    assert.deepEqual(box.render(5), ["<bg>     </bg>", "<bg> ab  </bg>", "<bg>     </bg>"]);
-    box.setBgFn(onBlue);
-    assert.deepEqual(box.render(1), [" ", "a", "b", " "].map(onBlue));
+    assert.deepEqual(box.render(5), ["     ", " ab  ", "     "].map(onBlue));
+    box.setBgFn(red);
+    box.setPaddingX(2);
+    box.setPaddingY(0);
+    assert.deepEqual(box.render(6), [red("  ab  ")]);
+    for (let width = 1; width < 8; width++) {
+      for (const line of box.render(width)) assert.equal(visibleWidth(line), width);
+    }
+  });
+
+  test("a box has an outline where there is room", () => {
+    const corners = { topLeft: "╭", topRight: "╮", bottomLeft: "╰", bottomRight: "╯" };
+    const box = new tui.Box(1, 0, undefined, {
+      chars: { ...corners, horizontal: "─", vertical: "│" },
+    });
+    box.addChild({ render: () => ["ab"] });
+    assert.deepEqual(box.render(6), ["╭────╮", "│ ab │", "╰────╯"]);
+    assert.deepEqual(box.render(4), [" ab "]);
   });
 });
 
@@ -189,7 +211,7 @@ describe("Markdown", () => {
       draw("- one\n  - two\n- three four five\n\n3. a\n4. b\n\n- [x] done\n- [ ] open", 12),
       [
         "- one",
-        "  - two",
+        "    - two",
         "- three four",
         "  five",
         "",
@@ -205,14 +227,12 @@ describe("Markdown", () => {
   test("styles what is inside of a line", () => {
     assert.deepEqual(
       draw("a **b *c*** `d` [e](https://f.example) <https://g.example>", 200, tagged),
-      [
-        "a <b>b </b><i><b>c</b></i> <c>d</c> <l>e</l> <u>(https://f.example)</u> <l>https://g.example</l>",
-      ],
+      ["a <b>b <i>c</i></b> <c>d</c> <l>e</l><u> (https://f.example)</u> <l>https://g.example</l>"],
     );
   });
 
-  test("shows entities as their characters, and HTML as it is written", () => {
-    assert.deepEqual(draw("a &amp; b <br> `&lt;`"), ["a & b <br> &lt;"]);
+  test("shows entities and HTML as they are written, as pi does", () => {
+    assert.deepEqual(draw("a &amp; b <br> `&lt;`"), ["a &amp; b <br> &lt;"]);
   });
 
   test("puts code into fences, highlighted if the theme can", () => {
@@ -237,15 +257,16 @@ describe("Markdown", () => {
   });
 
   test("draws tables, and makes the widest column give way", () => {
-    assert.deepEqual(draw("| a | b |\n|---|--:|\n| one two | 3 |", 15), [
-      "┌───────┬─────┐",
-      "│ a     │   b │",
-      "├───────┼─────┤",
-      "│ one   │   3 │",
-      "│ two   │     │",
-      "└───────┴─────┘",
+    const table = draw("| a | b |\n|---|---|\n| one two | 3 |", 12);
+    assert.deepEqual(table.map(tui.stripTerminalSequences), [
+      "┌──────┬───┐",
+      "│ a    │ b │",
+      "├──────┼───┤",
+      "│ one  │ 3 │",
+      "│ two  │   │",
+      "└──────┴───┘",
     ]);
-    assert.deepEqual(draw("| a |\n|---|\n| b |", 5), ["| a |", "|---|", "| b |"]);
+    assert.deepEqual(draw("| a |\n|---|\n| b |", 4), ["| a", "|", "|---", "|", "| b", "|"]);
   });
 
   test("styles plain text as it was told", () => {
@@ -276,14 +297,35 @@ describe("Markdown", () => {
       "andandandand",
       "(e.org)",
     ]);
-    const cells = ["│ ｅｅｅ │", "│ eee    │"];
-    const table = draw("| eee |\n|---|\n| eee |", 12, theme);
-    assert.deepEqual([table[1], table[3]], cells);
   });
 
   test("closes at the end of a line what a style leaves on", () => {
     const leaky = { ...plain, bold: (text) => `\x1b[1m${text}` };
     assert.deepEqual(draw("**a** b\nc", 40, leaky), ["\x1b[1ma b\x1b[22m", "\x1b[1mc\x1b[22m"]);
+  });
+
+  test("draws formulas, also after a document without any", () => {
+    assert.deepEqual(draw("no formula"), ["no formula"]);
+    assert.deepEqual(draw("so $x^2 \\leq 1$ holds"), ["so x² ≤ 1 holds"]);
+  });
+
+  test("takes marks as text once too many have no end, in this document only", () => {
+    const prototypes = "char *name, const void *data; ".repeat(5000);
+    assert.equal(draw(`${prototypes}\n\n**a**`, 80, tagged).at(-1), "**a**");
+    assert.deepEqual(draw("**a**", 80, tagged), ["<b>a</b>"]);
+    assert.equal(tui.renderInlineMarkdown("**a**", tagged), "<b>a</b>");
+    const few = "char *name, const void *data; ".repeat(50);
+    assert.equal(draw(`${few}\n\n**a**`, 80, tagged).at(-1), "<b>a</b>");
+  });
+
+  test("links lead where the theme says", () => {
+    const show = tui.theme[Symbol.for("haft.screen")];
+    const theme = { ...plain, resolveLink: (href) => (href === "a" ? "file:///a" : undefined) };
+    const link = (text, target) => `\x1b]8;;${target}\x1b\\${text}\x1b]8;;\x1b\\`;
+    show({ ...SCREEN, hyperlinks: true });
+    const drawn = draw("[x](a) [y](b)", 40, theme);
+    show(SCREEN);
+    assert.deepEqual(drawn, [`${link("x", "file:///a")} ${link("y", "b")}`]);
   });
 });
 
@@ -571,7 +613,16 @@ describe("Image", () => {
   test("says what it is", () => {
     const image = new tui.Image(PNG, "image/png", { fallbackColor: red }, { filename: "a.png" });
     assert.deepEqual(image.render(60), [red("[Image: a.png [image/png] 2x3]")]);
-    assert.deepEqual(image.render(9), [red("[Image: …")]);
+    assert.deepEqual(image.render(9), [`${red("[Image: ")}…`]);
+  });
+
+  test("is a block of lines where the screen shows pictures, with the host's mark in the last", () => {
+    const show = tui.theme[Symbol.for("haft.screen")];
+    show({ ...SCREEN, showsImages: true });
+    const lines = new tui.Image(PNG, "image/png", {}, { maxWidthCells: 4 }).render(20);
+    show(SCREEN);
+    const mark = `\x1b_haft:image;3;2;${PNG}\x1b\\`;
+    assert.deepEqual(lines, ["", `\x1b[1A${mark}`]);
   });
 
   test("knows the size of common formats", () => {

@@ -276,7 +276,9 @@ fn assert_closed(line: &str) {
         return;
     };
     let codes = line[last + 2..].split('m').next().unwrap_or_default();
-    let ends = ["0", "22", "23", "24", "27", "29", "39", "49", "59", ""];
+    let ends = [
+        "0", "22", "23", "24", "25", "27", "28", "29", "39", "49", "59", "",
+    ];
     assert!(
         codes.split(';').all(|code| ends.contains(&code)),
         "{line:?}"

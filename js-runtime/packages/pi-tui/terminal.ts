@@ -149,7 +149,7 @@ const SCREEN_MEMBERS = `
 `;
 
 /** Exports that are looked up when they are asked for, or whose types authors need not install. */
-export const __getters = {
+export const __getters: Record<string, () => unknown> = {
   ...standIns("pi-tui", REASON, SCREEN_MEMBERS),
   Marked: () => Marked,
 };
