@@ -90,7 +90,7 @@ test("bundling twice gives the same bytes", async () => {
 
 test("the licences of what is inside are there", () => {
   const names = ["zod", "@sinclair/typebox", "typebox", "arktype", "yaml", "mrmime", "picomatch"];
-  for (const name of [...names, "semver", "@earendil-works/pi-tui"]) {
+  for (const name of [...names, "semver", "@earendil-works/pi-tui", "marked"]) {
     assert.match(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
   }
 });
