@@ -11,7 +11,6 @@ import {
   type ImageRenderOptions,
   type TerminalCapabilities,
 } from "@earendil-works/pi-tui/dist/terminal-image.js";
-import { Marked } from "marked";
 
 import { standIns, unavailable } from "../unavailable.ts";
 import { currentScreen } from "./screen.ts";
@@ -143,13 +142,10 @@ export const getNativeClipboard = (): undefined => undefined;
 const SCREEN_MEMBERS = `
   backgroundAnsi colorToHex colorToOkhsl colorToOklch colorToRgb compositeTuiLine foregroundAnsi
   formatProgramStatus getOsc8LinkAtColumn getSelectPageIndex getTerminalColorMode HStack
-  indexedColor mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
+  indexedColor Marked mixColors MouseRegion okhslColor oklabToOkhslLightness oklchColor
   parseColor parseTerminalColorSchemeReport renderFakeCursor replaceControlCharacters rgbColor
   styleText styleTextWithAnsi TuiAltScreen TuiMainScreen VStack
 `;
 
-/** Exports that are looked up when they are asked for, or whose types authors need not install. */
-export const __getters: Record<string, () => unknown> = {
-  ...standIns("pi-tui", REASON, SCREEN_MEMBERS),
-  Marked: () => Marked,
-};
+/** Exports that are looked up when they are asked for. */
+export const __getters = standIns("pi-tui", REASON, SCREEN_MEMBERS);
