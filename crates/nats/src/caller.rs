@@ -18,6 +18,7 @@ use haft_tool::{
 };
 
 use crate::client::Client;
+use crate::connection::ConnectError;
 use crate::fleet::{Fleet, Unavailable, open_link};
 use crate::frames::{CallerFrame, Finished, HostFrame, HostInfo, known_method};
 use crate::link::{LinkEvent, LinkOptions};
@@ -86,29 +87,26 @@ impl Fleet {
         let mut silent: Vec<String> = Vec::new();
         let mut may_choose = true;
         loop {
-            let client = tokio::select! {
+            let ready = async {
+                let client = self.client().await?;
+                let chosen = if may_choose {
+                    self.answering_host(&client, &calls, &silent).await
+                } else {
+                    None
+                };
+                Ok::<_, ConnectError>((client, chosen))
+            };
+            let ready = tokio::select! {
                 biased;
                 () = ctx.cancelled() => return Ok(stopped(call.tool, ctx, started)),
-                client = self.client() => client,
+                ready = ready => ready,
             };
-            let client = client.map_err(|why| {
+            let (client, chosen) = ready.map_err(|why| {
                 unavailable(
                     call.tool,
                     &format!("there is no connection with the NATS server: {why}"),
                 )
             })?;
-            let choice = async {
-                if may_choose {
-                    self.answering_host(&client, &calls, &silent).await
-                } else {
-                    None
-                }
-            };
-            let chosen = tokio::select! {
-                biased;
-                () = ctx.cancelled() => return Ok(stopped(call.tool, ctx, started)),
-                chosen = choice => chosen,
-            };
             let at_host = chosen
                 .as_ref()
                 .map(|host| subjects::call_at(&calls, &host.id));

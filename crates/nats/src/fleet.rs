@@ -230,8 +230,8 @@ impl Fleet {
         calls: &str,
         except: &[String],
     ) -> Option<HostInfo> {
-        let is_stale = |at: Instant| at.elapsed() < STALE;
-        if !self.silent_at.lock().is_some_and(is_stale) {
+        let is_recent = |at: Instant| at.elapsed() < STALE;
+        if !self.silent_at.lock().is_some_and(is_recent) {
             return None;
         }
         let question = Bytes::copy_from_slice(calls.as_bytes());

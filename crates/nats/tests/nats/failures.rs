@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use haft_nats::Client;
-use haft_tool::{ErrorKind, Event, Stopped};
+use haft_nats::{Client, Fleet};
+use haft_tool::{ErrorKind, Event, Outcome, Stopped};
 use serde_json::json;
 use serde_json::value::to_raw_value;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::hosts::{Caller, Host, call, started};
@@ -207,54 +208,46 @@ async fn the_call_of_a_killed_host_is_lost() {
     assert!(noticed < Duration::from_secs(10), "{noticed:?}");
 }
 
-#[tokio::test]
-async fn an_idempotent_call_of_a_killed_host_is_made_elsewhere() {
-    let server = Server::start();
-    let mut victim = HostProcess::start(&server, "victim");
-    let fleet = server.fleet_with(|options| options.silence = Duration::from_secs(3));
+/// Makes a call that may be made twice, and returns it as soon as the only host holds it.
+async fn held_by(mut host: HostProcess, fleet: &Arc<Fleet>) -> (HostProcess, JoinHandle<Outcome>) {
+    let fleet = fleet.clone();
     let calling = tokio::spawn(async move {
         let caller = Caller::new();
         let call = caller.call_with(&fleet, "hold", "{}", |call| call.is_idempotent = true);
-        call.await
+        call.await.expect("another host")
     });
-    let killing = tokio::task::spawn_blocking(move || {
-        victim.wait_for("started");
-        victim
+    let waiting = tokio::task::spawn_blocking(move || {
+        host.wait_for("started");
+        host
     });
-    let mut victim = killing.await.expect("it has the call");
+    (waiting.await.expect("it has the call"), calling)
+}
+
+#[tokio::test]
+async fn an_idempotent_call_of_a_killed_host_is_made_elsewhere() {
+    let server = Server::start();
+    let fleet = Arc::new(server.fleet_with(|options| options.silence = Duration::from_secs(3)));
+    let (mut victim, calling) = held_by(HostProcess::start(&server, "victim"), &fleet).await;
     let spare = Host::new("spare");
     spare.held.add_permits(1);
     let _service = spare.serve(&server.client().await).await;
     victim.kill();
-    let outcome = calling.await.expect("it ends").expect("the other host");
-    assert_eq!(outcome.text(), "spare");
+    assert_eq!(calling.await.expect("it ends").text(), "spare");
 }
 
 #[tokio::test]
 async fn after_a_host_stands_still_its_calls_go_to_those_that_answer() {
     let server = Server::start();
-    let mut victim = HostProcess::start(&server, "victim");
     let fleet = Arc::new(server.fleet_with(|options| options.silence = Duration::from_secs(3)));
-    let callers = fleet.clone();
-    let calling = tokio::spawn(async move {
-        let caller = Caller::new();
-        let call = caller.call_with(&callers, "hold", "{}", |call| call.is_idempotent = true);
-        call.await
-    });
-    let suspending = tokio::task::spawn_blocking(move || {
-        victim.wait_for("started");
-        victim.suspend();
-        victim
-    });
-    let _victim = suspending.await.expect("it has the call");
+    let (victim, calling) = held_by(HostProcess::start(&server, "victim"), &fleet).await;
+    victim.suspend();
     let (spare, other) = (Host::new("spare"), Host::new("other"));
     other.offer(&["rich"]);
     spare.held.add_permits(1);
     let client = server.client().await;
     let service = spare.serve(&client).await;
     let _other = other.serve(&client).await;
-    let outcome = calling.await.expect("it ends").expect("the spare host");
-    assert_eq!(outcome.text(), "spare");
+    assert_eq!(calling.await.expect("it ends").text(), "spare");
     // The server would give half of them to the host that stands still.
     for n in 0..20 {
         let outcome = call(&fleet, "echo", "{}").await;
