@@ -45,9 +45,7 @@ export function cut(lines: string[], width: number): string[] {
     : lines;
 }
 
-const fillers: string[] = [];
-
 /** So many spaces. */
 export function spaces(count: number): string {
-  return (fillers[count] ??= " ".repeat(count));
+  return " ".repeat(count);
 }
