@@ -59,6 +59,20 @@ def measure(command, env, folder, at_once, calls=CALLS, tool="echo", arguments={
     return taken / calls * 1e6
 
 
+def report(taken, server=""):
+    """Prints the medians of the ways to standard error. `taken` has the times by calls at once and way; the way
+    `direct` is what the others are compared with."""
+    for (at_once, way), times in taken.items():
+        first = taken[at_once, "direct"]
+        more = statistics.median(time - base for time, base in zip(times, first))
+        share = statistics.median(base / time for time, base in zip(times, first))
+        print(
+            f"{server:10} {at_once:2} at once  {way:9} {statistics.median(times):9.1f} µs  {more:+9.1f} µs"
+            f"  throughput {share:.2f} of direct",
+            file=sys.stderr,
+        )
+
+
 def home_in(folder, node, script):
     """Makes a home directory with the server in its configuration, and returns its variables."""
     config = Path(folder, "home/.config/haft")

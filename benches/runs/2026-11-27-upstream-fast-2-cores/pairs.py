@@ -11,14 +11,13 @@ medians to standard error.
 import csv
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "2026-11-27-upstream-2-cores"))
-from direct import bench, home_in, measure  # noqa: E402
+from direct import bench, home_in, measure, report  # noqa: E402
 
 
 def main():
@@ -55,17 +54,7 @@ def main():
                     out.writerow([number, at_once, way, f"{took:.1f}"])
                     sys.stdout.flush()
         subprocess.run([*mcporter, "daemon", "stop"], env=env, capture_output=True)
-    for at_once in (1, 64):
-        first = taken[at_once, "direct"]
-        for way in ways:
-            times = taken[at_once, way]
-            more = statistics.median(time - base for time, base in zip(times, first))
-            share = statistics.median(base / time for time, base in zip(times, first))
-            print(
-                f"{at_once:3} at once  {way:9} {statistics.median(times):9.1f} µs  +{more:8.1f} µs"
-                f"  throughput {share:.2f} of direct",
-                file=sys.stderr,
-            )
+    report(taken)
 
 
 main()

@@ -10,7 +10,6 @@ standard error.
 import csv
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 here = Path(__file__).resolve()
 sys.path.append(str(here.parents[1] / "2026-11-27-upstream-2-cores"))
-from direct import bench, measure  # noqa: E402
+from direct import bench, measure, report  # noqa: E402
 
 servers = Path.home() / ".cache/haft-judges/mcp-servers"
 node_modules, programs = servers / "node_modules/@modelcontextprotocol", servers / "python/bin"
@@ -77,15 +76,7 @@ def main():
                         out.writerow([name, number, at_once, way, f"{took:.1f}"])
                         sys.stdout.flush()
             subprocess.run([*ways["mcporter"][:-2], "daemon", "stop"], env=env, capture_output=True)
-            for (at_once, way), times in taken.items():
-                first = taken[at_once, "direct"]
-                more = statistics.median(time - base for time, base in zip(times, first))
-                share = statistics.median(base / time for time, base in zip(times, first))
-                print(
-                    f"{name:10} {at_once:2} at once  {way:8} {statistics.median(times):9.1f} µs  {more:+9.1f} µs"
-                    f"  throughput {share:.2f} of direct",
-                    file=sys.stderr,
-                )
+            report(taken, name)
 
 
 main()
