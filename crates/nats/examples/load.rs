@@ -329,9 +329,9 @@ async fn put(
             name: "load",
             ..QueueCaller::default()
         };
-        let id = queue.put(&call, caller).await?;
+        let put = queue.put(&call, caller).await?;
         if waits {
-            queue.wait(&id).await?;
+            queue.wait(&put.id).await?;
         }
         Ok(())
     };

@@ -253,7 +253,7 @@ impl RemoteHosts {
             // What the server kept may have been removed, and is made anew then.
             *self.queue.lock().await = None;
         }
-        let id = put?;
+        let id = put?.id;
         if let Some(trace) = &ctx.trace {
             trace.put_into(&self.options.fleet.tenant);
         }

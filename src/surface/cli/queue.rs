@@ -169,8 +169,8 @@ impl List {
 impl Show {
     async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let queue = self.one.place.queue(session).await?;
-        let call = queue.show(&self.one.id).await?;
-        self.one.print(&call, session)
+        let read = queue.read(&self.one.id).await?;
+        self.one.print(&read.call, session)
     }
 }
 
@@ -196,8 +196,8 @@ impl Wait {
 impl Give {
     async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let queue = self.one.place.queue(session).await?;
-        let call = queue.show(&self.one.id).await?;
-        let open = &call.questions;
+        let read = queue.read(&self.one.id).await?;
+        let open = &read.call.questions;
         let question = match self.question {
             Some(number) => open.iter().find(|question| question.id == number),
             None => open.first().filter(|_| open.len() == 1),
@@ -207,8 +207,8 @@ impl Give {
             Some(text) => answer_of(&question.asked, text)?,
             None => Value::Null,
         };
-        let call = queue.answer(&call.id, question.id, value).await?;
-        self.one.print(&call, session)
+        let answered = queue.answer(&read, question.id, value).await?;
+        self.one.print(&answered.call, session)
     }
 
     fn no_question(&self, open: &[OpenQuestion]) -> Error {
@@ -253,8 +253,9 @@ fn answer_of(asked: &Asked, text: &str) -> Result<Value, Error> {
 impl Cancel {
     async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let queue = self.one.place.queue(session).await?;
-        let call = queue.cancel(&self.one.id).await?;
-        self.one.print(&call, session)
+        let read = queue.read(&self.one.id).await?;
+        let cancelled = queue.cancel(&read).await?;
+        self.one.print(&cancelled.call, session)
     }
 }
 

@@ -6,6 +6,8 @@
 //!
 //! The hosts of a tenant believe each other which client sends a request.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use rmcp::model::{
     CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, InputResponses,
@@ -33,7 +35,7 @@ use crate::credentials::random_id;
 use crate::host::Host;
 use crate::surface::nats::{PeerRequests, QueuedBy};
 use crate::surface::queued_view::owner;
-use haft_nats::{IncomingCall, Queue, QueueStatus, QueuedCall};
+use haft_nats::{IncomingCall, Queue, QueueEntry, QueueStatus, QueuedCall};
 use haft_tool::{
     Call, CallCtx, Cancellation, Error, ErrorKind, Event, Outcome, Stopped, Timestamp, Updates,
     queue,
@@ -90,12 +92,9 @@ impl Server {
         };
         match sharing.put(host, call, None, by).await {
             Ok(None) => None,
-            Ok(Some(id)) => {
-                let now = Timestamp::now().precise();
-                let task = Task::new(&id, TaskStatus::Working, &now, &now);
+            Ok(Some(call)) => {
                 let keeps = sharing.queue().map(Queue::keeps).unwrap_or_default();
-                let task = tasks::timed(task, keeps);
-                Some(Ok(CreateTaskResult::new(task).into()))
+                Some(Ok(CreateTaskResult::new(task_of(&call, keeps)).into()))
             }
             Err(error) => {
                 let form = self.result_form(true);
@@ -115,10 +114,10 @@ impl Server {
         match self.place_of(id) {
             Place::Memory => self.tasks().get(&viewer, id),
             Place::Queue(queue) => {
-                let call = known(queue, &viewer, id).await?;
+                let entry = known(queue, &viewer, id).await?;
                 let abilities = context.client_capabilities().unwrap_or_default();
                 let traits = ClientTraits::of(context.client_info().as_ref());
-                self.queued_task(queue, call, sender.as_ref(), &abilities, traits)
+                self.queued_task(queue, entry, sender.as_ref(), &abilities, traits)
                     .await
             }
             Place::Host(host) => {
@@ -139,14 +138,13 @@ impl Server {
         match self.place_of(id) {
             Place::Memory => self.tasks().answer(&viewer, id, answers),
             Place::Queue(queue) => {
-                let call = known(queue, &viewer, id).await?;
-                for (question, value) in elicitation::queued_answers(&call, &answers) {
-                    match queue.answer(id, question, value).await {
+                let mut entry = known(queue, &viewer, id).await?;
+                for (question, value) in elicitation::queued_answers(&entry.call, &answers) {
+                    match queue.answer(&entry, question, value).await {
+                        Ok(answered) => entry = answered,
                         // It has an answer already, or this is none.
-                        Err(error) if error.kind() != ErrorKind::Usage => {
-                            return Err(unanswered(&error));
-                        }
-                        _ => {}
+                        Err(error) if error.kind() == ErrorKind::Usage => {}
+                        Err(error) => return Err(unanswered(&error)),
                     }
                 }
                 Ok(())
@@ -171,8 +169,8 @@ impl Server {
         match self.place_of(id) {
             Place::Memory => self.tasks().cancel(&viewer, id),
             Place::Queue(queue) => {
-                known(queue, &viewer, id).await?;
-                let cancelled = queue.cancel(id).await;
+                let entry = known(queue, &viewer, id).await?;
+                let cancelled = queue.cancel(&entry).await;
                 cancelled.map(drop).map_err(|error| unanswered(&error))
             }
             Place::Host(host) => {
@@ -189,18 +187,14 @@ impl Server {
     async fn queued_task(
         &self,
         queue: &Queue,
-        call: QueuedCall,
+        mut entry: QueueEntry,
         sender: Option<&Sender>,
         abilities: &ClientCapabilities,
         traits: ClientTraits,
     ) -> Result<DetailedTask, ErrorData> {
-        let time = |time| Timestamp::of(time).precise();
-        let status = TaskStatus::Working;
-        let task = Task::new(&call.id, status, time(call.queued), time(call.updated));
-        let mut task = tasks::timed(task, queue.keeps());
-        task.status_message.clone_from(&call.message);
-        let payload = if call.status.is_end() {
-            let ended = queue.wait(&call.id).await;
+        let task = task_of(&entry.call, queue.keeps());
+        let payload = if let Some(ended) = queue.outcome(&entry).await {
+            let call = &entry.call;
             if call.status == QueueStatus::Lost {
                 let text = ended.err().map(|error| error.message().to_owned());
                 let text = text.unwrap_or_else(|| "the call was lost".to_owned());
@@ -209,13 +203,15 @@ impl Server {
                     error: tasks::object(&error),
                 }
             } else {
-                self.queued_end(&call, ended, sender, traits).await
+                self.queued_end(call, ended, sender, traits).await
             }
         } else {
-            let (input_requests, unanswerable) = elicitation::queued(&call, abilities);
+            let (input_requests, unanswerable) = elicitation::queued(&entry.call, abilities);
             for question in unanswerable {
                 // Others may have answered it.
-                let _ = queue.answer(&call.id, question, Value::Null).await;
+                if let Ok(answered) = queue.answer(&entry, question, Value::Null).await {
+                    entry = answered;
+                }
             }
             if input_requests.is_empty() {
                 TaskPayload::Working
@@ -375,19 +371,29 @@ impl PeerRequests for Server {
         };
         Ok(Outcome {
             details: answer,
-            ..Outcome::success("", std::time::Duration::ZERO)
+            ..Outcome::success("", Duration::ZERO)
         })
     }
 }
 
+/// Returns a queued call as a task that works.
+fn task_of(call: &QueuedCall, keeps: Duration) -> Task {
+    let time = |time| Timestamp::of(time).precise();
+    let status = TaskStatus::Working;
+    let task = Task::new(&call.id, status, time(call.queued), time(call.updated));
+    let mut task = tasks::timed(task, keeps);
+    task.status_message.clone_from(&call.message);
+    task
+}
+
 /// Returns a queued call that the client may see.
-async fn known(queue: &Queue, viewer: &Viewer, id: &str) -> Result<QueuedCall, ErrorData> {
-    let call = match queue.show(id).await {
+async fn known(queue: &Queue, viewer: &Viewer, id: &str) -> Result<QueueEntry, ErrorData> {
+    let entry = match queue.read(id).await {
         Err(error) if error.kind() == ErrorKind::Usage => return Err(tasks::unknown(id)),
-        call => call.map_err(|error| unanswered(&error))?,
+        entry => entry.map_err(|error| unanswered(&error))?,
     };
-    if viewer.may_see(owner(&call)) {
-        Ok(call)
+    if viewer.may_see(owner(&entry.call)) {
+        Ok(entry)
     } else {
         Err(tasks::unknown(id))
     }

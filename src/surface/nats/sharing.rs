@@ -13,7 +13,8 @@ use crate::surface::selection::Selection;
 use haft_config::ServeNats;
 use haft_nats::{
     Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, Queue, QueueCaller,
-    QueueTimes, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant, machine_name,
+    QueueTimes, QueuedCall, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant,
+    machine_name,
 };
 use haft_tool::{Call, CallCtx, Error, ErrorKind, Outcome, Tier};
 
@@ -101,8 +102,8 @@ impl Sharing {
         })
     }
 
-    /// Queues a call of a tool of this host, which any host with the same definition may run. Returns
-    /// its id. `None` if the tool is not offered to other hosts.
+    /// Queues a call of a tool of this host, which any host with the same definition may run. `None` if
+    /// the tool is not offered to other hosts.
     ///
     /// # Errors
     /// If the server does not take it.
@@ -112,7 +113,7 @@ impl Sharing {
         call: &Call,
         timeout: Option<Duration>,
         by: QueuedBy<'_>,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<QueuedCall>, Error> {
         let catalog = host.catalog_for_calls().await;
         let Some(entry) = catalog.find(&call.tool) else {
             return Ok(None);

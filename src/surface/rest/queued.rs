@@ -29,7 +29,7 @@ use crate::surface::nats::QueuedBy;
 use crate::surface::queued_view::{QueuedView, owner};
 use crate::surface::traces;
 use crate::surface::wire::OutcomeView;
-use haft_nats::{Following, Queue, QueueEvent, QueuedCall};
+use haft_nats::{Following, Queue, QueueEntry, QueueEvent, QueuedCall};
 use haft_tool::{Call, Error, ErrorKind, Family};
 
 /// Limit of the time for which a request waits for the end of a call, in milliseconds. The description
@@ -162,7 +162,8 @@ pub(super) async fn put(
             return Err(ProblemResponse::new(StatusCode::SERVICE_UNAVAILABLE, text));
         };
         let queue = shared.host.remote_hosts(&queued.remote)?.queue().await?;
-        return accepted(&queue, &queued.id, Some(&queued.remote)).await;
+        let read = queue.read(&queued.id).await?;
+        return accepted(&read.call, Some(&queued.remote));
     }
     // What does not fit the tool need not wait for that.
     host.validate(&call).await?;
@@ -174,26 +175,22 @@ pub(super) async fn put(
         answers: asked.answers_questions,
         max_tier: client.max_tier(),
     };
-    let id = sharing.put(&host, &call, asked.timeout, by).await?;
-    let id = id.ok_or_else(|| {
+    let put = sharing.put(&host, &call, asked.timeout, by).await?;
+    let put = put.ok_or_else(|| {
         let text = format!("calls of `{}` cannot be queued", call.tool);
         let hint = "it is not offered to other hosts: it is hidden, not trusted or left out";
         Error::new(ErrorKind::Usage, text).with_hint(hint)
     })?;
-    accepted(sharing.queue()?, &id, None).await
+    accepted(&put, None)
 }
 
-async fn accepted(
-    queue: &Queue,
-    id: &str,
-    remote: Option<&str>,
-) -> Result<Response, ProblemResponse> {
-    let call = queue.show(id).await?;
+fn accepted(call: &QueuedCall, remote: Option<&str>) -> Result<Response, ProblemResponse> {
+    let id = &call.id;
     let place = match remote {
         Some(remote) => format!("/api/queue/{id}?remote={}", escaped(remote)),
         None => format!("/api/queue/{id}"),
     };
-    let body = bytes(&QueuedView::from(&call))?;
+    let body = bytes(&QueuedView::from(call))?;
     let mut response = (StatusCode::ACCEPTED, fresh(body)).into_response();
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(LOCATION, place);
@@ -249,36 +246,40 @@ pub(super) async fn one(
         return Err(ProblemResponse::bad_request(text));
     }
     let queue = queue_of(&shared, options.remote.as_deref()).await?;
-    let mut call = known(&queue, &client, &id).await?;
-    if sse::is_preferred(&headers) {
-        let permit = client.begin_stream()?;
-        let following = queue.follow(&id).await;
-        return Ok(held(events(following), permit));
-    }
-    if wait > 0 && !call.status.is_end() {
-        let _permit = client.begin_stream()?;
-        let waiting = async {
-            // The call's own error is read below.
-            let _ = queue.wait(&id).await;
-        };
-        tokio::select! {
-            _ = timeout(Duration::from_millis(wait), waiting) => {}
-            () = shared.stop.cancelled() => {}
+    let is_stream = sse::is_preferred(&headers);
+    let entry = if is_stream || wait > 0 {
+        // What happens after it was read is heard.
+        let mut following = queue.follow(&id).await;
+        let entry = visible(&client, &id, following.read().await.cloned())?;
+        if is_stream {
+            let permit = client.begin_stream()?;
+            return Ok(held(events(following), permit));
         }
-        call = known(&queue, &client, &id).await?;
-    }
-    let ended = if call.status.is_end() {
-        Some(queue.wait(&id).await)
+        if entry.call.status.is_end() {
+            entry
+        } else {
+            let _permit = client.begin_stream()?;
+            let waited = tokio::select! {
+                ended = timeout(Duration::from_millis(wait), following.ended()) => ended.ok(),
+                () = shared.stop.cancelled() => None,
+            };
+            let now = match waited {
+                Some(ended) => ended,
+                None => queue.read(&id).await,
+            };
+            visible(&client, &id, now)?
+        }
     } else {
-        None
+        known(&queue, &client, &id).await?
     };
+    let ended = queue.outcome(&entry).await;
     let (result, error) = match &ended {
         Some(Ok(outcome)) => (Some(OutcomeView::from(outcome)), None),
         Some(Err(error)) => (None, problem(error)),
         None => (None, None),
     };
     Ok(fresh(bytes(&QueuedResult {
-        call: QueuedView::from(&call),
+        call: QueuedView::from(&entry.call),
         result,
         error,
     })?))
@@ -303,8 +304,8 @@ pub(super) async fn cancel(
     QueryOptions(place): QueryOptions<Place>,
 ) -> Result<Response, ProblemResponse> {
     let queue = queue_of(&shared, place.remote.as_deref()).await?;
-    known(&queue, &client, &id).await?;
-    let call = queue.cancel(&id).await?;
+    let entry = known(&queue, &client, &id).await?;
+    let call = queue.cancel(&entry).await?.call;
     let status = if call.status.is_end() {
         StatusCode::OK
     } else {
@@ -333,18 +334,18 @@ pub(super) async fn answer(
 ) -> Result<Response, ProblemResponse> {
     client.require_user(ANSWER)?;
     let queue = queue_of(&shared, place.remote.as_deref()).await?;
-    known(&queue, &client, &id).await?;
+    let entry = known(&queue, &client, &id).await?;
     let answer: QueuedAnswer = serde_json::from_str(&text).map_err(|error| {
         let text = format!("the body is not an answer: {error}");
         let problem = ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text);
         problem.hint("like {\"question\": 1048577, \"value\": \"Ada\"}")
     })?;
-    let answered = queue.answer(&id, answer.question, answer.value).await;
-    let call = answered.map_err(|error| match error.kind() {
+    let answered = queue.answer(&entry, answer.question, answer.value).await;
+    let answered = answered.map_err(|error| match error.kind() {
         ErrorKind::Usage => ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, error.message()),
         _ => error.into(),
     })?;
-    Ok(fresh(bytes(&QueuedView::from(&call))?))
+    Ok(fresh(bytes(&QueuedView::from(&answered.call))?))
 }
 
 /// Returns the queue of an entry of `remote`, or that of this server.
@@ -369,16 +370,24 @@ fn no_queue() -> Error {
     Error::new(ErrorKind::Unavailable, text).with_hint(hint)
 }
 
-/// Returns a queued call that the client may see.
-async fn known(queue: &Queue, client: &Client, id: &str) -> Result<QueuedCall, ProblemResponse> {
-    let unknown = || {
-        let problem = ProblemResponse::not_found(format!("there is no queued call `{id}`"));
-        problem.hint("results are kept for some days")
-    };
-    match queue.show(id).await {
-        Ok(call) if client.may_see(owner(&call)) => Ok(call),
+/// Reads a queued call that the client may see.
+async fn known(queue: &Queue, client: &Client, id: &str) -> Result<QueueEntry, ProblemResponse> {
+    visible(client, id, queue.read(id).await)
+}
+
+/// Returns a queued call that was read, if the client may see it.
+fn visible(
+    client: &Client,
+    id: &str,
+    read: Result<QueueEntry, Error>,
+) -> Result<QueueEntry, ProblemResponse> {
+    match read {
+        Ok(entry) if client.may_see(owner(&entry.call)) => Ok(entry),
         Err(error) if error.kind() != ErrorKind::Usage => Err(error.into()),
-        _ => Err(unknown()),
+        _ => {
+            let problem = ProblemResponse::not_found(format!("there is no queued call `{id}`"));
+            Err(problem.hint("results are kept for some days"))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use haft_tool::{Error, LogLine, Notification, Outcome};
 
-use super::{Queue, QueuedCall};
+use super::{Queue, QueueEntry, QueuedCall};
 use crate::client::Subscription;
 use crate::frames::HostFrame;
 use crate::message::Message;
@@ -23,6 +23,8 @@ pub struct Following {
     news: Subscription,
     /// Set if the record is to be looked at.
     is_due: bool,
+    /// The record, if it was read and not looked at yet.
+    read: Option<QueueEntry>,
     /// Time at which it is looked at in any case.
     look_at: Instant,
     shown: Option<QueuedCall>,
@@ -43,6 +45,12 @@ pub enum QueueEvent {
     Ended(Result<Outcome, Error>),
 }
 
+/// What a call that is followed does next.
+enum Step {
+    Event(QueueEvent),
+    Ended(Box<QueueEntry>),
+}
+
 impl Queue {
     /// Follows a call to its end.
     pub async fn follow(&self, id: &str) -> Following {
@@ -54,6 +62,7 @@ impl Queue {
             queue: self.clone(),
             id: id.to_owned(),
             is_due: true,
+            read: None,
             look_at: Instant::now(),
             shown: None,
         }
@@ -61,31 +70,68 @@ impl Queue {
 }
 
 impl Following {
+    /// Returns the call as it is now. The next event does not read it again.
+    ///
+    /// # Errors
+    /// As [`next`](Following::next).
+    pub async fn read(&mut self) -> Result<&QueueEntry, Error> {
+        let read = match self.read.take() {
+            Some(read) => read,
+            None => self.queue.read(&self.id).await?,
+        };
+        self.is_due = true;
+        Ok(self.read.insert(read))
+    }
+
+    /// Waits for the end, and returns the call as it is then. Cancel safe.
+    ///
+    /// # Errors
+    /// As [`next`](Following::next).
+    pub async fn ended(&mut self) -> Result<QueueEntry, Error> {
+        loop {
+            if let Step::Ended(entry) = self.step().await? {
+                return Ok(*entry);
+            }
+        }
+    }
+
     /// Waits for the next event. Cancel safe.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](haft_tool::ErrorKind) if there is no such call, or if the server does not
     /// answer.
     pub async fn next(&mut self) -> Result<QueueEvent, Error> {
+        match self.step().await? {
+            Step::Event(event) => Ok(event),
+            Step::Ended(entry) => {
+                let ended = self.queue.end_of(&self.id, &entry.kept.record).await;
+                Ok(QueueEvent::Ended(ended))
+            }
+        }
+    }
+
+    /// Waits for what comes next. The end comes again whenever it is asked for.
+    async fn step(&mut self) -> Result<Step, Error> {
         loop {
             if self.is_due {
-                let record = self.queue.known(&self.id).await?;
-                if record.status.is_end() {
-                    let ended = self.queue.end_of(&self.id, record).await;
-                    return Ok(QueueEvent::Ended(ended));
+                let entry = match self.read.take() {
+                    Some(read) => read,
+                    None => self.queue.read(&self.id).await?,
+                };
+                if entry.call.status.is_end() {
+                    return Ok(Step::Ended(Box::new(entry)));
                 }
                 self.is_due = false;
                 self.look_at = Instant::now() + LOOK;
-                let now = record.shown(&self.id);
-                if self.shown.as_ref() != Some(&now) {
-                    self.shown = Some(now.clone());
-                    return Ok(QueueEvent::State(Box::new(now)));
+                if self.shown.as_ref() != Some(&entry.call) {
+                    self.shown = Some(entry.call.clone());
+                    return Ok(Step::Event(QueueEvent::State(Box::new(entry.call))));
                 }
             }
             match timeout_at(self.look_at, self.news.next()).await {
                 Ok(Some(message)) if !message.payload.is_empty() => {
                     if let Some(event) = self.heard(&message) {
-                        return Ok(event);
+                        return Ok(Step::Event(event));
                     }
                 }
                 _ => self.is_due = true,

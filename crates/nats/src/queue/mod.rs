@@ -36,7 +36,7 @@ use crate::subjects;
 pub use following::{Following, QueueEvent};
 pub use record::{Asked, OpenQuestion, QueueStatus, QueuedCall};
 use record::{End, Record};
-use store::Store;
+use store::{Kept, Store};
 pub(crate) use worker::{Ends, QueuedTool, RunCall, Worker};
 
 /// Number of hosts that may begin a call that does no harm when it is made twice.
@@ -89,6 +89,21 @@ pub struct QueueCaller<'a> {
     pub trace: Option<&'a CallTrace>,
 }
 
+/// A queued call as it was read at one time.
+#[derive(Clone, Debug)]
+pub struct QueueEntry {
+    /// The call.
+    pub call: QueuedCall,
+    kept: Kept,
+}
+
+impl QueueEntry {
+    fn new(id: &str, kept: Kept) -> QueueEntry {
+        let call = kept.record.shown(id);
+        QueueEntry { call, kept }
+    }
+}
+
 /// The queue of one tenant.
 #[derive(Clone)]
 pub struct Queue {
@@ -114,7 +129,7 @@ impl Queue {
         })
     }
 
-    /// Queues a call and returns its id. Then it is kept by the server.
+    /// Queues a call and returns it. Then it is kept by the server.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`] if the server does not take it.
@@ -122,7 +137,7 @@ impl Queue {
         &self,
         call: &RemoteCall<'_>,
         caller: QueueCaller<'_>,
-    ) -> Result<String, Error> {
+    ) -> Result<QueuedCall, Error> {
         let id = subjects::new_id();
         let mut headers = Headers::default()
             .with(CALL, id.clone())
@@ -156,11 +171,14 @@ impl Queue {
             let (tool, digest) = (call.tool, call.digest);
             let by = (caller.name, caller.owner);
             let record = Record::queued(tool, digest, by, Some(sequence), call.is_idempotent);
-            // A host may have begun it already.
-            self.store.create(&id, &record).await
+            let kept = match self.store.create(&id, &record).await? {
+                Some(kept) => Some(kept),
+                // A host has begun it already.
+                None => self.store.get(&id).await?,
+            };
+            Ok(kept.map_or(record, |kept| kept.record))
         };
-        putting.await.map_err(|why| unusable(&self.tenant, &why))?;
-        Ok(id)
+        Ok(self.answered(putting.await)?.shown(&id))
     }
 
     /// Returns the time for which calls wait, and results are kept.
@@ -178,8 +196,8 @@ impl Queue {
             ids.retain(|id| subjects::is_token(id));
             ids.sort();
             let looks = ids.into_iter().map(|id| async move {
-                let record = self.judged(&id).await?;
-                Ok::<_, String>(record.map(|record| record.shown(&id)))
+                let kept = self.judged(&id).await?;
+                Ok::<_, String>(kept.map(|kept| kept.record.shown(&id)))
             });
             // Those of hosts that are gone take some time.
             let calls: Vec<Option<QueuedCall>> =
@@ -189,13 +207,27 @@ impl Queue {
         self.answered(listing.await)
     }
 
-    /// Returns a call.
+    /// Reads a call. What is read is also the base of changes to it.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
-    pub async fn show(&self, id: &str) -> Result<QueuedCall, Error> {
-        let record = self.known(id).await?;
-        Ok(record.shown(id))
+    pub async fn read(&self, id: &str) -> Result<QueueEntry, Error> {
+        if !subjects::is_token(id) {
+            return Err(unknown(id));
+        }
+        let kept = self.answered(self.judged(id).await)?;
+        kept.map_or_else(|| Err(unknown(id)), |kept| Ok(QueueEntry::new(id, kept)))
+    }
+
+    /// Returns the end of a call as it was read. `None` if it had none.
+    ///
+    /// The error is that of [`wait`](Queue::wait).
+    pub async fn outcome(&self, entry: &QueueEntry) -> Option<Result<Outcome, Error>> {
+        if entry.call.status.is_end() {
+            Some(self.end_of(&entry.call.id, &entry.kept.record).await)
+        } else {
+            None
+        }
     }
 
     /// Waits for the end of a call. Giving up does not cancel the call.
@@ -205,27 +237,27 @@ impl Queue {
     /// - [`ErrorKind::Lost`] if its host was lost, and the call may not be made again.
     /// - [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
     pub async fn wait(&self, id: &str) -> Result<Outcome, Error> {
-        let mut following = self.follow(id).await;
-        loop {
-            if let QueueEvent::Ended(ended) = following.next().await? {
-                return ended;
-            }
-        }
+        let ended = self.follow(id).await.ended().await?;
+        self.end_of(id, &ended.kept.record).await
     }
 
     /// Answers a question of a call: with a text, true or false, with the result of a request, or with
-    /// null, which dismisses it. The first answer counts.
+    /// null, which dismisses it. The first answer counts. Returns the call as it is then.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if there is no such call, if it has no such question, or if the value does
-    /// not answer it.
-    pub async fn answer(&self, id: &str, question: u64, value: Value) -> Result<QueuedCall, Error> {
+    /// [`ErrorKind::Usage`] if the call is not known any more, if it has no such question, or if the value
+    /// does not answer it.
+    pub async fn answer(
+        &self,
+        entry: &QueueEntry,
+        question: u64,
+        value: Value,
+    ) -> Result<QueueEntry, Error> {
         if value.to_string().len() > self.store.limit() / 4 {
             return Err(Error::new(ErrorKind::Usage, "the answer is too long"));
         }
-        self.known(id).await?;
         let mut fault = None;
-        let answering = self.store.change(id, |record| {
+        let answered = self.change(entry, |record| {
             let open = record.unanswered().find(|open| open.id() == question);
             fault = match open {
                 Some(open) if open.accepts(&value) => None,
@@ -237,24 +269,24 @@ impl Queue {
             }
             fault.is_none()
         });
-        let record = self.answered(answering.await)?;
-        let record = record.ok_or_else(|| unknown(id))?;
+        let answered = answered.await?;
         if let Some(fault) = fault {
             return Err(Error::new(ErrorKind::Usage, fault));
         }
         // Its host looks at the record then, and so do others who show the question.
+        let id = &answered.call.id;
         self.notify(subjects::control(&self.tenant, id));
         self.tell(id);
-        Ok(record.shown(id))
+        Ok(answered)
     }
 
-    /// Cancels a call. One that is queued has ended then; the host of one that runs is asked.
+    /// Cancels a call. One that is queued has ended then; the host of one that runs is asked. Returns the
+    /// call as it is then.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
-    pub async fn cancel(&self, id: &str) -> Result<QueuedCall, Error> {
-        self.known(id).await?;
-        let cancelling = self.store.change(id, |record| match record.status {
+    /// [`ErrorKind::Usage`] if the call is not known any more, or if the server does not answer.
+    pub async fn cancel(&self, entry: &QueueEntry) -> Result<QueueEntry, Error> {
+        let cancelled = self.change(entry, |record| match record.status {
             QueueStatus::Queued => {
                 let tool = record.tool.clone();
                 let why = Stopped::Cancelled;
@@ -271,23 +303,27 @@ impl Queue {
             }
             _ => false,
         });
-        let record = self.answered(cancelling.await)?;
-        let record = record.ok_or_else(|| unknown(id))?;
-        if record.status == QueueStatus::Cancelled {
-            self.ended(id, &record).await;
+        let cancelled = cancelled.await?;
+        let id = &cancelled.call.id;
+        if cancelled.call.status == QueueStatus::Cancelled {
+            self.ended(id, &cancelled.kept.record).await;
         } else {
             // The host looks at the record then.
             self.notify(subjects::control(&self.tenant, id));
         }
-        Ok(record.shown(id))
+        Ok(cancelled)
     }
 
-    async fn known(&self, id: &str) -> Result<Record, Error> {
-        if !subjects::is_token(id) {
-            return Err(unknown(id));
-        }
-        let record = self.answered(self.judged(id).await)?;
-        record.ok_or_else(|| unknown(id))
+    /// Changes a call that was read. It is read again only if another process has changed it meanwhile.
+    async fn change(
+        &self,
+        entry: &QueueEntry,
+        change: impl FnMut(&mut Record) -> bool,
+    ) -> Result<QueueEntry, Error> {
+        let id = &entry.call.id;
+        let changing = self.store.change_read(id, Some(entry.kept.clone()), change);
+        let kept = self.answered(changing.await)?;
+        kept.map_or_else(|| Err(unknown(id)), |kept| Ok(QueueEntry::new(id, kept)))
     }
 
     fn answered<T>(&self, answer: Result<T, String>) -> Result<T, Error> {
@@ -295,23 +331,24 @@ impl Queue {
     }
 
     /// Returns a record. A call whose host is gone is lost by this.
-    async fn judged(&self, id: &str) -> Result<Option<Record>, String> {
-        let Some(record) = self.store.get(id).await? else {
+    async fn judged(&self, id: &str) -> Result<Option<Kept>, String> {
+        let Some(kept) = self.store.get(id).await? else {
             return Ok(None);
         };
+        let record = &kept.record;
         let host = match (record.status, &record.host) {
             (QueueStatus::Working, Some(host)) if !record.may_repeat() => host.clone(),
-            _ => return Ok(Some(record)),
+            _ => return Ok(Some(kept)),
         };
         if self.store.is_alive(&host.id).await? {
-            return Ok(Some(record));
+            return Ok(Some(kept));
         }
-        self.lose(id, &host).await
+        self.lose(id, kept, &host).await
     }
 
-    /// Notes that the host of a call is gone.
-    async fn lose(&self, id: &str, host: &HostInfo) -> Result<Option<Record>, String> {
-        let record = self.store.change(id, |record| {
+    /// Notes that the host of a call that was read is gone.
+    async fn lose(&self, id: &str, read: Kept, host: &HostInfo) -> Result<Option<Kept>, String> {
+        let lost = self.store.change_read(id, Some(read), |record| {
             let is_theirs = record.host.as_ref() == Some(host);
             if record.status != QueueStatus::Working || !is_theirs || record.may_repeat() {
                 return false;
@@ -327,11 +364,11 @@ impl Queue {
             record.end = frame_of(frame).map(End::Frame);
             true
         });
-        let record = record.await?;
-        if let Some(record) = &record {
-            self.ended(id, record).await;
+        let lost = lost.await?;
+        if let Some(kept) = &lost {
+            self.ended(id, &kept.record).await;
         }
-        Ok(record)
+        Ok(lost)
     }
 
     /// Takes the message of a call that has ended out of the stream, and tells those who wait.
@@ -364,12 +401,12 @@ impl Queue {
             .publish(subject, None, Headers::default(), nothing);
     }
 
-    async fn end_of(&self, id: &str, record: Record) -> Result<Outcome, Error> {
-        let frame = match record.end {
+    async fn end_of(&self, id: &str, record: &Record) -> Result<Outcome, Error> {
+        let frame = match &record.end {
             Some(End::Frame(frame)) => bytes::Bytes::copy_from_slice(frame.get().as_bytes()),
             Some(End::Parts(count)) => {
                 let key = result_key(id, record.attempts);
-                self.answered(self.store.get_parts(&key, count).await)?
+                self.answered(self.store.get_parts(&key, *count).await)?
             }
             None => bytes::Bytes::new(),
         };

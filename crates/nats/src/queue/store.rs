@@ -48,6 +48,13 @@ struct Got {
     message: Option<stream::RawMessage>,
 }
 
+/// A record with the revision that a change of it names.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) record: Record,
+    revision: u64,
+}
+
 #[derive(Clone)]
 pub(super) struct Store {
     client: Client,
@@ -196,24 +203,28 @@ impl Store {
         .await
     }
 
-    /// Adds a record. Returns false if there is one already.
-    pub(super) async fn create(&self, id: &str, record: &Record) -> Result<bool, String> {
+    /// Adds a record. Returns `None` if there is one already.
+    pub(super) async fn create(&self, id: &str, record: &Record) -> Result<Option<Kept>, String> {
         let value = bytes_of(record)?;
         let create = async || match self.records.create(id, value.clone()).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
+            Ok(revision) => Ok(Some(revision)),
+            Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(None),
             // What the server of a cluster says instead, which the client does not know.
-            Err(error) if error.to_string().contains("wrong last sequence") => Ok(false),
+            Err(error) if error.to_string().contains("wrong last sequence") => Ok(None),
             Err(error) => Err(error),
         };
-        retried(self.times.patience, create).await
+        let revision = retried(self.times.patience, create).await?;
+        Ok(revision.map(|revision| Kept {
+            record: Record {
+                updated: Some(SystemTime::now()),
+                ..record.clone()
+            },
+            revision,
+        }))
     }
 
-    pub(super) async fn get(&self, id: &str) -> Result<Option<Record>, String> {
-        Ok(self.entry(id).await?.map(|(record, _)| record))
-    }
-
-    async fn entry(&self, id: &str) -> Result<Option<(Record, u64)>, String> {
+    /// Reads a record.
+    pub(super) async fn get(&self, id: &str) -> Result<Option<Kept>, String> {
         let entry = retried(self.times.patience, || self.records.entry(id)).await?;
         let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
             return Ok(None);
@@ -222,7 +233,8 @@ impl Store {
             Ok(mut record) => {
                 let time = u64::try_from(entry.created.unix_timestamp_nanos()).unwrap_or_default();
                 record.updated = Some(UNIX_EPOCH + Duration::from_nanos(time));
-                Ok(Some((record, entry.revision)))
+                let revision = entry.revision;
+                Ok(Some(Kept { record, revision }))
             }
             Err(error) => {
                 tracing::warn!(id, "a record cannot be read: {error}");
@@ -235,21 +247,38 @@ impl Store {
     pub(super) async fn change(
         &self,
         id: &str,
-        mut change: impl FnMut(&mut Record) -> bool,
+        change: impl FnMut(&mut Record) -> bool,
     ) -> Result<Option<Record>, String> {
+        let kept = self.change_read(id, None, change).await?;
+        Ok(kept.map(|kept| kept.record))
+    }
+
+    /// Changes a record, unless `change` returns false. `read` is what is known of it: it is read again
+    /// only if another process has changed it since. Returns the record as it is then.
+    pub(super) async fn change_read(
+        &self,
+        id: &str,
+        mut read: Option<Kept>,
+        mut change: impl FnMut(&mut Record) -> bool,
+    ) -> Result<Option<Kept>, String> {
         let begun = Instant::now();
         loop {
-            let Some((mut record, revision)) = self.entry(id).await? else {
+            let known = match read.take() {
+                Some(read) => Some(read),
+                None => self.get(id).await?,
+            };
+            let Some(mut kept) = known else {
                 return Ok(None);
             };
-            if !change(&mut record) {
-                return Ok(Some(record));
+            if !change(&mut kept.record) {
+                return Ok(Some(kept));
             }
-            let value = bytes_of(&record)?;
-            match self.records.update(id, value, revision).await {
-                Ok(_) => {
-                    record.updated = Some(SystemTime::now());
-                    return Ok(Some(record));
+            let value = bytes_of(&kept.record)?;
+            match self.records.update(id, value, kept.revision).await {
+                Ok(revision) => {
+                    kept.revision = revision;
+                    kept.record.updated = Some(SystemTime::now());
+                    return Ok(Some(kept));
                 }
                 // Another process has changed it meanwhile.
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}

@@ -256,36 +256,34 @@ impl Worker {
         tool: &QueuedTool,
     ) -> Result<Taken, String> {
         let store = &self.queue.store;
-        let known = match store.get(id).await? {
-            Some(known) => known,
-            None => {
-                // Its caller has not written it yet, or has ended before it could.
-                let caller = wire.headers.get(CALLER).unwrap_or_default();
-                let (name, digest) = (&tool.name, &tool.digest);
-                let by = (caller, wire.headers.get(OWNER));
-                let record = Record::queued(name, digest, by, sequence, tool.is_idempotent);
-                if store.create(id, &record).await? {
-                    record
-                } else {
-                    match store.get(id).await? {
-                        Some(known) => known,
-                        // It cannot be read.
-                        None => return Ok(Taken::Over),
-                    }
-                }
-            }
+        let mut kept = store.get(id).await?;
+        if kept.is_none() {
+            // Its caller has not written it yet, or has ended before it could.
+            let caller = wire.headers.get(CALLER).unwrap_or_default();
+            let (name, digest) = (&tool.name, &tool.digest);
+            let by = (caller, wire.headers.get(OWNER));
+            let record = Record::queued(name, digest, by, sequence, tool.is_idempotent);
+            kept = match store.create(id, &record).await? {
+                Some(kept) => Some(kept),
+                None => store.get(id).await?,
+            };
+        }
+        let Some(kept) = kept else {
+            // It cannot be read.
+            return Ok(Taken::Over);
         };
+        let known = kept.record.clone();
         if let (QueueStatus::Working, Some(host)) = (known.status, &known.host) {
             if store.is_alive(&host.id).await? {
                 return Ok(Taken::Elsewhere);
             }
             if !known.may_repeat() {
-                self.queue.lose(id, host).await?;
+                self.queue.lose(id, kept, host).await?;
                 return Ok(Taken::Over);
             }
         }
         let mut is_ours = false;
-        let record = store.change(id, |record| {
+        let record = store.change_read(id, Some(kept), |record| {
             is_ours =
                 record.host.as_ref() == Some(&self.host) && record.status == QueueStatus::Working;
             let is_same = record.status == known.status && record.host == known.host;
@@ -300,7 +298,7 @@ impl Worker {
             record.is_idempotent = tool.is_idempotent;
             true
         });
-        match record.await? {
+        match record.await?.map(|kept| kept.record) {
             Some(record) if record.status.is_end() => Ok(Taken::Over),
             Some(record) if record.host.as_ref() == Some(&self.host) => {
                 Ok(Taken::Begun(Box::new(record)))
@@ -527,7 +525,7 @@ impl Worker {
         answers: &mpsc::UnboundedSender<(u64, Value)>,
     ) {
         let now = match self.queue.store.get(id).await {
-            Ok(Some(now)) => now,
+            Ok(Some(now)) => now.record,
             // Its time is over.
             Ok(None) => return cancellation.cancel(),
             Err(_) => return,

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::jetstream;
+use futures::{FutureExt, StreamExt};
 use haft_nats::{
-    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEvent, QueueStatus, QueueTimes,
-    QueuedCall, RemoteCall, Service,
+    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEntry, QueueEvent, QueueStatus,
+    QueueTimes, QueuedCall, RemoteCall, Service,
 };
 use haft_tool::{Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier};
 use serde_json::value::RawValue;
@@ -75,7 +76,7 @@ async fn put_by(queue: &Queue, tool: &str, arguments: &str, caller: QueueCaller<
         timeout: None,
     };
     let put = queue.put(&call, caller).await;
-    put.expect("the server keeps it")
+    put.expect("the server keeps it").id
 }
 
 async fn next(following: &mut Following) -> QueueEvent {
@@ -102,8 +103,22 @@ async fn wait(queue: &Queue, id: &str) -> Result<Outcome, Error> {
     timeout(SOON, queue.wait(id)).await.expect("it ends")
 }
 
+async fn read(queue: &Queue, id: &str) -> QueueEntry {
+    queue.read(id).await.expect("it is known")
+}
+
 async fn show(queue: &Queue, id: &str) -> QueuedCall {
-    queue.show(id).await.expect("it is known")
+    read(queue, id).await.call
+}
+
+async fn cancel(queue: &Queue, id: &str) -> QueuedCall {
+    let cancelled = queue.cancel(&read(queue, id).await).await;
+    cancelled.expect("it is known").call
+}
+
+async fn answer(queue: &Queue, id: &str, question: u64, value: Value) -> Result<(), Error> {
+    let answered = queue.answer(&read(queue, id).await, question, value).await;
+    answered.map(drop)
 }
 
 /// Waits until a host runs the call.
@@ -184,7 +199,7 @@ async fn errors_of_queued_calls_name_the_host() {
     assert_eq!(error.hint(), Some("on that host: ask the owner"));
     assert_eq!(show(&calls, &id).await.status, QueueStatus::Failed);
     for unknown in ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "a.b", "*", "", "\u{1b}[31m"] {
-        let error = calls.show(unknown).await.expect_err("it is unknown");
+        let error = calls.read(unknown).await.expect_err("it is unknown");
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(!error.message().contains('\u{1b}'));
     }
@@ -222,7 +237,7 @@ async fn a_cancelled_call_is_not_begun() {
         tokio::spawn(async move { wait(&calls, &id).await })
     };
     let others = queue(&server.client().await).await;
-    let cancelled = others.cancel(&id).await.expect("it is known");
+    let cancelled = cancel(&others, &id).await;
     assert_eq!(cancelled.status, QueueStatus::Cancelled);
     let outcome = waiting.await.expect("it ends").expect("an outcome");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
@@ -238,6 +253,122 @@ async fn a_cancelled_call_is_not_begun() {
     assert_eq!(host.count(), 1);
 }
 
+/// The requests for records that a server gets.
+struct Reads {
+    client: Client,
+    requests: async_nats::Subscriber,
+    marks: async_nats::Subscriber,
+}
+
+impl Reads {
+    async fn of(server: &Server) -> Reads {
+        let client = server.client().await;
+        let library = client.library().clone();
+        let subscribe = async |subject: &'static str| {
+            let subscribed = library.subscribe(subject).await;
+            subscribed.expect("it is allowed")
+        };
+        let requests = subscribe("$JS.API.STREAM.MSG.GET.KV_HAFT_TASKS_default").await;
+        let marks = subscribe("test.mark").await;
+        let mut reads = Reads {
+            client,
+            requests,
+            marks,
+        };
+        assert_eq!(reads.count().await, 0);
+        reads
+    }
+
+    /// Returns the number of requests since it was asked for last.
+    async fn count(&mut self) -> usize {
+        // The server has answered the earlier ones, and sends in order.
+        let published = self.client.library().publish("test.mark", "".into()).await;
+        published.expect("a connection");
+        timeout(SOON, self.marks.next())
+            .await
+            .expect("it comes back");
+        let mut count = 0;
+        while let Some(Some(_)) = self.requests.next().now_or_never() {
+            count += 1;
+        }
+        count
+    }
+}
+
+#[tokio::test]
+async fn a_record_is_read_once_for_what_is_done_with_its_call() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue(&client).await;
+    let mut reads = Reads::of(&server).await;
+    let id = put(&calls, "echo", "[1]").await;
+    assert_eq!(reads.count().await, 0);
+    let seen = read(&calls, &id).await;
+    assert!(calls.outcome(&seen).await.is_none());
+    let mut following = calls.follow(&id).await;
+    following.read().await.expect("it is known");
+    assert_eq!(reads.count().await, 2);
+    // Following goes on with what was read.
+    let QueueEvent::State(state) = next(&mut following).await else {
+        panic!("it has no end");
+    };
+    assert_eq!(*state, seen.call);
+    let cancelled = calls.cancel(&seen).await.expect("it is known");
+    assert_eq!(cancelled.call.status, QueueStatus::Cancelled);
+    assert_eq!(reads.count().await, 0);
+    let ended = timeout(SOON, following.ended()).await.expect("it ends");
+    let ended = ended.expect("it is known");
+    assert_eq!(reads.count().await, 1);
+    let outcome = calls.outcome(&ended).await.expect("an end");
+    assert_eq!(
+        outcome.expect("an outcome").stopped,
+        Some(Stopped::Cancelled)
+    );
+    assert_eq!(reads.count().await, 0);
+    // What was read before the end changes nothing: the record is read again then.
+    let late = calls.cancel(&seen).await.expect("it is known");
+    assert_eq!(
+        (late.call.status, late.call.updated),
+        (QueueStatus::Cancelled, ended.call.updated)
+    );
+    assert_eq!(reads.count().await, 1);
+}
+
+#[tokio::test]
+async fn the_first_of_two_answers_to_what_was_read_counts() {
+    let server = keeping();
+    let host = Host::new("one");
+    let _service = serve_queue(&host, &server.client().await, 1).await;
+    let calls = queue(&server.client().await).await;
+    let id = put_asking(&calls, "ask").await;
+    let mut following = calls.follow(&id).await;
+    let (first, _) = question(&mut following).await;
+    let seen = read(&calls, &id).await;
+    let answered = calls.answer(&seen, first, json!(true)).await;
+    let answered = answered.expect("it is open").call;
+    assert_eq!(
+        (answered.status, answered.questions.len()),
+        (QueueStatus::Working, 0)
+    );
+    // The record has changed since it was read.
+    let again = calls.answer(&seen, first, json!(false)).await;
+    let again = again.expect_err("it is answered");
+    assert_eq!(
+        again.message(),
+        format!("the call has no open question {first}")
+    );
+    let (second, _) = question(&mut following).await;
+    let named = answer(&calls, &id, second, json!("Ada")).await;
+    named.expect("it is open");
+    let (third, _) = question(&mut following).await;
+    let chosen = answer(&calls, &id, third, json!("two")).await;
+    chosen.expect("it is open");
+    question(&mut following).await;
+    cancel(&calls, &id).await;
+    let outcome = wait(&calls, &id).await.expect("a result");
+    assert_eq!(outcome.text(), r#"[Yes, Text("Ada"), Text("two")]"#);
+}
+
 #[tokio::test]
 async fn a_running_call_is_cancelled_by_any_caller() {
     let server = keeping();
@@ -248,7 +379,7 @@ async fn a_running_call_is_cancelled_by_any_caller() {
     assert_eq!(working(&calls, &id).await.status, QueueStatus::Working);
     started(&host, 1).await;
     let others = queue(&server.client().await).await;
-    let asked = others.cancel(&id).await.expect("it is known");
+    let asked = cancel(&others, &id).await;
     assert_eq!(
         (asked.status, asked.is_cancelling),
         (QueueStatus::Working, true)
@@ -256,7 +387,7 @@ async fn a_running_call_is_cancelled_by_any_caller() {
     let outcome = wait(&calls, &id).await.expect("an outcome");
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
     assert_eq!(*host.stopped.borrow(), Some(Stopped::Cancelled));
-    let ended = others.cancel(&id).await.expect("it is known");
+    let ended = cancel(&others, &id).await;
     assert_eq!(
         (ended.status, ended.is_cancelling),
         (QueueStatus::Cancelled, false)
@@ -528,30 +659,27 @@ async fn questions_of_a_queued_call_wait_in_its_record_for_any_caller() {
         (first, json!("yes"), "the value does not answer question"),
         (first + 7, json!(true), "the call has no open question"),
     ] {
-        let refused = others.answer(&id, question, value).await;
+        let refused = answer(&others, &id, question, value).await;
         let refused = refused.expect_err("it answers nothing");
         assert_eq!(refused.kind(), ErrorKind::Usage);
         assert!(refused.message().starts_with(said), "{refused}");
     }
-    others
-        .answer(&id, first, json!(true))
+    answer(&others, &id, first, json!(true))
         .await
         .expect("it is open");
-    let again = others.answer(&id, first, json!(false)).await;
+    let again = answer(&others, &id, first, json!(false)).await;
     assert_eq!(again.expect_err("it is answered").kind(), ErrorKind::Usage);
     let (second, prompt) = question(&mut following).await;
     assert!(matches!(prompt, Prompt::Input { title, .. } if title == "Name?"));
-    calls
-        .answer(&id, second, json!("Ada"))
+    answer(&calls, &id, second, json!("Ada"))
         .await
         .expect("it is open");
     let (third, _) = question(&mut following).await;
-    others
-        .answer(&id, third, Value::Null)
+    answer(&others, &id, third, Value::Null)
         .await
         .expect("it is open");
     question(&mut following).await;
-    let call = calls.cancel(&id).await.expect("it is known");
+    let call = cancel(&calls, &id).await;
     assert_eq!(
         (call.status, call.is_cancelling),
         (QueueStatus::InputRequired, true)
@@ -581,8 +709,7 @@ async fn requests_to_the_program_behind_the_user_wait_as_questions_do() {
         params: json!({"x": 1}),
     };
     assert_eq!(asked, expected);
-    calls
-        .answer(&id, number, json!({"roots": []}))
+    answer(&calls, &id, number, json!({"roots": []}))
         .await
         .expect("it is open");
     // Requests of other methods have no answer.
@@ -767,11 +894,11 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     let mut following = calls.follow(&asking).await;
     for value in [json!(true), Value::Null, Value::Null] {
         let (number, _) = question(&mut following).await;
-        let answered = calls.answer(&asking, number, value).await;
+        let answered = answer(&calls, &asking, number, value).await;
         answered.expect("it is open");
     }
     question(&mut following).await;
-    calls.cancel(&asking).await.expect("it is known");
+    cancel(&calls, &asking).await;
     let outcome = wait(&calls, &asking).await.expect("it ends");
     assert_eq!(outcome.text(), "[Yes, Dismissed, Dismissed]");
     assert_eq!(calls.list().await.expect("a server").len(), 3);

@@ -217,7 +217,8 @@ impl CallOptions {
         is_attended: bool,
         session: &mut CommandContext<'_>,
     ) -> Result<Called, Failure> {
-        let tool = queue.show(id).await?.tool;
+        let mut following = queue.follow(id).await;
+        let tool = following.read().await?.call.tool.clone();
         let mut progress = match self.form {
             Form::Events => Progress::Silent,
             _ => Progress::for_call(&tool, self.form.is_for_people()),
@@ -225,7 +226,6 @@ impl CallOptions {
         let config = session.host.config();
         let terminal = Terminal::new(progress.spinner(), session.err, config, is_attended);
         let mut questions = QueuedQuestions::new(queue, id, &tool, &terminal);
-        let mut following = queue.follow(id).await;
         let ended = loop {
             let event = tokio::select! {
                 biased;
@@ -527,7 +527,11 @@ impl<'a> QueuedQuestions<'a> {
                 // A terminal shows no such forms.
                 Asked::Request { .. } => Value::Null,
             };
-            if let Err(error) = queue.answer(id, question.id, answer).await {
+            let answered = async {
+                let asking = queue.read(id).await?;
+                queue.answer(&asking, question.id, answer).await
+            };
+            if let Err(error) = answered.await {
                 // Others may have answered it.
                 tracing::debug!("an answer was not taken: {error}");
             }
