@@ -45,6 +45,7 @@ pub use builder::{HostBuilder, TrustPolicy};
 pub use call::RunningCall;
 use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
+pub(crate) use catalog::no_such_tool;
 use haft_config::Config;
 use haft_discover::{Candidate, Places};
 pub(crate) use haft_engine::telemetry;

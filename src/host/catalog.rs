@@ -148,27 +148,26 @@ impl Host {
         {
             return Ok(resolver);
         }
-        Err(no_such_tool(name, &catalog))
+        let error = no_such_tool(name, &catalog.suggest(name));
+        Err(if catalog.entries.is_empty() {
+            error.with_hint("no tools were found; `haft doctor` shows where haft looked")
+        } else {
+            error
+        })
     }
 }
 
-fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
+/// Returns the error of a tool that is unknown, or that its caller may not see: nothing tells the one
+/// from the other. `similar` are the names that may be meant.
+pub(crate) fn no_such_tool(name: &str, similar: &[&str]) -> Error {
     // The wording is oh-my-pi's (spec omp 7).
-    let suggest = catalog.suggest(name);
-    let suffix = match suggest.as_slice() {
+    let suffix = match similar {
         [] => String::new(),
         [one] => format!(". Did you mean {one}?"),
         several => format!(". Closest available: {}", several.join(", ")),
     };
-    let error = Error::new(
-        ErrorKind::NoSuchTool,
-        format!("Tool {name} not found{suffix}"),
-    );
-    if catalog.entries.is_empty() {
-        error.with_hint("no tools were found; `haft doctor` shows where haft looked")
-    } else {
-        error
-    }
+    let text = format!("Tool {name} not found{suffix}");
+    Error::new(ErrorKind::NoSuchTool, text)
 }
 
 /// Result of a search before anything is loaded.

@@ -14,7 +14,7 @@ use super::replay::{self, Mode, TestTape};
 use super::scripted_user::user_answer;
 use super::secrets::{MASKED, Secrets, is_secret_name};
 use super::{Subject, definition, find, served, test_file};
-use crate::host::Host;
+use crate::host::{Host, no_such_tool};
 use crate::registry::Entry;
 use haft_config::Env;
 use haft_tool::{Block, Call, CallRecording, Outcome, Recorded, RecordedEvent, json};
@@ -77,10 +77,7 @@ impl Recorder {
     /// [`ErrorKind::NoSuchTool`], and [`ErrorKind::Usage`] if a test cannot replay calls of the tool.
     pub(crate) async fn of(host: &Host, call: &Call) -> Result<Recorder, Error> {
         let entry = host.catalog().await.find(&call.tool).cloned();
-        let entry = entry.ok_or_else(|| {
-            let text = format!("Tool {} not found", call.tool);
-            Error::new(ErrorKind::NoSuchTool, text)
-        })?;
+        let entry = entry.ok_or_else(|| no_such_tool(&call.tool, &[]))?;
         if !matches!(entry.tool.source.family, Family::Js | Family::Mcp) {
             let text = format!(
                 "calls of `{}` cannot be recorded: a test could not replay what it does",

@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -34,9 +35,38 @@ const BODY_MEMORY_SHARE: usize = 4;
 /// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
+/// What a client may see of what clients have started, here or at another host of its tenant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Viewer {
+    /// Id of the client.
+    id: String,
+    /// True if it sees all.
+    is_user: bool,
+}
+
+impl Viewer {
+    /// Returns the user.
+    pub(crate) fn user() -> Viewer {
+        Viewer {
+            id: USER.to_owned(),
+            is_user: true,
+        }
+    }
+
+    /// Returns the id that distinguishes the client from others.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns true if the client may see what the client `owner` started.
+    pub(crate) fn may_see(&self, owner: &str) -> bool {
+        self.is_user || self.id == owner
+    }
+}
+
 /// A client. Requests with the same token belong to the same client.
 pub(crate) struct Client {
-    id: String,
+    viewer: Viewer,
     /// The capability of its token; `None` for the user.
     capability: Option<Capability>,
     /// Fires when the token has expired or was revoked.
@@ -71,7 +101,7 @@ impl Client {
     fn user(serve: &Serve) -> Client {
         let connections = serve.connections as usize;
         Client {
-            id: USER.to_owned(),
+            viewer: Viewer::user(),
             capability: None,
             ended: CancellationToken::new(),
             max_sessions: serve.mcp_sessions as usize,
@@ -84,7 +114,10 @@ impl Client {
 
     fn bearer(capability: Capability, bodies: usize) -> Client {
         Client {
-            id: capability.id.clone(),
+            viewer: Viewer {
+                id: capability.id.clone(),
+                is_user: false,
+            },
             capability: Some(capability),
             ended: CancellationToken::new(),
             max_sessions: MAX_SESSIONS,
@@ -96,12 +129,17 @@ impl Client {
 
     /// Returns the id that distinguishes it from other clients.
     pub(crate) fn id(&self) -> &str {
-        &self.id
+        &self.viewer.id
     }
 
     /// Returns true for the user, who may do everything.
     pub(crate) fn is_user(&self) -> bool {
-        self.capability.is_none()
+        self.viewer.is_user
+    }
+
+    /// Returns what it may see.
+    pub(crate) fn viewer(&self) -> &Viewer {
+        &self.viewer
     }
 
     /// Refuses a client that is not the user. `what` is the thing that a token may not do.
@@ -118,7 +156,7 @@ impl Client {
 
     /// Returns true if it may see what the client `owner` started.
     pub(crate) fn may_see(&self, owner: &str) -> bool {
-        self.is_user() || self.id == owner
+        self.viewer.may_see(owner)
     }
 
     /// Returns true if it may see and call the tool.
@@ -156,7 +194,7 @@ impl Client {
 
     /// Returns the host for its calls. A call above its tier is refused, regardless of the policy.
     pub(crate) fn host(&self, host: &Host) -> Host {
-        let host = host.owned_by(&self.id);
+        let host = host.owned_by(self.id());
         let host = match &self.capability {
             None => host,
             Some(_) => host.called_by(|caller| caller.token = self.token_name()),
@@ -303,7 +341,7 @@ impl Clients {
             return Arc::clone(known);
         }
         let client = Arc::new(Client::bearer(capability, self.bodies));
-        others.insert(client.id.clone(), Arc::clone(&client));
+        others.insert(client.id().to_owned(), Arc::clone(&client));
         tokio::spawn(Arc::clone(self).watch(Arc::clone(&client)));
         client
     }
@@ -313,11 +351,11 @@ impl Clients {
         loop {
             let left = client.capability.as_ref().and_then(Capability::time_left);
             sleep(left.map_or(REVOCATION_INTERVAL, |left| left.min(REVOCATION_INTERVAL))).await;
-            if !self.store.is_valid(&client.id) {
+            if !self.store.is_valid(client.id()) {
                 break;
             }
         }
-        self.others.lock().remove(&client.id);
+        self.others.lock().remove(client.id());
         client.ended.cancel();
     }
 }

@@ -11,10 +11,10 @@ use rmcp::model::{
     Extensions, InputResponses, JsonObject, JsonRpcError, JsonRpcMessage, RequestId,
     RequestMetaObject,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::surface::http::{BodyMemory, Client, Peer, Permit};
+use crate::surface::http::{BodyMemory, Client, Peer, Permit, USER, Viewer};
 use crate::surface::json_rpc::{self, Fault, Message, Messages, Reply, Request};
 
 /// Methods whose parameters rmcp parses. It reports parameters that it does not understand as an
@@ -150,36 +150,14 @@ pub(super) fn peer(extensions: &Extensions) -> Option<&Peer> {
     extensions.get::<Parts>()?.extensions.get()
 }
 
-/// The client that asks about a call, here or at another host of the tenant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Viewer {
-    id: String,
-    is_user: bool,
-}
-
-impl Viewer {
-    /// Returns the client that sent a request.
-    pub(super) fn of(sender: Option<&Sender>) -> Viewer {
-        Viewer {
-            id: owner(sender).to_owned(),
-            is_user: sender.is_none_or(|sender| sender.client.is_user()),
-        }
-    }
-
-    /// Returns the id that distinguishes it from others.
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns true if it may see what the client `owner` started.
-    pub(super) fn may_see(&self, owner: &str) -> bool {
-        self.is_user || self.id == owner
-    }
+/// Returns what the client that sent a request may see.
+pub(super) fn viewer(sender: Option<&Sender>) -> Viewer {
+    sender.map_or_else(Viewer::user, |sender| sender.client.viewer().clone())
 }
 
 /// Returns the id that distinguishes the client from others.
 pub(super) fn owner(sender: Option<&Sender>) -> &str {
-    sender.map_or("", |sender| sender.client.id())
+    sender.map_or(USER, |sender| sender.client.id())
 }
 
 /// The parameters of `tools/call` as the client wrote them.

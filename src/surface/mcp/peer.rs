@@ -3,7 +3,7 @@
 use rmcp::model::InputResponses;
 use serde::{Deserialize, Serialize};
 
-use super::message::Viewer;
+use crate::surface::http::Viewer;
 
 /// Mark between the id of a host and the rest of what its clients hold. Neither has one.
 pub(super) const HOST_MARK: char = '.';

@@ -24,7 +24,7 @@ use super::call::{self, Asker};
 use super::client::ClientTraits;
 use super::elicitation;
 use super::log;
-use super::message::{Sender, Viewer};
+use super::message::{self, Sender, viewer};
 use super::peer::{Forwarded, HOST_MARK, ID_LEN, PeerRequest};
 use super::progress::Reporter;
 use super::server::Server;
@@ -33,6 +33,7 @@ use super::tool_list::OfferedTool;
 use super::{result, suspended};
 use crate::credentials::random_id;
 use crate::host::Host;
+use crate::surface::http::Viewer;
 use crate::surface::nats::{PeerRequests, QueuedBy};
 use crate::surface::queued_view::owner;
 use haft_nats::{IncomingCall, Queue, QueueEntry, QueueStatus, QueuedCall};
@@ -84,9 +85,8 @@ impl Server {
         answers: bool,
     ) -> Option<Result<CallToolResponse, ErrorData>> {
         let sharing = self.sharing().filter(|sharing| sharing.queue().is_ok())?;
-        let viewer = Viewer::of(sender);
         let by = QueuedBy {
-            owner: viewer.id(),
+            owner: message::owner(sender),
             answers,
             max_tier: sender.and_then(|sender| sender.client.max_tier()),
         };
@@ -110,7 +110,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<DetailedTask, ErrorData> {
         let sender = Sender::of(&context.extensions);
-        let viewer = Viewer::of(sender.as_ref());
+        let viewer = viewer(sender.as_ref());
         match self.place_of(id) {
             Place::Memory => self.tasks().get(&viewer, id),
             Place::Queue(queue) => {
@@ -134,7 +134,7 @@ impl Server {
         answers: InputResponses,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let viewer = Viewer::of(Sender::of(&context.extensions).as_ref());
+        let viewer = viewer(Sender::of(&context.extensions).as_ref());
         match self.place_of(id) {
             Place::Memory => self.tasks().answer(&viewer, id, answers),
             Place::Queue(queue) => {
@@ -165,7 +165,7 @@ impl Server {
         id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let viewer = Viewer::of(Sender::of(&context.extensions).as_ref());
+        let viewer = viewer(Sender::of(&context.extensions).as_ref());
         match self.place_of(id) {
             Place::Memory => self.tasks().cancel(&viewer, id),
             Place::Queue(queue) => {
@@ -294,7 +294,7 @@ impl Server {
         let (updates, mut events) = queue::channel();
         let mut ctx = CallCtx::new(Cancellation::default(), Updates::new(updates, None));
         ctx.log = log;
-        let client = Viewer::of(sender);
+        let client = viewer(sender);
         let forwarding = self.forwarded(host, Forwarded { client, request }, &ctx);
         tokio::pin!(forwarding);
         let answer = loop {

@@ -21,8 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::elicitation::{self, Open};
 use super::execution::{Execution, Step};
-use super::message::{Viewer, owner};
+use super::message::owner;
 use super::progress;
+use crate::surface::http::Viewer;
 use haft_tool::Timestamp;
 
 /// Limit of the kept tasks of a client, including finished ones.

@@ -29,7 +29,7 @@ use super::state::Shared;
 use super::{questions, queued};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
-use crate::host::{CallRecord, RunningCall};
+use crate::host::{CallRecord, RunningCall, no_such_tool};
 use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
@@ -147,7 +147,7 @@ pub(super) async fn call(
 ) -> Result<Response, ProblemResponse> {
     let permit = client.begin_call()?;
     if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
-        return Err(queued::no_such_tool(&name));
+        return Err(no_such_tool(&name, &[]).into());
     }
     let request = CallRequest::read(&text)?;
     let is_queued = request.queue || queued::is_preferred(&headers);

@@ -22,6 +22,7 @@ use super::questions::ANSWER;
 use super::response::{bytes, fresh};
 use super::state::Shared;
 use crate::credentials::random_id;
+use crate::host::no_such_tool;
 use crate::surface::http::{
     Client, JsonText, PathText, Peer, ProblemResponse, QueryOptions, held, sse,
 };
@@ -106,12 +107,6 @@ pub(super) struct ToQueue {
     pub(super) has_more: bool,
 }
 
-/// The error for a tool that is unknown or hidden from this client.
-pub(super) fn no_such_tool(name: &str) -> ProblemResponse {
-    let text = format!("Tool {name} not found");
-    Error::new(ErrorKind::NoSuchTool, text).into()
-}
-
 /// Returns true if the client prefers that a call is queued.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
     let values = headers.get_all("prefer").iter();
@@ -149,7 +144,7 @@ pub(super) async fn put(
     };
     let catalog = shared.host.catalog_for_calls().await;
     let tool = catalog.find(&call.tool);
-    let tool = tool.ok_or_else(|| no_such_tool(&call.tool))?;
+    let tool = tool.ok_or_else(|| no_such_tool(&call.tool, &[]))?;
     if tool.tool.source.family == Family::Remote {
         if !client.is_user() {
             let text = "this token may call tools of other hosts, not queue their calls";

@@ -27,14 +27,14 @@ use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
 use crate::code::CodeMode;
-use crate::host::Host;
+use crate::host::{Host, no_such_tool};
 use crate::surface::json_rpc::{self, Id, Reply, Request};
 use crate::surface::selection::Selection;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing, ProblemView};
 use haft_config::{Config, Flags};
+use haft_tool::ErrorKind;
 use haft_tool::{Call, ScanState, suggest};
-use haft_tool::{Error, ErrorKind};
 
 const METHODS: [&str; 17] = [
     "initialize",
@@ -361,7 +361,7 @@ impl Service {
     fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let Validate { name, arguments } = read("tools/validate", params)?;
         if !self.selection.takes(&name) {
-            return Err(no_such_tool(&name).into());
+            return Err(no_such_tool(&name, &[]).into());
         }
         let call = Call {
             id: "validate".into(),
@@ -388,7 +388,10 @@ impl Service {
         let asked: CallParams = read("tools/call", params)?;
         let host = self.host()?;
         if !self.selection.takes(asked.name()) {
-            return Ok(Work::Done(calls::answer(Err(no_such_tool(asked.name())))));
+            return Ok(Work::Done(calls::answer(Err(no_such_tool(
+                asked.name(),
+                &[],
+            )))));
         }
         let running = calls::start(&host, asked, id, self.writer.clone())?;
         later(running)
@@ -427,7 +430,7 @@ impl Service {
     fn render(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked: RenderParams = read("tools/render", params)?;
         if !self.selection.takes(asked.name()) {
-            return Err(no_such_tool(asked.name()).into());
+            return Err(no_such_tool(asked.name(), &[]).into());
         }
         let host = self.host()?;
         later(render::render(host, asked))
@@ -449,12 +452,6 @@ impl Service {
             Ok(null())
         })
     }
-}
-
-/// Returns the error of a call of a tool that was not selected. The peer cannot tell it from one
-/// that does not exist.
-fn no_such_tool(name: &str) -> Error {
-    Error::new(ErrorKind::NoSuchTool, format!("Tool {name} not found"))
 }
 
 /// Returns true for methods whose answer depends on the tools.

@@ -29,8 +29,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::fast_path::{Answered, Direct};
+use crate::surface::http::Viewer;
 use crate::surface::mcp::log::LogForwarder;
-use crate::surface::mcp::message::{self, Said, Viewer, WrittenCall};
+use crate::surface::mcp::message::{self, Said, WrittenCall};
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
@@ -254,7 +255,7 @@ impl Lines {
                     }
                     if let Some(task) = self.unseen_tasks.remove(id) {
                         // An error means that the task was forgotten already.
-                        let _ = self.server.tasks().cancel(&Viewer::of(None), &task);
+                        let _ = self.server.tasks().cancel(&Viewer::user(), &task);
                     }
                 }
             }
