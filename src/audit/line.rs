@@ -409,6 +409,7 @@ pub(crate) fn outcome_of(ended: &Result<ToolOutcome, Error>) -> (Outcome, Option
             ErrorKind::Stopped(why) => (stopped(why), Some(why.as_str())),
             ErrorKind::IsolateLost => (Outcome::Failed, Some("isolate lost")),
             ErrorKind::Unavailable => (Outcome::Refused, Some("unavailable")),
+            ErrorKind::Limited => (Outcome::Refused, Some("limit")),
             ErrorKind::Lost => (Outcome::Failed, Some("host lost")),
             // `Internal`, and any kind without a row here.
             _ => (Outcome::Failed, Some("internal")),

@@ -406,6 +406,57 @@ fn calls_are_queued_read_answered_and_cancelled_over_rest() {
 }
 
 #[test]
+fn a_client_does_not_fill_the_queue_for_others() {
+    let server = keeping();
+    let one = ("HAFT_SERVE_NATS_QUEUE_PER_CLIENT", "1");
+    let a = Host::start(&server, "a", &[ALWAYS, one]);
+    let b = Host::start(&server, "b", &[ALWAYS, one]);
+    let text_of_limit =
+        "this client has 1 queued calls that have not ended, which is as many as it may have";
+    let hint = "wait for one to end, or cancel one; `serve.nats.queue_per_client` of the hosts is \
+                the limit";
+    let (_, place) = put(&a, "waits", &json!({"queue": true}));
+    let body = json!({"queue": true, "arguments": {"name": "Ada"}}).to_string();
+    // At any host, over any surface.
+    let refused = b.served.post("/api/tools/greet/call", &body);
+    assert_eq!(refused.status, 429, "{}", refused.body);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let problem = refused.json();
+    assert_eq!(
+        (&problem["kind"], &problem["detail"], &problem["hint"]),
+        (&json!("limited"), &json!(text_of_limit), &json!(hint))
+    );
+    let refused = b.call("greet", json!({"name": "Ada"}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert_eq!(text(&refused), format!("{text_of_limit}\n{hint}"));
+    // Another client has room, and so has a command line.
+    let head = format!(
+        "POST /api/tools/waits/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}",
+        bearer(&a)
+    );
+    let own = a.served.send(&head, r#"{"queue": true}"#);
+    assert_eq!(own.status, 202, "{}", own.body);
+    assert_eq!(a.served.send(&head, r#"{"queue": true}"#).status, 429);
+    let desk = Sandbox::with_home();
+    desk.write(
+        "home/.config/haft/config.yaml",
+        &format!("remote: {}\n", server.url()),
+    );
+    let queued = desk.sh("haft call waits --queue --detach 2>&1");
+    assert_eq!(queued.code, 0, "{}", queued.output);
+    let refused = desk.sh("haft call waits --queue --detach 2>&1");
+    assert_eq!(
+        (refused.code, refused.output),
+        (1, format!("error: {text_of_limit}\nhint: {hint}\n"))
+    );
+    // The end of a call makes room.
+    a.served.delete(&place);
+    let ended = b.served.get(&format!("{place}?waitMs=60000")).json();
+    assert_eq!(ended["status"], "cancelled", "{ended}");
+    while b.served.post("/api/tools/greet/call", &body).status != 202 {}
+}
+
+#[test]
 fn a_server_without_a_queue_says_so() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);

@@ -185,7 +185,8 @@ class Lab:
             server = {"command": "node", "args": [os.path.join(home, "server.mjs")], "trusted": True}
             json.dump({"mcp": {"servers": {"s": server}}} if has_mcp else {}, file)
         url = self.relay(address) if delay else url or self.url()
-        env = {"HOME": home, "HAFT_SERVE_NATS_QUEUE": str(queue)}
+        env = {"HOME": home, "HAFT_SERVE_NATS_QUEUE": str(queue),
+            "HAFT_SERVE_NATS_QUEUE_PER_CLIENT": "1000000"}
         command = [self.options.haft, "--tool", "tools.ts", "serve", "nats", "--url", url, "--name", f"h{number}"]
         # Each host has one core, as if it were a machine of its own; the machine has two.
         return self.start(address, command, ready, env, core=number % os.cpu_count())

@@ -83,6 +83,9 @@ settings! {
         pub calls: u32 = "256" => whole(1..=100_000, " of calls"), env "HAFT_SERVE_NATS_CALLS";
         /// Maximum number of queued calls at the same time, if the server keeps calls (JetStream). 0: none.
         pub queue: u32 = "16" => whole(0..=100_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE";
+        /// Maximum number of queued calls of one client that have not ended, at all hosts of the tenant
+        /// together. The host that has started last sets it for all.
+        pub queue_per_client: u32 = "10000" => whole(1..=1_000_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE_PER_CLIENT";
         /// Time without a sign of life after which a caller is gone and its call is cancelled.
         pub caller_silence: Duration = "10s" => timeout;
         /// True if HTTP servers (`haft serve`, `haft serve mcp --http`, `haft serve rest`) offer their

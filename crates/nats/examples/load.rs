@@ -35,8 +35,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::join_all;
 use haft_nats::{
-    Auth, Client, ConnectOptions, Fleet, FleetOptions, Queue, QueueCaller, QueueTimes, RemoteCall,
-    TlsFiles,
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, Queue, QueueCaller, QueueSettings,
+    RemoteCall, TlsFiles,
 };
 use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
 use rustls::RootCertStore;
@@ -311,7 +311,7 @@ async fn cancel(url: &str, tool: &str, calls: usize) -> Result<(), Failed> {
 
 async fn opened(url: &str) -> Result<Queue, Failed> {
     let client = Client::connect(connection(url)?).await?;
-    Ok(Queue::open(&client, TENANT, QueueTimes::default()).await?)
+    Ok(Queue::open(&client, TENANT, QueueSettings::default()).await?)
 }
 
 async fn put(
@@ -354,7 +354,12 @@ async fn replicas(url: &str, number: usize) -> Result<(), Failed> {
     opened(url).await?;
     let client = Client::connect(connection(url)?).await?;
     let context = jetstream::new(client.library().clone());
-    for name in ["HAFT_CALLS_", "KV_HAFT_TASKS_", "KV_HAFT_PARTS_"] {
+    for name in [
+        "HAFT_CALLS_",
+        "KV_HAFT_TASKS_",
+        "KV_HAFT_PARTS_",
+        "HAFT_QUOTAS_",
+    ] {
         let stream = context.get_stream(format!("{name}{TENANT}")).await?;
         let mut config = stream.cached_info().config.clone();
         config.num_replicas = number;

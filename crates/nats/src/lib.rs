@@ -43,8 +43,8 @@ pub use history::{
 };
 pub use message::{Headers, Message};
 pub use queue::{
-    Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEntry, QueueEvent, QueueStatus,
-    QueueTimes, QueuedCall,
+    Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEntry, QueueEvent, QueueSettings,
+    QueueStatus, QueuedCall, Quota,
 };
 pub use serve_call::{CallLink, IncomingCall};
 pub use service::{Provider, Service, ServiceOptions};

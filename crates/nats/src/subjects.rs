@@ -7,6 +7,7 @@
 //! | `haft.v1.evt.TENANT.CALL` | the caller | from the host: updates, logs, questions, the result |
 //! | `haft.v1.ctl.TENANT.CALL` | the host that runs the call | from the caller: cancellation, answers |
 //! | `haft.v1.q.TENANT.TOOL.DIGEST` | a stream of the server | calls that must not be lost |
+//! | `haft.v1.q.TENANT.CLIENT` | a stream of the server | which calls of a client have not ended |
 //! | `haft.v1.list.TENANT` | all hosts | who is there |
 //! | `haft.v1.news.TENANT` | all callers | that a host has come, goes, or offers something else |
 //! | `haft.v1.host.TENANT.HOST` | one host | its definitions |
@@ -100,6 +101,11 @@ pub(crate) fn queued(tenant: &str, tool: &str, digest: &str) -> String {
     format!("haft.v1.q.{tenant}.{tool}.{digest}")
 }
 
+/// Returns the subject of the calls of a client that have not ended. `client` is a token.
+pub(crate) fn quota(tenant: &str, client: &str) -> String {
+    format!("haft.v1.q.{tenant}.{client}")
+}
+
 /// Returns a hash of a text, for names that may be long.
 pub(crate) fn hash(text: &str) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
@@ -124,7 +130,12 @@ pub(crate) fn token(name: &str) -> String {
 /// Returns true if a text from another program can be a token of our subjects.
 pub(crate) fn is_token(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=MAX_TOKEN).contains(&text.len()) && text.bytes().all(is_plain)
+    !text.is_empty() && is_short(text) && text.bytes().all(is_plain)
+}
+
+/// Returns true if a text is not too long for a token.
+pub(crate) fn is_short(text: &str) -> bool {
+    text.len() <= MAX_TOKEN
 }
 
 /// Checks the name of a tenant.

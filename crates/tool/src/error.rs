@@ -38,6 +38,8 @@ pub enum ErrorKind {
     IsolateLost,
     /// The host that runs the tool cannot be reached. The call was not begun.
     Unavailable,
+    /// The client has reached a limit. The call was not begun, and may succeed later.
+    Limited,
     /// The host that ran the call is gone. What the call has done is not known.
     Lost,
     /// A defect of haft, or a fault of the machine.
@@ -57,6 +59,7 @@ impl ErrorKind {
             ErrorKind::Stopped(_) => "stopped",
             ErrorKind::IsolateLost => "isolate-lost",
             ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Limited => "limited",
             ErrorKind::Lost => "lost",
             ErrorKind::Internal => "internal",
         }
@@ -74,6 +77,7 @@ impl ErrorKind {
             ErrorKind::Load,
             ErrorKind::IsolateLost,
             ErrorKind::Unavailable,
+            ErrorKind::Limited,
             ErrorKind::Lost,
             ErrorKind::Internal,
         ];

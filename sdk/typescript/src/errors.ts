@@ -15,6 +15,7 @@ export type HaftErrorKind =
   | "stopped"
   | "isolate-lost"
   | "unavailable"
+  | "limited"
   | "lost"
   | "internal"
   | "no-binary"

@@ -15,11 +15,11 @@ use haft_config::{Config, DEFAULT_TENANT, McpServer, Remote};
 use haft_mcp::{Definitions, Failure, Pins, Record, Standing};
 use haft_nats::{
     Auth, ConnectOptions, Fleet, FleetLog, FleetOptions, HistoryNews, HistoryQuestion, HostInfo,
-    Listing, MachineRoots, Queue, QueueCaller, QueueTimes, RemoteCall, TlsFiles, Unavailable,
+    Listing, MachineRoots, Queue, QueueCaller, QueueSettings, RemoteCall, TlsFiles, Unavailable,
     check_tenant, machine_name,
 };
 use haft_process::private_files::{self, Durability};
-use haft_tool::{CallCtx, Error, Outcome, since_1970};
+use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
 use serde_json::json;
 
 /// Time without a sign of life after which a host is lost, if the configuration sets none.
@@ -232,7 +232,7 @@ impl RemoteHosts {
         }
         let client = self.fleet.client().await.map_err(Unavailable::from)?;
         let tenant = &self.fleet.options().tenant;
-        let opened = Queue::open(&client, tenant, QueueTimes::default()).await?;
+        let opened = Queue::open(&client, tenant, QueueSettings::default()).await?;
         Ok(queue.insert(opened).clone())
     }
 
@@ -249,7 +249,9 @@ impl RemoteHosts {
             trace: ctx.trace.as_deref(),
         };
         let put = queue.put(call, caller).await;
-        if put.is_err() {
+        if let Err(error) = &put
+            && error.kind() == ErrorKind::Unavailable
+        {
             // What the server kept may have been removed, and is made anew then.
             *self.queue.lock().await = None;
         }

@@ -147,13 +147,18 @@ impl From<&Error> for ProblemResponse {
             ErrorKind::IsolateLost | ErrorKind::Unavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, None)
             }
+            ErrorKind::Limited => (StatusCode::TOO_MANY_REQUESTS, None),
             // It may have had its effects.
             ErrorKind::Lost => (StatusCode::BAD_GATEWAY, None),
             // `Internal`, and any kind without a row here.
             _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
         };
         let mut problem_response = ProblemResponse::new(status, error.message());
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        let may_retry = [
+            StatusCode::SERVICE_UNAVAILABLE,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        if may_retry.contains(&status) {
             problem_response = problem_response.header(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         problem_response.kind = Some(error.kind().as_str());

@@ -249,6 +249,7 @@ fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
         | ErrorKind::Stopped(_)
         | ErrorKind::IsolateLost
         | ErrorKind::Unavailable
+        | ErrorKind::Limited
         | ErrorKind::Lost => Ok(CallToolResult::error(vec![ContentBlock::text(text)])),
         ErrorKind::NoSuchTool | ErrorKind::Usage => Err(ErrorData::invalid_params(text, None)),
         // `Internal`, and any kind without a row here.

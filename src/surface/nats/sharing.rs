@@ -13,7 +13,7 @@ use crate::surface::selection::Selection;
 use haft_config::ServeNats;
 use haft_nats::{
     Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, Queue, QueueCaller,
-    QueueTimes, QueuedCall, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant,
+    QueueSettings, QueuedCall, Quota, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant,
     machine_name,
 };
 use haft_tool::{Call, CallCtx, Error, ErrorKind, Outcome, Tier};
@@ -245,7 +245,11 @@ pub(crate) async fn open_queue(
     if calls == 0 || !client.keeps_calls() {
         return Err("`serve.nats.queue` is 0, or the server has no JetStream".to_owned());
     }
-    match Queue::open(client, &settings.tenant, QueueTimes::default()).await {
+    let queue_settings = QueueSettings {
+        quota: Quota::Calls(settings.queue_per_client),
+        ..QueueSettings::default()
+    };
+    match Queue::open(client, &settings.tenant, queue_settings).await {
         Ok(queue) => Ok((queue, calls)),
         Err(error) => {
             let why = error.message();

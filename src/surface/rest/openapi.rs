@@ -133,8 +133,8 @@ impl Modify for Common {
 fn refusals(path: &str) -> &'static [&'static str] {
     if path.ends_with("/call") {
         &[
-            "400", "401", "403", "404", "408", "409", "413", "415", "422", "502", "503", "504",
-            "default",
+            "400", "401", "403", "404", "408", "409", "413", "415", "422", "429", "502", "503",
+            "504", "default",
         ]
     } else if path == "/api/sessions" {
         &[

@@ -6,6 +6,10 @@
 //!   that it changes, so that two hosts never begin the same call: the record decides, and the message
 //!   only makes a host look.
 //! - A bucket has what is too long for a message, in parts, and a sign of life of each host.
+//! - A stream has a message for each call that has not ended, on a subject of its client. The server
+//!   refuses more of them than the quota of a client, so that all hosts together keep it exactly, and no
+//!   call costs more than one message. One that is left over by a process that was killed counts until its
+//!   client reaches the quota and the record says that the call has ended.
 //!
 //! Questions of a call and their answers are in its record, so that nothing is lost with a message. The
 //! messages of a running call only make others look, and carry its progress to those who wait.
@@ -45,12 +49,15 @@ const MAX_ATTEMPTS: u32 = 3;
 /// Number of parts of arguments, in the message of a call.
 const PARTS: &str = "Haft-Parts";
 
+/// Number of the message in the stream of quotas, in the message of a call.
+const QUOTA: &str = "Haft-Quota";
+
 /// Number of records that are looked at at the same time.
 const LOOKS: usize = 64;
 
-/// Times of a queue. All of one tenant should have the same.
+/// Settings of a queue. All of one tenant should have the same.
 #[derive(Clone, Copy, Debug)]
-pub struct QueueTimes {
+pub struct QueueSettings {
     /// Time after which the server gives a call to another host if its host says nothing about it.
     pub ack_wait: Duration,
     /// Time without a sign of life after which a host is lost.
@@ -59,15 +66,27 @@ pub struct QueueTimes {
     pub keep: Duration,
     /// Time for a server that is away to come back.
     pub patience: Duration,
+    /// Number of calls of one client that have not ended.
+    pub quota: Quota,
 }
 
-impl Default for QueueTimes {
-    fn default() -> QueueTimes {
-        QueueTimes {
+/// Number of calls of one client that have not ended.
+#[derive(Clone, Copy, Debug)]
+pub enum Quota {
+    /// The one that the tenant has, or the default if it has none.
+    Tenant,
+    /// This one, which the tenant has from now on.
+    Calls(u32),
+}
+
+impl Default for QueueSettings {
+    fn default() -> QueueSettings {
+        QueueSettings {
             ack_wait: Duration::from_secs(30),
             silence: Duration::from_secs(10),
             keep: Duration::from_secs(7 * 24 * 60 * 60),
             patience: Duration::from_secs(30),
+            quota: Quota::Tenant,
         }
     }
 }
@@ -109,7 +128,7 @@ impl QueueEntry {
 pub struct Queue {
     client: Client,
     tenant: String,
-    times: QueueTimes,
+    settings: QueueSettings,
     store: Store,
 }
 
@@ -118,13 +137,17 @@ impl Queue {
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`] if the server keeps none, or is not reached.
-    pub async fn open(client: &Client, tenant: &str, times: QueueTimes) -> Result<Queue, Error> {
-        let store = Store::open(client, tenant, times).await;
+    pub async fn open(
+        client: &Client,
+        tenant: &str,
+        settings: QueueSettings,
+    ) -> Result<Queue, Error> {
+        let store = Store::open(client, tenant, settings).await;
         let store = store.map_err(|why| unusable(tenant, &why))?;
         Ok(Queue {
             client: client.clone(),
             tenant: tenant.to_owned(),
-            times,
+            settings,
             store,
         })
     }
@@ -132,7 +155,8 @@ impl Queue {
     /// Queues a call and returns it. Then it is kept by the server.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] if the server does not take it.
+    /// - [`ErrorKind::Limited`] if the client has as many calls that have not ended as it may have.
+    /// - [`ErrorKind::Unavailable`] if the server does not take it.
     pub async fn put(
         &self,
         call: &RemoteCall<'_>,
@@ -155,6 +179,8 @@ impl Queue {
             headers = headers.with(TIMEOUT, timeout.as_millis().to_string());
         }
         headers = caller::traced(headers, caller.span, caller.trace);
+        let quota = self.count_in(&id, caller).await?;
+        headers = headers.with(QUOTA, quota.to_string());
         let arguments = call.arguments.get().as_bytes();
         let putting = async {
             let mut payload = bytes::Bytes::copy_from_slice(arguments);
@@ -170,7 +196,8 @@ impl Queue {
                 .await?;
             let (tool, digest) = (call.tool, call.digest);
             let by = (caller.name, caller.owner);
-            let record = Record::queued(tool, digest, by, Some(sequence), call.is_idempotent);
+            let numbers = (Some(sequence), Some(quota));
+            let record = Record::queued(tool, digest, by, numbers, call.is_idempotent);
             let kept = match self.store.create(&id, &record).await? {
                 Some(kept) => Some(kept),
                 // A host has begun it already.
@@ -178,12 +205,41 @@ impl Queue {
             };
             Ok(kept.map_or(record, |kept| kept.record))
         };
-        Ok(self.answered(putting.await)?.shown(&id))
+        let put = putting.await;
+        if put.is_err() {
+            self.store.take_out(quota).await;
+        }
+        Ok(self.answered(put)?.shown(&id))
+    }
+
+    /// Counts a call among those of its client, and returns the number of the message that does so.
+    async fn count_in(&self, id: &str, caller: QueueCaller<'_>) -> Result<u64, Error> {
+        // A token is the same client at all hosts that share their calls. A command line is the user of
+        // its machine.
+        let client = match caller.owner {
+            Some(owner) => format!("of-{}", subjects::token(owner)),
+            None => format!("at-{}", subjects::token(caller.name)),
+        };
+        let client = if subjects::is_short(&client) {
+            client
+        } else {
+            subjects::hash(&client)
+        };
+        let counted = self.answered(self.store.count_in(&client, id).await)?;
+        counted.map_err(|quota| {
+            let text = format!(
+                "this client has {quota} queued calls that have not ended, which is as many as it \
+                 may have"
+            );
+            let hint = "wait for one to end, or cancel one; `serve.nats.queue_per_client` of the \
+                        hosts is the limit";
+            Error::new(ErrorKind::Limited, text).with_hint(hint)
+        })
     }
 
     /// Returns the time for which calls wait, and results are kept.
     pub fn keeps(&self) -> Duration {
-        self.times.keep
+        self.settings.keep
     }
 
     /// Returns the calls, oldest first.
@@ -377,6 +433,7 @@ impl Queue {
             self.store.drop_message(sequence).await;
         }
         self.tell(id);
+        self.store.count_out(record).await;
     }
 
     /// Tells those who wait for a call that its record has changed.

@@ -173,6 +173,9 @@ pub(super) struct Record {
     /// Number of the message in the stream of calls, which ends with the call.
     #[serde(default)]
     pub(super) sequence: Option<u64>,
+    /// Number of the message in the stream of quotas, which ends with the call.
+    #[serde(default)]
+    pub(super) quota: Option<u64>,
     /// Set by the host, which knows the definition.
     #[serde(default)]
     pub(super) is_idempotent: bool,
@@ -203,12 +206,13 @@ pub(super) enum End {
 }
 
 impl Record {
-    /// Returns the record of a call that no host has begun. `sequence` is the number of its message.
+    /// Returns the record of a call that no host has begun. `sequence` and `quota` are the numbers of its
+    /// messages.
     pub(super) fn queued(
         tool: &str,
         digest: &str,
         (caller, owner): (&str, Option<&str>),
-        sequence: Option<u64>,
+        (sequence, quota): (Option<u64>, Option<u64>),
         is_idempotent: bool,
     ) -> Record {
         Record {
@@ -221,6 +225,7 @@ impl Record {
             status: QueueStatus::Queued,
             attempts: 0,
             sequence,
+            quota,
             is_idempotent,
             host: None,
             cancel: None,

@@ -3,6 +3,8 @@
 //! All operations are tried again until they succeed or cannot: a server that is away comes back. Their
 //! callers limit the time.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
@@ -12,14 +14,27 @@ use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy, Storag
 use async_nats::jetstream::{self, Context};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
+use parking_lot::Mutex;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{QueueTimes, Record};
+use super::{QueueSettings, Quota, Record};
 use crate::client::Client;
 use crate::message::Headers;
 use crate::subjects;
+
+/// Number of calls of one client that have not ended, if no host has said another one.
+const DEFAULT_QUOTA: u32 = 10_000;
+
+/// Number of the oldest calls of a client that are looked at when it has reached its quota.
+const MAX_RECOUNTED: usize = 256;
+
+/// Number of operations, each as long as the patience, within which a counted call has its record.
+const WRITING: u32 = 4;
+
+/// Time between two of these looks.
+const RECOUNTED: Duration = Duration::from_secs(1);
 
 /// Time in which the server takes a message with the same id only once.
 const DUPLICATES: Duration = Duration::from_secs(120);
@@ -60,17 +75,20 @@ pub(super) struct Store {
     client: Client,
     context: Context,
     tenant: String,
-    times: QueueTimes,
+    settings: QueueSettings,
     calls: stream::Stream,
     records: kv::Store,
     parts: kv::Store,
+    quotas: stream::Stream,
+    /// The clients whose calls were looked at not long ago.
+    recounted: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 impl Store {
     pub(super) async fn open(
         client: &Client,
         tenant: &str,
-        times: QueueTimes,
+        settings: QueueSettings,
     ) -> Result<Store, String> {
         if !client.keeps_calls() {
             return Err("the server has no JetStream".to_owned());
@@ -85,30 +103,62 @@ impl Store {
             discard: DiscardPolicy::New,
             storage: StorageType::File,
             duplicate_window: DUPLICATES,
-            max_age: times.keep,
+            max_age: settings.keep,
             ..stream::Config::default()
         };
-        let calls = retried(times.patience, || {
+        let calls = retried(settings.patience, || {
             context.get_or_create_stream(config.clone())
         })
         .await?;
+        let default = match settings.quota {
+            Quota::Tenant => DEFAULT_QUOTA,
+            Quota::Calls(calls) => calls,
+        };
+        let config = stream::Config {
+            name: format!("HAFT_QUOTAS_{tenant}"),
+            description: Some("A message for each queued call that has not ended".to_owned()),
+            subjects: vec![subjects::quota(tenant, "*")],
+            max_messages_per_subject: i64::from(default),
+            discard: DiscardPolicy::New,
+            discard_new_per_subject: true,
+            storage: StorageType::File,
+            duplicate_window: DUPLICATES,
+            max_age: settings.keep,
+            ..stream::Config::default()
+        };
+        let quotas = retried(settings.patience, || {
+            context.get_or_create_stream(config.clone())
+        })
+        .await?;
+        let kept = &quotas.cached_info().config;
+        if let Quota::Calls(_) = settings.quota
+            && kept.max_messages_per_subject != config.max_messages_per_subject
+        {
+            let changed = stream::Config {
+                max_messages_per_subject: config.max_messages_per_subject,
+                ..kept.clone()
+            };
+            retried(settings.patience, || context.update_stream(changed.clone())).await?;
+        }
         let bucket = |name: &str| kv::Config {
             bucket: format!("HAFT_{name}_{tenant}"),
             history: 1,
-            max_age: times.keep,
+            max_age: settings.keep,
             storage: StorageType::File,
             ..kv::Config::default()
         };
-        let records = open_bucket(&context, times.patience, bucket("TASKS")).await?;
-        let parts = open_bucket(&context, times.patience, bucket("PARTS")).await?;
+        let records = open_bucket(&context, settings.patience, bucket("TASKS")).await?;
+        let parts = open_bucket(&context, settings.patience, bucket("PARTS")).await?;
         Ok(Store {
             client: client.clone(),
             context,
             tenant: tenant.to_owned(),
-            times,
+            settings,
             calls,
             records,
             parts,
+            quotas,
+            recounted: Arc::default(),
         })
     }
 
@@ -140,7 +190,7 @@ impl Store {
                 .await?
                 .await
         };
-        let ack = retried(self.times.patience, put).await?;
+        let ack = retried(self.settings.patience, put).await?;
         Ok(ack.sequence)
     }
 
@@ -148,6 +198,102 @@ impl Store {
     pub(super) async fn drop_message(&self, sequence: u64) {
         if let Err(error) = self.calls.delete_message(sequence).await {
             tracing::debug!("a call stays in the stream: {error}");
+        }
+    }
+
+    /// Counts a call among those of its client that have not ended. Returns the number of its message, or
+    /// the quota if the client has reached it.
+    pub(super) async fn count_in(
+        &self,
+        client: &str,
+        id: &str,
+    ) -> Result<Result<u64, i64>, String> {
+        loop {
+            if let Some(number) = self.put_in(client, id).await? {
+                return Ok(Ok(number));
+            }
+            if !self.recount(client).await? {
+                let info = retried(self.settings.patience, || self.quotas.get_info()).await?;
+                return Ok(Err(info.config.max_messages_per_subject));
+            }
+        }
+    }
+
+    async fn put_in(&self, client: &str, id: &str) -> Result<Option<u64>, String> {
+        let subject = subjects::quota(&self.tenant, client);
+        let message = PublishMessage::build()
+            .payload(Bytes::copy_from_slice(id.as_bytes()))
+            .message_id(id);
+        let put = async || {
+            let published = self.context.send_publish(subject.clone(), message.clone());
+            match published.await?.await {
+                Ok(ack) => Ok(Some(ack.sequence)),
+                Err(error) if error.to_string().contains("per subject exceeded") => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        retried(self.settings.patience, put).await
+    }
+
+    /// Looks at the oldest calls of a client, and takes out those that have ended: the process that noted
+    /// their ends was killed then. Returns true if there were some.
+    async fn recount(&self, client: &str) -> Result<bool, String> {
+        {
+            let mut recounted = self.recounted.lock();
+            recounted.retain(|_, at| at.elapsed() < RECOUNTED);
+            if recounted.contains_key(client) {
+                return Ok(false);
+            }
+            recounted.insert(client.to_owned(), Instant::now());
+        }
+        let now = self.time().await?;
+        let subject = subjects::quota(&self.tenant, client);
+        let name = format!("STREAM.MSG.GET.HAFT_QUOTAS_{}", self.tenant);
+        let (mut next, mut are_fewer) = (1, false);
+        for _ in 0..MAX_RECOUNTED {
+            let which = json!({"seq": next, "next_by_subj": subject});
+            let got: Result<Got, _> = self.context.request(name.clone(), &which).await;
+            let Ok(Got { message: Some(raw) }) = got else {
+                break;
+            };
+            next = raw.sequence + 1;
+            // Its record comes after it.
+            let age = now - raw.time.unix_timestamp_nanos();
+            let is_new = age < nanos(self.settings.patience * WRITING);
+            let number = raw.sequence;
+            let call = StreamMessage::try_from(raw).ok();
+            let id = call.and_then(|call| String::from_utf8(call.payload.to_vec()).ok());
+            let has_ended = match id.filter(|id| subjects::is_token(id)) {
+                Some(id) => match self.get(&id).await? {
+                    Some(kept) => kept.record.status.is_end(),
+                    None => !is_new,
+                },
+                // No haft has written it.
+                None => true,
+            };
+            if has_ended {
+                self.take_out(number).await;
+                are_fewer = true;
+            }
+        }
+        Ok(are_fewer)
+    }
+
+    /// Counts out a call that has ended.
+    pub(super) async fn count_out(&self, record: &Record) {
+        if let Some(number) = record.quota {
+            self.take_out(number).await;
+        }
+    }
+
+    /// Takes a message out of the stream of quotas. If the server is away, it is found when its client
+    /// reaches the quota.
+    pub(super) async fn take_out(&self, number: u64) {
+        let name = format!("STREAM.MSG.DELETE.HAFT_QUOTAS_{}", self.tenant);
+        let which = json!({"seq": number, "no_erase": true});
+        let answer: Result<Value, _> = self.context.request(name, &which).await;
+        if let Err(error) = answer {
+            tracing::debug!("a call that has ended is not counted out: {error}");
         }
     }
 
@@ -191,13 +337,13 @@ impl Store {
             filter_subject: subjects::queued(&self.tenant, &tool, digest),
             ack_policy: AckPolicy::Explicit,
             deliver_policy: DeliverPolicy::All,
-            ack_wait: self.times.ack_wait,
+            ack_wait: self.settings.ack_wait,
             // The record decides whether a call is begun, also again.
             max_deliver: -1,
             max_ack_pending: -1,
             ..pull::Config::default()
         };
-        retried(self.times.patience, || {
+        retried(self.settings.patience, || {
             self.calls.create_consumer(config.clone())
         })
         .await
@@ -213,7 +359,7 @@ impl Store {
             Err(error) if error.to_string().contains("wrong last sequence") => Ok(None),
             Err(error) => Err(error),
         };
-        let revision = retried(self.times.patience, create).await?;
+        let revision = retried(self.settings.patience, create).await?;
         Ok(revision.map(|revision| Kept {
             record: Record {
                 updated: Some(SystemTime::now()),
@@ -225,7 +371,7 @@ impl Store {
 
     /// Reads a record.
     pub(super) async fn get(&self, id: &str) -> Result<Option<Kept>, String> {
-        let entry = retried(self.times.patience, || self.records.entry(id)).await?;
+        let entry = retried(self.settings.patience, || self.records.entry(id)).await?;
         let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
             return Ok(None);
         };
@@ -282,7 +428,7 @@ impl Store {
                 }
                 // Another process has changed it meanwhile.
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
-                Err(error) if begun.elapsed() >= self.times.patience => {
+                Err(error) if begun.elapsed() >= self.settings.patience => {
                     return Err(error.to_string());
                 }
                 // Perhaps only the answer was lost, and the change is seen then.
@@ -296,7 +442,7 @@ impl Store {
 
     pub(super) async fn ids(&self) -> Result<Vec<String>, String> {
         let keys = async || self.records.keys().await;
-        let keys = retried(self.times.patience, keys).await?;
+        let keys = retried(self.settings.patience, keys).await?;
         keys.try_collect().await.map_err(|error| error.to_string())
     }
 
@@ -310,7 +456,10 @@ impl Store {
         while !bytes.is_empty() {
             let part = bytes.split_to(bytes.len().min(limit));
             let key = format!("{key}.{count}");
-            retried(self.times.patience, || self.parts.put(&key, part.clone())).await?;
+            retried(self.settings.patience, || {
+                self.parts.put(&key, part.clone())
+            })
+            .await?;
             count += 1;
         }
         Ok(count)
@@ -320,7 +469,7 @@ impl Store {
         let mut bytes = BytesMut::new();
         for index in 0..count {
             let key = format!("{key}.{index}");
-            let part = retried(self.times.patience, || self.parts.get(&key)).await?;
+            let part = retried(self.settings.patience, || self.parts.get(&key)).await?;
             bytes.extend_from_slice(&part.ok_or("a part is missing: it is too old")?);
             if bytes.len() > MAX_LENGTH {
                 return Err("it is too long".to_owned());
@@ -335,6 +484,17 @@ impl Store {
         beat.map(|_| ()).map_err(|error| error.to_string())
     }
 
+    /// Returns the server's time in nanoseconds since 1970.
+    async fn time(&self) -> Result<i128, String> {
+        retried(self.settings.patience, || {
+            self.parts.put(CLOCK, Bytes::new())
+        })
+        .await?;
+        let clock = retried(self.settings.patience, || self.parts.entry(CLOCK)).await?;
+        let clock = clock.ok_or("the server's time cannot be read")?;
+        Ok(clock.created.unix_timestamp_nanos())
+    }
+
     /// Returns true if a host gives signs of life.
     ///
     /// A last sign that is too old is not enough to count it as gone: nothing arrives while the server is
@@ -344,17 +504,14 @@ impl Store {
             return Ok(false);
         }
         let key = host_key(host);
-        let beat = async || retried(self.times.patience, || self.parts.entry(&key)).await;
+        let beat = async || retried(self.settings.patience, || self.parts.entry(&key)).await;
         let Some(last) = beat().await? else {
             return Ok(false);
         };
-        retried(self.times.patience, || self.parts.put(CLOCK, Bytes::new())).await?;
-        let clock = retried(self.times.patience, || self.parts.entry(CLOCK)).await?;
-        let clock = clock.ok_or("the server's time cannot be read")?;
         // Both times are the server's.
-        let age = clock.created.unix_timestamp_nanos() - last.created.unix_timestamp_nanos();
-        let silence = self.times.silence;
-        if age < i128::try_from(silence.as_nanos()).unwrap_or(i128::MAX) {
+        let age = self.time().await? - last.created.unix_timestamp_nanos();
+        let silence = self.settings.silence;
+        if age < nanos(silence) {
             return Ok(true);
         }
         let mut connection = self.client.state();
@@ -390,6 +547,10 @@ async fn open_bucket(
     };
     retried(patience, || context.update_stream(by_leader.clone())).await?;
     retried(patience, || context.get_key_value(&name)).await
+}
+
+fn nanos(time: Duration) -> i128 {
+    i128::try_from(time.as_nanos()).unwrap_or(i128::MAX)
 }
 
 fn host_key(host: &str) -> String {

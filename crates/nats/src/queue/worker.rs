@@ -18,7 +18,7 @@ use haft_tool::{Block, Cancellation, Error, ErrorKind, LogLevel, Notification, O
 
 use super::record::{Asking, End, QueueStatus, Record};
 use super::store::MAX_LENGTH;
-use super::{PARTS, Queue, result_key};
+use super::{PARTS, QUOTA, Queue, result_key};
 use crate::client::ConnectionState;
 use crate::frames::{Finished, HostFrame, HostInfo, known_method};
 use crate::message::Message;
@@ -138,7 +138,7 @@ impl Worker {
     pub(crate) fn beat(self: &Arc<Worker>) -> Ends {
         let worker = self.clone();
         let beating = tokio::spawn(async move {
-            let mut beats = interval(worker.queue.times.silence / 4);
+            let mut beats = interval(worker.queue.settings.silence / 4);
             loop {
                 beats.tick().await;
                 if let Err(why) = worker.queue.store.beat(&worker.host.id).await {
@@ -239,7 +239,7 @@ impl Worker {
             Ok(Taken::Over) => {
                 let _ = message.ack().await;
             }
-            Ok(Taken::Elsewhere) => leave(&message, self.queue.times.silence).await,
+            Ok(Taken::Elsewhere) => leave(&message, self.queue.settings.silence).await,
             Err(why) => {
                 tracing::warn!(tool = tool.name, "a queued call is not begun: {why}");
                 leave(&message, AGAIN).await;
@@ -262,7 +262,8 @@ impl Worker {
             let caller = wire.headers.get(CALLER).unwrap_or_default();
             let (name, digest) = (&tool.name, &tool.digest);
             let by = (caller, wire.headers.get(OWNER));
-            let record = Record::queued(name, digest, by, sequence, tool.is_idempotent);
+            let numbers = (sequence, wire.headers.number(QUOTA));
+            let record = Record::queued(name, digest, by, numbers, tool.is_idempotent);
             kept = match store.create(id, &record).await? {
                 Some(kept) => Some(kept),
                 None => store.get(id).await?,
@@ -349,7 +350,7 @@ impl Worker {
                 // It never ends. The call goes on while it waits for the server.
                 let watching = async {
                     let mut taken = HashSet::new();
-                    let mut ticks = interval(self.queue.times.ack_wait / 3);
+                    let mut ticks = interval(self.queue.settings.ack_wait / 3);
                     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
                     loop {
                         tokio::select! {
@@ -580,7 +581,7 @@ impl Worker {
             bytes = HostFrame::Finished(self.host.clone(), failed).encoded();
             status = QueueStatus::Failed;
         }
-        let mut ticks = interval(self.queue.times.ack_wait / 3);
+        let mut ticks = interval(self.queue.settings.ack_wait / 3);
         let keeping = async {
             loop {
                 match self.kept(id, &bytes, status, begun).await {
@@ -603,13 +604,18 @@ impl Worker {
         };
         // If this is lost, the call comes again, and its record says that it has ended.
         let _ = message.ack().await;
-        if record.is_some_and(|record| record.status == QueueStatus::Lost) {
+        let is_lost = |record: &Record| record.status == QueueStatus::Lost;
+        if record.as_ref().is_some_and(is_lost) {
             tracing::warn!(
                 call = id,
                 "the result of a call that is noted as lost is dropped"
             );
         }
         self.queue.tell(id);
+        // Otherwise another host has made it again.
+        if let Some(record) = record.filter(|record| record.status.is_end()) {
+            self.queue.store.count_out(&record).await;
+        }
     }
 
     async fn kept(

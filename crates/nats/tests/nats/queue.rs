@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_nats::jetstream;
 use futures::{FutureExt, StreamExt};
 use haft_nats::{
-    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEntry, QueueEvent, QueueStatus,
-    QueueTimes, QueuedCall, RemoteCall, Service,
+    Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEntry, QueueEvent, QueueSettings,
+    QueueStatus, QueuedCall, Quota, RemoteCall, Service,
 };
 use haft_tool::{Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier};
 use serde_json::value::RawValue;
@@ -28,28 +28,41 @@ fn keeping() -> Server {
 }
 
 /// Times for hosts that are killed. They are long enough for a loaded machine.
-fn times() -> QueueTimes {
-    QueueTimes {
+fn times() -> QueueSettings {
+    QueueSettings {
         ack_wait: Duration::from_secs(4),
         silence: Duration::from_secs(3),
         patience: SOON,
-        ..QueueTimes::default()
+        ..QueueSettings::default()
     }
 }
 
 async fn queue(client: &Client) -> Queue {
-    let queue = Queue::open(client, "default", times()).await;
+    queue_with(client, times()).await
+}
+
+pub async fn queue_with(client: &Client, settings: QueueSettings) -> Queue {
+    let queue = Queue::open(client, "default", settings).await;
     queue.expect("the server keeps calls")
 }
 
 /// Serves as this host, which takes that number of queued calls.
 pub async fn serve_queue(host: &Arc<Host>, client: &Client, calls: usize) -> Service {
-    let queue = queue(client).await;
+    serve_queue_with(host, client, calls, times()).await
+}
+
+pub async fn serve_queue_with(
+    host: &Arc<Host>,
+    client: &Client,
+    calls: usize,
+    settings: QueueSettings,
+) -> Service {
+    let queue = queue_with(client, settings).await;
     let options = |options: &mut haft_nats::ServiceOptions| options.queue = Some((queue, calls));
     host.serve_with(client, options).await
 }
 
-async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
+pub async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
     let caller = QueueCaller {
         name: "desk",
         ..QueueCaller::default()
@@ -99,7 +112,7 @@ async fn question(following: &mut Following) -> (u64, Prompt) {
     }
 }
 
-async fn wait(queue: &Queue, id: &str) -> Result<Outcome, Error> {
+pub async fn wait(queue: &Queue, id: &str) -> Result<Outcome, Error> {
     timeout(SOON, queue.wait(id)).await.expect("it ends")
 }
 
@@ -107,7 +120,7 @@ async fn read(queue: &Queue, id: &str) -> QueueEntry {
     queue.read(id).await.expect("it is known")
 }
 
-async fn show(queue: &Queue, id: &str) -> QueuedCall {
+pub async fn show(queue: &Queue, id: &str) -> QueuedCall {
     read(queue, id).await.call
 }
 
@@ -911,6 +924,173 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     let answer = fleet.forward(id, asked, &Caller::new().ctx).await;
     assert_eq!(answer.expect("an answer").details["by"], "one");
     assert_eq!(host.problems.lock().len(), 0);
+}
+
+/// Settings that give each client that number of calls.
+fn quota(calls: u32) -> QueueSettings {
+    QueueSettings {
+        quota: Quota::Calls(calls),
+        ..times()
+    }
+}
+
+/// Queues a call of a client.
+async fn put_of(queue: &Queue, owner: Option<&str>, name: &str) -> Result<String, Error> {
+    let call = RemoteCall {
+        tool: "echo",
+        digest: DIGEST,
+        arguments: RawValue::from_string("[1]".to_owned()).expect("JSON"),
+        is_idempotent: false,
+        timeout: None,
+    };
+    let caller = QueueCaller {
+        name,
+        owner,
+        ..QueueCaller::default()
+    };
+    queue.put(&call, caller).await.map(|put| put.id)
+}
+
+/// Waits until that number of calls is counted.
+async fn counted(client: &Client, count: u64) {
+    let context = jetstream::new(client.library().clone());
+    let counted = async {
+        let stream = context.get_stream("HAFT_QUOTAS_default").await;
+        let mut stream = stream.expect("it is there");
+        while stream.info().await.expect("it is there").state.messages != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, counted).await.expect("the calls are counted");
+}
+
+#[tokio::test]
+async fn a_client_has_at_most_its_quota_of_calls_that_have_not_ended() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue_with(&client, quota(2)).await;
+    // The quota is that of the tenant, wherever a call is queued.
+    let others = queue(&server.client().await).await;
+    let of = async |owner| put_of(&others, Some(owner), "desk").await;
+    let first = of("ada").await.expect("there is room");
+    put_of(&calls, Some("ada"), "lab")
+        .await
+        .expect("there is room");
+    let error = of("ada").await.expect_err("there is no room");
+    assert_eq!(error.kind(), ErrorKind::Limited);
+    assert_eq!(
+        error.message(),
+        "this client has 2 queued calls that have not ended, which is as many as it may have"
+    );
+    assert_eq!(
+        error.hint(),
+        Some(
+            "wait for one to end, or cancel one; `serve.nats.queue_per_client` of the hosts is the limit"
+        )
+    );
+    // Others are not concerned, and command lines of several machines are several clients.
+    of("eve").await.expect("there is room");
+    for name in ["desk", "desk", "ada", &"a long name ".repeat(20)] {
+        put_of(&calls, None, name).await.expect("there is room");
+    }
+    put_of(&calls, None, "desk")
+        .await
+        .expect_err("there is no room");
+    // What is refused is not queued.
+    assert_eq!(calls.list().await.expect("a server").len(), 7);
+    cancel(&calls, &first).await;
+    of("ada").await.expect("one has ended");
+    of("ada").await.expect_err("there is no room");
+    let _service = serve_queue_with(&Host::new("one"), &client, 4, quota(2)).await;
+    counted(&client, 0).await;
+    of("ada").await.expect("all have ended");
+}
+
+#[tokio::test]
+async fn calls_that_are_queued_at_the_same_time_do_not_exceed_the_quota() {
+    let server = keeping();
+    let one = queue_with(&server.client().await, quota(10)).await;
+    let other = queue_with(&server.client().await, quota(10)).await;
+    let puts = (0..60).map(|number| {
+        let queue = if number % 2 == 0 { &one } else { &other };
+        put_of(queue, Some("ada"), "desk")
+    });
+    let puts = futures::future::join_all(puts).await;
+    let refused: Vec<_> = puts.iter().filter_map(|put| put.as_ref().err()).collect();
+    assert_eq!(refused.len(), 50);
+    assert!(
+        refused
+            .iter()
+            .all(|error| error.kind() == ErrorKind::Limited)
+    );
+    assert_eq!(one.list().await.expect("a server").len(), 10);
+}
+
+#[tokio::test]
+async fn calls_that_killed_processes_have_not_counted_out_do_not_count() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue_with(&client, quota(3)).await;
+    let ended = put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("there is room");
+    cancel(&calls, &ended).await;
+    // As if the process that cancelled it had been killed then; the second one is no haft's.
+    let context = jetstream::new(client.library().clone());
+    for text in [&ended, "a b"] {
+        let subject = "haft.v1.q.default.of-ada";
+        let counted = context.publish(subject, text.to_owned().into()).await;
+        counted.expect("a connection").await.expect("there is room");
+    }
+    let waits = put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("there is room");
+    // It takes the place of those.
+    put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("two have ended");
+    put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("two have ended");
+    put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect_err("there is no room");
+    assert_eq!(show(&calls, &waits).await.status, QueueStatus::Queued);
+    // A call whose record is not written yet counts.
+    let eve = "haft.v1.q.default.of-eve";
+    for _ in 0..3 {
+        let begun = context
+            .publish(eve, "01ARZ3NDEKTSV4RRFFQ69G5FAV".into())
+            .await;
+        begun.expect("a connection").await.expect("there is room");
+    }
+    put_of(&calls, Some("eve"), "desk")
+        .await
+        .expect_err("there is no room");
+}
+
+#[tokio::test]
+async fn the_host_that_starts_last_sets_the_quota() {
+    let server = keeping();
+    let client = server.client().await;
+    let calls = queue_with(&client, quota(1)).await;
+    put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("there is room");
+    queue_with(&client, quota(2)).await;
+    // A caller takes what there is.
+    queue(&client).await;
+    put_of(&calls, Some("ada"), "desk")
+        .await
+        .expect("there is room now");
+    let error = put_of(&calls, Some("ada"), "desk").await;
+    let error = error.expect_err("there is no room");
+    assert!(
+        error
+            .message()
+            .starts_with("this client has 2 queued calls"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
