@@ -7,6 +7,7 @@
 
 mod auth;
 mod calls;
+mod cluster;
 mod discovery;
 mod failures;
 mod history;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -34,13 +35,44 @@ impl Server {
 
     /// Starts a server with a configuration that names files in this folder.
     pub fn in_folder(folder: TempDir, config: &str) -> Server {
-        let (child, port) = launch(folder.path(), config, 0);
-        Server {
+        Server::launched(folder, config).expect("the server starts")
+    }
+
+    fn launched(folder: TempDir, config: &str) -> Result<Server, String> {
+        let (child, port) = launch(folder.path(), config, 0)?;
+        Ok(Server {
             child,
             port,
             folder,
             config: config.to_owned(),
-        }
+        })
+    }
+
+    /// Starts a cluster of this number of servers that keep calls. They are called `s0`, `s1`, …
+    pub fn cluster(size: usize) -> Vec<Server> {
+        // Another process may take a port before a server has it.
+        let mut attempts = (0..5).map(|_| {
+            let free = (0..size).map(|_| TcpListener::bind("127.0.0.1:0"));
+            let free: Result<Vec<_>, _> = free.collect();
+            let free = free.expect("free ports");
+            let addresses = free.iter().map(TcpListener::local_addr);
+            let routes: Vec<String> = addresses
+                .map(|address| address.expect("an address").to_string())
+                .collect();
+            drop(free);
+            let all = routes.iter().map(|route| format!("\"nats://{route}\""));
+            let all = all.collect::<Vec<_>>().join(", ");
+            let servers = routes.iter().enumerate().map(|(number, listen)| {
+                let config = format!(
+                    "server_name: s{number}\njetstream {{ store_dir: \"FOLDER/kept\" }}\n\
+                     cluster {{ name: c, listen: \"{listen}\", routes: [{all}] }}"
+                );
+                Server::launched(tempfile::tempdir().expect("a folder"), &config)
+            });
+            servers.collect::<Result<Vec<_>, _>>()
+        });
+        let started = attempts.find_map(Result::ok);
+        started.expect("the servers start")
     }
 
     /// Kills the server.
@@ -51,7 +83,8 @@ impl Server {
 
     /// Starts a killed server again, at the same address.
     pub fn restart(&mut self) {
-        (self.child, _) = launch(self.folder.path(), &self.config, self.port);
+        let launched = launch(self.folder.path(), &self.config, self.port);
+        (self.child, _) = launched.expect("the server starts");
     }
 
     pub fn folder(&self) -> &Path {
@@ -77,7 +110,8 @@ impl Drop for Server {
     }
 }
 
-fn launch(folder: &Path, config: &str, port: u16) -> (Child, u16) {
+/// Starts a server, and returns its port. The error is what it has printed.
+fn launch(folder: &Path, config: &str, port: u16) -> Result<(Child, u16), String> {
     let file = folder.join("server.conf");
     let config = config.replace("FOLDER", &folder.display().to_string());
     fs::write(&file, config).expect("it is written");
@@ -110,8 +144,14 @@ fn launch(folder: &Path, config: &str, port: u16) -> (Child, u16) {
         }
         let _ = sender.send(Err(lines.join("\n")));
     });
-    let port = ready.recv().expect("a thread reads its output");
-    (child, port.expect("the server starts"))
+    match ready.recv().expect("a thread reads its output") {
+        Ok(port) => Ok((child, port)),
+        Err(lines) => {
+            // It has closed its output.
+            child.wait().expect("it is our child");
+            Err(lines)
+        }
+    }
 }
 
 fn program() -> PathBuf {
