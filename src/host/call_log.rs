@@ -68,6 +68,8 @@ pub(crate) struct CallRecord {
     arguments: Option<Box<RawValue>>,
     /// The newest update, if updates are kept.
     update: Option<Mutex<Option<Box<RawValue>>>>,
+    /// Notes of the call, if it is recorded, if ended calls are kept, or if its handle has them.
+    trace: Option<Arc<CallTrace>>,
     end: OnceLock<CallEnd>,
 }
 
@@ -89,7 +91,7 @@ pub(crate) struct CallEnd {
 /// Place of a call among hosts, queues and traces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallPlace {
-    /// Name of another host that ran the call.
+    /// Name of the host that runs or ran the call, if it went to or came from another one.
     pub(crate) host: Option<String>,
     /// Tenant in whose queue the call was put.
     pub(crate) queue: Option<String>,
@@ -100,6 +102,9 @@ pub(crate) struct CallPlace {
 /// Receives the starts and ends of a host's calls. With a listener the log keeps ended calls.
 pub(crate) trait CallListener: Send + Sync {
     fn started(&self, call: &CallRecord);
+
+    /// Another host runs the call, or another one than before.
+    fn moved(&self, call: &CallRecord);
 
     /// Returns the JSON of a result or an error, which the log keeps.
     fn result(&self, call: &CallRecord, result: &Result<Outcome, Error>) -> Bytes;
@@ -139,8 +144,6 @@ pub(super) struct CallEntry {
     slot: usize,
     pub(super) call: Arc<CallRecord>,
     recording: Option<OpenCall>,
-    /// Notes of the call, if it is recorded, if ended calls are kept, or if its handle has them.
-    trace: Option<Arc<CallTrace>>,
     /// Id of the trace of OpenTelemetry that the call is a part of, if the call is logged.
     trace_id: Option<String>,
     span: Option<CallSpan>,
@@ -339,7 +342,7 @@ impl CallEntry {
             listener.started(&record);
         }
         let span = CallSpan::begin(host, call);
-        let is_logged = listener.is_some() || host.audit_log().is_some();
+        let is_logged = is_logged(host);
         let served = host.options.origin.served.as_deref();
         let trace_id = is_logged
             .then(|| {
@@ -349,8 +352,19 @@ impl CallEntry {
                     .or_else(|| served?.trace.clone())
             })
             .flatten();
-        let trace = host.options.trace.clone();
-        let trace = trace.or_else(|| is_logged.then(Arc::default));
+        if let (Some(trace), Some(_)) = (&record.trace, listener) {
+            // They have the function, and do not keep the call.
+            let (host, call) = (Arc::downgrade(&host.inner), Arc::downgrade(&record));
+            trace.when_moved(move || {
+                if let (Some(host), Some(call)) = (host.upgrade(), call.upgrade())
+                    && let Some(listener) = host.call_log.listener.get()
+                    && call.end.get().is_none()
+                {
+                    listener.moved(&call);
+                }
+            });
+        }
+        let recording = record_start(host, call, trace_id.clone(), record.trace.as_ref());
         let measures = host.inner.measures.get();
         if let Some(measures) = measures {
             measures.begin();
@@ -360,8 +374,7 @@ impl CallEntry {
             host: host.inner.clone(),
             slot,
             call: record,
-            recording: record_start(host, call, trace_id.clone(), trace.as_ref()),
-            trace,
+            recording,
             trace_id,
             span,
             is_measured,
@@ -371,19 +384,16 @@ impl CallEntry {
 
     /// Returns the notes of the call, if there are any.
     pub(super) fn trace(&self) -> Option<Arc<CallTrace>> {
-        self.trace.clone()
+        self.call.trace.clone()
     }
 
     /// Returns where and in which trace the call ran, as far as that is known at its end.
     fn place(&self) -> CallPlace {
-        let Some(trace) = &self.trace else {
-            return CallPlace::default();
-        };
-        trace.read(|notes| CallPlace {
-            host: notes.ran_on.clone(),
-            queue: notes.queue.clone(),
-            trace: self.trace_id.clone().or_else(|| notes.trace_id.clone()),
-        })
+        let place = self.call.place();
+        CallPlace {
+            trace: self.trace_id.clone().or(place.trace),
+            ..place
+        }
     }
 
     /// Logs the end of the call.
@@ -442,6 +452,11 @@ impl CallEntry {
             log.none_left.notify_waiters();
         }
     }
+}
+
+/// Returns true if a log shows the calls of a handle.
+fn is_logged(host: &Host) -> bool {
+    host.call_log().listener.get().is_some() || host.audit_log().is_some()
 }
 
 /// Returns true if a call has found its tool, as far as its result shows that.
@@ -504,6 +519,7 @@ impl CallRecord {
             cancellation: cancellation.clone(),
             arguments: is_kept.then(|| call.arguments.clone()),
             update: keeps_calls.then(Mutex::default),
+            trace: (host.options.trace.clone()).or_else(|| is_logged(host).then(Arc::default)),
             end: OnceLock::new(),
         })
     }
@@ -516,6 +532,28 @@ impl CallRecord {
     /// Returns the id of the call that this call is a part of.
     pub(crate) fn parent(&self) -> Option<&str> {
         self.origin.parent.as_deref()
+    }
+
+    /// Returns where the call runs or ran, as far as that is known by now.
+    pub(crate) fn place(&self) -> CallPlace {
+        if let Some(end) = self.end.get() {
+            return end.place.clone();
+        }
+        let place = self.trace.as_ref().map(|trace| {
+            trace.read(|notes| CallPlace {
+                host: notes.ran_on.clone(),
+                queue: notes.queue.clone(),
+                trace: notes.trace_id.clone(),
+            })
+        });
+        let place = place.unwrap_or_default();
+        let served = self.origin.served.as_deref();
+        let taken_from = served.filter(|served| served.is_queued);
+        CallPlace {
+            host: (place.host).or_else(|| served.map(|served| served.host.clone())),
+            queue: (place.queue).or_else(|| taken_from.map(|served| served.tenant.clone())),
+            ..place
+        }
     }
 
     /// Returns the caller.
@@ -568,6 +606,7 @@ impl CallRecord {
                 cancellation: self.cancellation.clone(),
                 arguments: self.arguments.clone(),
                 update: None,
+                trace: None,
                 end: OnceLock::from(CallEnd {
                     json: None,
                     ..end.clone()

@@ -13,7 +13,7 @@ use crate::mcp_client::{Client, TEST_TIMEOUT, text};
 use crate::nats_server::{PUBLIC, SEED, Server, certificates};
 use crate::pty::Terminal;
 use crate::sandbox::{Ran, Sandbox};
-use crate::served::Served;
+use crate::served::{Reply, Served};
 
 const TOOLS: &str = r#"
 import { appendFileSync, existsSync } from "node:fs";
@@ -598,6 +598,45 @@ fn a_call_is_in_the_callers_trace_and_in_the_hosts_log() {
 /// A server that keeps calls.
 fn keeping() -> Server {
     Server::with("jetstream { store_dir: \"FOLDER/kept\" }")
+}
+
+#[test]
+fn a_running_call_shows_its_host() {
+    let server = Server::start();
+    let host = Host::start(&server, "lab");
+    let sandbox = caller(&server, "");
+    let mut command = sandbox.haft();
+    command.args(["serve", "rest", "--listen=127.0.0.1:0"]);
+    let served = Served::start(&mut command);
+    let mut events = served.listen(None);
+    let head = "POST /api/tools/waits/call HTTP/1.1\r\nHost: localhost\r\n\
+                Content-Type: application/json\r\n";
+    let waiting = served.begin(head, "{}");
+    let started = events.wait_for("call.started").data;
+    assert_eq!(
+        (&started["tool"], &started["host"]),
+        (&json!("waits"), &Value::Null)
+    );
+    let moved = events.wait_for("call.moved").data;
+    assert_eq!(moved, {
+        let mut expected = started.clone();
+        expected["host"] = json!("lab");
+        expected
+    });
+    let listed = served.get("/api/calls").json();
+    let call = &listed["calls"][0];
+    assert_eq!(
+        (&call["callId"], &call["state"], &call["host"]),
+        (&started["callId"], &json!("running"), &json!("lab"))
+    );
+    host.marks("started\n");
+    fs::write(host.sandbox.path().join("pipe"), "done").expect("it is read");
+    assert_eq!(Reply::read(waiting).json()["content"][0]["text"], "done");
+    let ended = events.wait_for("call.ended").data;
+    assert_eq!(
+        (&ended["callId"], &ended["host"]),
+        (&started["callId"], &json!("lab"))
+    );
 }
 
 #[test]

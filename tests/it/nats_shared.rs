@@ -320,6 +320,24 @@ fn calls_are_queued_read_answered_and_cancelled_over_rest() {
     assert_eq!(waits.status, 202, "{}", waits.body);
     let place = waits.header("location").expect("a place").to_owned();
     while b.served.get(&place).json()["message"] != "working" {}
+    // Its host shows itself, and the queue.
+    let runs_on = b.served.get(&place).json()["host"].clone();
+    let runner = if runs_on == "a" { &a } else { &b };
+    let shown = runner.served.get("/api/calls").json()["calls"][0].take();
+    assert_eq!(
+        (
+            &shown["tool"],
+            &shown["state"],
+            &shown["host"],
+            &shown["queue"]
+        ),
+        (
+            &json!("waits"),
+            &json!("running"),
+            &runs_on,
+            &json!("default")
+        )
+    );
     let asked = b.served.delete(&place);
     assert!([200, 202].contains(&asked.status), "{}", asked.body);
     let ended = a.served.get(&format!("{place}?waitMs=60000")).json();

@@ -1,7 +1,7 @@
 //! Record of a call's actions while it runs, for the log of calls.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use url::Url;
@@ -13,8 +13,12 @@ const MAX_NAMES: usize = 100;
 
 /// Recorder of one call. All code that observes the call writes to it; it is read at the call's
 /// end.
-#[derive(Debug, Default)]
-pub struct CallTrace(Mutex<Traced>);
+#[derive(Default)]
+pub struct CallTrace {
+    notes: Mutex<Traced>,
+    /// Called when another host runs the call, or another one than before.
+    moved: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
 
 /// Recorded actions of a call.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +45,16 @@ pub struct Traced {
     pub has_more: bool,
 }
 
+impl std::fmt::Debug for CallTrace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.notes.fmt(f)
+    }
+}
+
 impl CallTrace {
     /// Records the called tool, the grant under which it runs, and its rights.
     pub fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>, bounds: Option<Arc<ToolBounds>>) {
-        let mut traced = self.0.lock();
+        let mut traced = self.notes.lock();
         traced.tool = Some(tool.clone());
         traced.grant = grant;
         traced.bounds = bounds;
@@ -52,12 +62,12 @@ impl CallTrace {
 
     /// Records the decision about the call's start, and the rule that decided.
     pub fn decided(&self, decision: &'static str, rule: String) {
-        self.0.lock().approval = Some((decision, rule));
+        self.notes.lock().approval = Some((decision, rule));
     }
 
     /// Records the start of a program.
     pub fn starts(&self, program: &str) {
-        let mut traced = self.0.lock();
+        let mut traced = self.notes.lock();
         if traced.programs.len() < MAX_NAMES {
             traced.programs.insert(program.to_owned());
         } else {
@@ -73,7 +83,7 @@ impl CallTrace {
             // `localhost:80` parses as a URL without a host, and `127.0.0.1:80` is not a URL.
             _ => target.to_owned(),
         };
-        let mut traced = self.0.lock();
+        let mut traced = self.notes.lock();
         if traced.hosts.len() < MAX_NAMES {
             traced.hosts.insert(host);
         } else {
@@ -83,17 +93,28 @@ impl CallTrace {
 
     /// Records the name of another host that runs the call.
     pub fn ran_on(&self, host: &str) {
-        self.0.lock().ran_on = Some(host.to_owned());
+        let before = self.notes.lock().ran_on.replace(host.to_owned());
+        if before.as_deref() != Some(host)
+            && let Some(moved) = self.moved.get()
+        {
+            moved();
+        }
+    }
+
+    /// Calls `moved` whenever another host runs the call. There is one such function at most.
+    pub fn when_moved(&self, moved: impl Fn() + Send + Sync + 'static) {
+        // The log of calls is the only one that sets it.
+        let _ = self.moved.set(Box::new(moved));
     }
 
     /// Records the queue that the call was put into.
     pub fn put_into(&self, queue: &str) {
-        self.0.lock().queue = Some(queue.to_owned());
+        self.notes.lock().queue = Some(queue.to_owned());
     }
 
     /// Returns the id of the call's trace; records the one that `new` makes if there is none.
     pub fn trace_id_or(&self, new: impl FnOnce() -> String) -> String {
-        let mut traced = self.0.lock();
+        let mut traced = self.notes.lock();
         traced.trace_id.get_or_insert_with(new).clone()
     }
 
@@ -104,7 +125,7 @@ impl CallTrace {
 
     /// Returns what `look` takes from the record so far.
     pub fn read<T>(&self, look: impl FnOnce(&Traced) -> T) -> T {
-        look(&self.0.lock())
+        look(&self.notes.lock())
     }
 }
 

@@ -46,18 +46,18 @@ pub(super) struct CallView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     parent_id: Option<&'a str>,
-    /// The name of the host that ran the call, if it went to or came from another one.
+    /// The name of the host that runs or ran the call, if it went to or came from another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    host: Option<&'a str>,
+    host: Option<Cow<'a, str>>,
     /// The tenant in whose queue the call was put.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    queue: Option<&'a str>,
+    queue: Option<Cow<'a, str>>,
     /// The id of the trace that the call is a part of, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    trace_id: Option<&'a str>,
+    trace_id: Option<Cow<'a, str>>,
     /// The arguments: in a list only short ones, otherwise up to 256 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -173,9 +173,9 @@ impl<'a> CallView<'a> {
             },
             caller: (&call.caller).into(),
             parent_id: call.parent.as_deref(),
-            host: call.host.as_deref(),
-            queue: call.queue.as_deref(),
-            trace_id: call.trace.as_deref(),
+            host: call.host.as_deref().map(Cow::Borrowed),
+            queue: call.queue.as_deref().map(Cow::Borrowed),
+            trace_id: call.trace.as_deref().map(Cow::Borrowed),
             arguments: recorded_arguments(call, is_whole).map(Cow::Owned),
             started_at: call.started.as_str().into(),
             duration_ms: call.ms.unwrap_or_default(),
@@ -195,16 +195,16 @@ impl<'a> CallView<'a> {
         // haft wrote this JSON itself, so it is valid.
         let json = json.and_then(|json| serde_json::from_slice(json).ok());
         let was_run = end.is_some_and(|end| end.was_run);
-        let place = end.map(|end| &end.place);
+        let place = call.place();
         CallView {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map_or(CallState::Running, CallState::of),
             caller: call.caller().into(),
             parent_id: call.parent(),
-            host: place.and_then(|place| place.host.as_deref()),
-            queue: place.and_then(|place| place.queue.as_deref()),
-            trace_id: place.and_then(|place| place.trace.as_deref()),
+            host: place.host.map(Cow::Owned),
+            queue: place.queue.map(Cow::Owned),
+            trace_id: place.trace.filter(|_| end.is_some()).map(Cow::Owned),
             arguments: call
                 .arguments()
                 .filter(|json| is_whole || is_short(json))
@@ -276,16 +276,16 @@ struct CallNews<'a> {
 
 impl Publisher {
     fn publish(&self, event: &str, call: &CallRecord, end: Option<&CallEnd>) {
-        let place = end.map(|end| &end.place);
+        let place = call.place();
         let news = CallNews {
             call_id: &call.id,
             tool: &call.tool,
             state: end.map(CallState::of),
             caller: call.caller().into(),
             parent_id: call.parent(),
-            host: place.and_then(|place| place.host.as_deref()),
-            queue: place.and_then(|place| place.queue.as_deref()),
-            trace_id: place.and_then(|place| place.trace.as_deref()),
+            host: place.host.as_deref(),
+            queue: place.queue.as_deref(),
+            trace_id: place.trace.as_deref().filter(|_| end.is_some()),
             arguments: call.arguments().filter(|json| is_short(json)),
             is_error: end.map(|end| end.is_error),
             stopped: end.and_then(|end| end.stopped),
@@ -299,6 +299,10 @@ impl Publisher {
 impl CallListener for Publisher {
     fn started(&self, call: &CallRecord) {
         self.publish("call.started", call, None);
+    }
+
+    fn moved(&self, call: &CallRecord) {
+        self.publish("call.moved", call, None);
     }
 
     fn result(&self, call: &CallRecord, result: &Result<Outcome, Error>) -> Bytes {

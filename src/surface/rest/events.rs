@@ -22,8 +22,8 @@ pub(super) struct Options {
 }
 
 /// Events of the client's own calls and tools, as server-sent events: `ready` first, then
-/// `call.started`, `call.ended`, `tools.changed` and `problems`; for the user also `rights.changed`,
-/// `question.asked`, `question.painted`, `question.closed`, `notice` and `status`. With
+/// `call.started`, `call.moved`, `call.ended`, `tools.changed` and `problems`; for the user also
+/// `rights.changed`, `question.asked`, `question.painted`, `question.closed`, `notice` and `status`. With
 /// `Last-Event-ID` those since then, as far as they are still known: `resumed` in `ready` says whether
 /// none is lost. A client that reads too slowly gets `missed`.
 #[utoipa::path(

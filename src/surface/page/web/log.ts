@@ -43,7 +43,7 @@ export const STATES: { [State in CallState]: string } = {
 
 /** Returns the list with the call of an event; null if the event is not about a call. */
 export function noteCall(calls: CallEntry[], event: string, data: string): CallEntry[] | null {
-  if (event !== "call.started" && event !== "call.ended") return null;
+  if (!["call.started", "call.moved", "call.ended"].includes(event)) return null;
   const entry = entryOf(JSON.parse(data));
   const rest = calls.filter((known) => known.id !== entry.id);
   return sorted([entry, ...rest]);
