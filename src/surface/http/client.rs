@@ -35,7 +35,7 @@ const BODY_MEMORY_SHARE: usize = 4;
 /// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a client may see of what clients have started, here or at another host of its tenant.
+/// Rights of a client to see calls of clients, here or at another host of its tenant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Viewer {
     /// Id of the client.

@@ -45,7 +45,7 @@ pub enum QueueEvent {
     Ended(Result<Outcome, Error>),
 }
 
-/// What a call that is followed does next.
+/// Next event of a call that is followed, or its end.
 enum Step {
     Event(QueueEvent),
     Ended(Box<QueueEntry>),
