@@ -93,6 +93,8 @@ struct Inner {
     loaded: Mutex<LoadedSoFar>,
     /// Held during a refresh and a load by name. Calls never wait for it.
     refreshing: Mutex<()>,
+    /// Held from the state before a refresh until the differences are known.
+    comparing: Mutex<()>,
     scan: watch::Sender<ScanState>,
     /// The last change of the catalog that callers see.
     changes: watch::Sender<Arc<CatalogChange>>,
@@ -274,6 +276,7 @@ impl Host {
             config,
             loaded: Mutex::new(so_far),
             refreshing: Mutex::default(),
+            comparing: Mutex::default(),
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
             problem_changes: watch::Sender::default(),

@@ -74,6 +74,7 @@ impl Host {
     /// Builds the catalog with the current tools of the connected program. Returns the difference;
     /// `None` if there is none, or if no catalog was needed before.
     pub(crate) async fn show_program_tools(&self) -> Option<Reload> {
+        let alone = self.inner.comparing.lock().await;
         {
             let _no_refresh = self.inner.refreshing.lock().await;
             let mut loaded = self.inner.loaded.lock().await;
@@ -90,7 +91,7 @@ impl Host {
                 return None;
             }
         }
-        let before = Before::of(self).await;
+        let before = Before::of(self, alone).await;
         self.look_again(Why::Files).await;
         before.until_now(self, Default::default()).await
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{MutexGuard, broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -101,9 +101,16 @@ impl Host {
 
     /// Runs [`Host::refresh`] and returns its result; `None` if nothing is different.
     pub async fn refresh_and_notify(&self) -> Option<Reload> {
-        let before = Before::of(self).await;
+        let before = self.compare().await;
         self.refresh().await;
         before.until_now(self, BTreeSet::new()).await
+    }
+
+    /// Begins a comparison of the catalogs before and after a refresh. Waits for the end of the one
+    /// that runs.
+    pub(super) async fn compare(&self) -> Before<'_> {
+        let alone = self.inner.comparing.lock().await;
+        Before::of(self, alone).await
     }
 
     /// Imports the cached modules that were never needed, so that a last good version exists when
@@ -199,19 +206,22 @@ impl Drop for WatchGuard {
 }
 
 /// State before a refresh.
-pub(super) struct Before {
+pub(super) struct Before<'a> {
+    /// Comparisons of the same time would report the same change.
+    _alone: MutexGuard<'a, ()>,
     began: Instant,
     catalog: Arc<Catalog>,
     changes: watch::Receiver<Arc<CatalogChange>>,
 }
 
-impl Before {
-    pub(super) async fn of(host: &Host) -> Before {
+impl<'a> Before<'a> {
+    pub(super) async fn of(host: &Host, alone: MutexGuard<'a, ()>) -> Before<'a> {
         let began = Instant::now();
         let catalog = host.catalog_for_calls().await;
         let mut changes = host.changes();
         changes.mark_unchanged();
         Before {
+            _alone: alone,
             began,
             catalog,
             changes,
@@ -308,7 +318,7 @@ impl Watch {
             };
             // Before the comparison begins, so that it spans as little time as possible.
             host.read_rights_again().await;
-            let before = Before::of(&host).await;
+            let before = host.compare().await;
             self.note_problems(&host, watcher);
             host.look_again(why).await;
             why = Why::Files;

@@ -73,7 +73,7 @@ fn begin(client: &mut Client, name: &str, arguments: Value) -> (u64, Value) {
     let params = json!({"name": name, "arguments": arguments});
     let id = client.request("tools/call", params);
     let mut request = client.next();
-    // A registration during the first look at the files is reported by both.
+    // The change by a registration may be reported after its answer.
     while request["method"] == "tools/changed" {
         request = client.next();
     }
