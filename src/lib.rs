@@ -221,6 +221,10 @@ pub mod program {
 /// Argument with which `haft` starts as the parser of text from untrusted projects.
 const READER: &str = "__reader";
 
+/// Variables of that process. The allocator reserves its memory in pieces of 64 MiB: one piece of its
+/// default size, 1 GiB, is as much as the process may map.
+const READER_VARIABLES: [(&str, &str); 1] = [("MIMALLOC_ARENA_RESERVE", "64MiB")];
+
 /// Sets the `haft` program that runs the worker processes of this process.
 ///
 /// The `haft` program uses itself. A program that embeds this crate uses the `haft` on its `PATH`
@@ -240,7 +244,7 @@ pub fn use_worker(program: impl Into<std::path::PathBuf>) {
 pub fn use_reader(program: impl Into<std::path::PathBuf>) {
     let program = program.into();
     haft_engine::graph::set_reader(Box::new(move || {
-        let started = haft_process::Helper::start(&program, &["haft", READER]);
+        let started = haft_process::Helper::start(&program, &["haft", READER], &READER_VARIABLES);
         let helper = started.inspect_err(|error| {
             tracing::warn!(%error, program = %program.display(), "no reader can be started");
         });

@@ -403,7 +403,7 @@ fn a_helper_has_neither_our_variables_nor_our_descriptors() {
     let script = "text=$(env | cut -d= -f1 | sort | tr '\\n' ' '; ls /proc/$$/fd | tr '\\n' ' ')\n\
                   printf \"\\\\$(printf %03o ${#text})\\\\0\\\\0\\\\0%s\" \"$text\"; cat > /dev/null";
     let arguments = ["sh", "-c", script];
-    let helper = haft_process::Helper::start(Path::new("/bin/sh"), &arguments);
+    let helper = haft_process::Helper::start(Path::new("/bin/sh"), &arguments, &[]);
     let answer = helper.expect("a shell").ask(b"").expect("it answers");
     drop(inherited);
     let said = String::from_utf8(answer).expect("text");

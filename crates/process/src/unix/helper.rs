@@ -1,6 +1,6 @@
 //! Helper process of haft that answers requests in order through pipes, while the caller waits.
 //!
-//! It gets no variables, no descriptors except its two pipes, and its own session. It ends when its
+//! It gets no variables of haft, no descriptors except its two pipes, and its own session. It ends when its
 //! input ends. It is killed when it does not answer in time or when its handle is dropped.
 
 use std::ffi::{CString, OsString};
@@ -33,11 +33,16 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts `program` with these arguments. The first argument is the program's own name.
+    /// Starts `program` with these arguments and variables. The first argument is the program's own
+    /// name.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(program: &Path, arguments: &[&str]) -> io::Result<Helper> {
+    pub fn start(
+        program: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> io::Result<Helper> {
         let c_string = |text: OsString| CString::new(text.into_vec()).map_err(io::Error::other);
         let program = c_string(program.as_os_str().to_owned())?;
         let arguments = arguments
@@ -54,7 +59,10 @@ impl Helper {
         for descriptor in inherited_descriptors() {
             actions.add_close(*descriptor)?;
         }
-        let environment: [CString; 0] = [];
+        let variables = variables
+            .iter()
+            .map(|(name, value)| c_string(format!("{name}={value}").into()));
+        let environment: Vec<CString> = variables.collect::<io::Result<_>>()?;
         let attributes = fresh_session()?;
         let pid = posix_spawn(
             program.as_c_str(),

@@ -1,6 +1,6 @@
 //! Helper process of haft that answers requests in order through pipes, while the caller waits.
 //!
-//! It gets no variables and no handles except its pipes. It ends when its input ends. It is killed
+//! It gets no variables of haft and no handles except its pipes. It ends when its input ends. It is killed
 //! when it does not answer in time or when its handle is dropped.
 
 use std::io::{self, Read, Write};
@@ -32,7 +32,8 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts `program` with these arguments. The first argument is the program's own name.
+    /// Starts `program` with these arguments and variables. The first argument is the program's own
+    /// name.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -40,11 +41,16 @@ impl Helper {
         clippy::disallowed_methods,
         reason = "this is the module that starts programs"
     )]
-    pub fn start(program: &Path, arguments: &[&str]) -> io::Result<Helper> {
+    pub fn start(
+        program: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> io::Result<Helper> {
         let job = Job::new(&Limits::default())?;
         let mut child = Command::new(program)
             .args(arguments.iter().skip(1))
             .env_clear()
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
