@@ -31,7 +31,7 @@ interface Style {
 
 /** Creates a block with the lines of a terminal. */
 export function terminalText(lines: string[]): HTMLElement {
-  const block = el("pre", { class: "terminal", tabindex: "0" });
+  const block = el("pre.terminal", { tabindex: "0" });
   fillTerminal(block, lines);
   return block;
 }

@@ -16,8 +16,8 @@ import { exact } from "./visible.ts";
 type Again = (tool: string, args: unknown) => void;
 
 export function callsView(store: Store, again: Again): HTMLElement {
-  const list = el("ol", { class: "calls", "aria-label": "Calls" });
-  const nothing = el("p", { class: "calm" });
+  const list = el("ol.calls", { "aria-label": "Calls" });
+  const nothing = el("p.calm");
   const text = el("input", {
     type: "search",
     placeholder: "Tool, argument, client, host, trace",
@@ -29,8 +29,8 @@ export function callsView(store: Store, again: Again): HTMLElement {
   const state = el(
     "select",
     { "aria-label": "State", on: { change: draw } },
-    el("option", { value: "", text: "all states" }),
-    ...Object.entries(STATES).map(([value, word]) => el("option", { value, text: word })),
+    el("option", { value: "" }, "all states"),
+    ...Object.entries(STATES).map(([value, word]) => el("option", { value }, word)),
   );
   const surface = el("select", { "aria-label": "Surface", on: { change: draw } });
   const known = new Map<string, { entry: CallEntry; item: HTMLElement }>();
@@ -74,8 +74,8 @@ export function callsView(store: Store, again: Again): HTMLElement {
     const chosen = surface.value;
     fill(
       surface,
-      el("option", { value: "", text: "all surfaces" }),
-      ...names.map((name) => el("option", { value: name, text: name })),
+      el("option", { value: "" }, "all surfaces"),
+      ...names.map((name) => el("option", { value: name }, name)),
     );
     surface.value = names.includes(chosen) ? chosen : "";
   }
@@ -83,10 +83,9 @@ export function callsView(store: Store, again: Again): HTMLElement {
   store.on("tools", draw);
   draw();
   return el(
-    "article",
-    { class: "wide" },
-    el("h1", { text: "Calls", tabindex: "-1" }),
-    el("div", { class: "filters", role: "search" }, text, state, surface),
+    "article.wide",
+    el("h1", { tabindex: "-1" }, "Calls"),
+    el("div.filters", { role: "search" }, text, state, surface),
     nothing,
     list,
   );
@@ -125,29 +124,30 @@ function shortArguments(entry: CallEntry, store: Store): string {
 }
 
 function callItem(entry: CallEntry, store: Store, again: Again): HTMLElement {
-  const more = el("div", { class: "more-of-call", hidden: true });
+  const more = el("div.more-of-call", { hidden: true });
   const started = new Date(entry.started);
   return el(
-    "li",
-    { class: "call card", "data-state": entry.state },
-    el("span", { class: "state" }, el("span", { class: "dot" }), STATES[entry.state]),
+    "li.call.card",
+    { "data-state": entry.state },
+    el("span.state", el("span.dot"), STATES[entry.state]),
     el(
-      "span",
-      { class: "what" },
-      el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool }),
-      el("span", { class: "path", text: shortArguments(entry, store) }),
+      "span.what",
+      el("a.tool-name", { href: address(entry.tool), named: entry.tool }),
+      el("span.path", shortArguments(entry, store)),
     ),
     el(
-      "span",
-      { class: "when" },
-      el("time", {
-        datetime: started.toISOString(),
-        title: started.toLocaleString(),
-        text: moment(entry.started),
-      }),
-      el("span", { text: entry.durationMs === undefined ? "" : time(entry.durationMs) }),
-      el("span", { text: callerName(entry) }),
-      el("span", { title: entry.traceId ?? "", text: exact(placeOf(entry)) }),
+      "span.when",
+      el(
+        "time",
+        {
+          datetime: started.toISOString(),
+          title: started.toLocaleString(),
+        },
+        moment(entry.started),
+      ),
+      el("span", entry.durationMs === undefined ? "" : time(entry.durationMs)),
+      el("span", callerName(entry)),
+      el("span", { title: entry.traceId ?? "" }, exact(placeOf(entry))),
     ),
     isRunning(entry) ? stopButton(entry) : showButton(entry, more, store, again),
     more,
@@ -198,20 +198,20 @@ async function detailsOf(entry: CallEntry, store: Store, again: Again): Promise<
     if (call.arguments !== undefined) shown.push(...argumentsOf(entry, call, store, again));
     if (result) {
       const drawing = await drawingElement(entry.id);
-      shown.push(el("div", { class: "result" }, drawing, ...resultElements(result)));
+      shown.push(el("div.result", drawing, ...resultElements(result)));
     }
     if (call.error) {
       const message = call.error.detail ?? call.error.message ?? String(call.error);
-      shown.push(el("pre", { class: "text trouble", text: message }));
+      shown.push(el("pre.text.trouble", message));
     }
     if (!result && !call.error) {
-      shown.push(el("p", { class: "calm", text: "The result is not kept." }));
+      shown.push(el("p.calm", "The result is not kept."));
     }
     return shown.filter((one) => one !== null);
   } catch (error) {
     const gone = error instanceof Refusal && error.status === 404;
     const text = gone ? "The server does not remember this call any more." : String(error);
-    return [el("p", { class: "calm", text })];
+    return [el("p.calm", text)];
   }
 }
 
@@ -227,16 +227,15 @@ function argumentsOf(entry: CallEntry, call: any, store: Store, again: Again): H
   };
   return [
     el(
-      "div",
-      { class: "bar" },
+      "div.bar",
       tool && button("Fill in the form again", () => again(entry.tool, call.arguments)),
       take && button("Copy as …", () => copyAs(take)),
     ),
     el(
-      "details",
-      { class: "more", open: true },
-      el("summary", { text: "Arguments" }),
-      el("pre", { class: "text", text, tabindex: "0" }),
+      "details.more",
+      { open: true },
+      el("summary", "Arguments"),
+      el("pre.text", { tabindex: "0" }, text),
       copyButton(text),
     ),
   ];

@@ -8,11 +8,11 @@ import { address } from "./side.ts";
 import type { Store } from "./store.ts";
 
 export function changesElement(store: Store): HTMLElement {
-  const element = el("section", { class: "changes", hidden: true });
+  const element = el("section.changes", { hidden: true });
   const draw = () => {
     const { changes } = store.state;
     element.hidden = changes.length === 0;
-    fill(element, el("h2", { text: "Changed since this page was opened" }), ...changes.map(card));
+    fill(element, el("h2", "Changed since this page was opened"), ...changes.map(card));
   };
   store.on("changes", draw);
   draw();
@@ -25,7 +25,6 @@ function card(change: Change): HTMLElement {
     tools.length > 0 &&
     el(
       "p",
-      {},
       `${what}: `,
       ...tools.flatMap((name, index) => [
         index > 0 ? ", " : "",
@@ -33,31 +32,23 @@ function card(change: Change): HTMLElement {
       ]),
     );
   return el(
-    "div",
-    { class: "card change" },
-    el("p", { class: "calm", text: moment(change.at) }),
+    "div.card.change",
+    el("p.calm", moment(change.at)),
     names("Added", added, true),
     names("Removed", removed, false),
     ...changed.map(({ name, parts }) =>
       el(
-        "details",
-        { class: "more" },
+        "details.more",
         el(
           "summary",
-          {},
           "Changed: ",
           el("code", { named: name }),
           ` (${parts.map((part) => part.name).join(", ")})`,
         ),
-        ...parts.flatMap((part) => [
-          el("h3", { text: part.name }),
-          difference(part.before, part.after),
-        ]),
+        ...parts.flatMap((part) => [el("h3", part.name), difference(part.before, part.after)]),
       ),
     ),
-    ...found.map((problem) =>
-      el("p", { class: "trouble", text: `New problem: ${problem.message}` }),
-    ),
-    ...solved.map((problem) => el("p", { text: `Solved: ${problem.message}` })),
+    ...found.map((problem) => el("p.trouble", `New problem: ${problem.message}`)),
+    ...solved.map((problem) => el("p", `Solved: ${problem.message}`)),
   );
 }

@@ -21,18 +21,17 @@ export function compare(first: Comparable, others: Comparable[]): void {
   const choice = el(
     "select",
     { "aria-label": "Compare with", on: { change: draw } },
-    ...others.map((one, index) => el("option", { value: String(index), text: one.name })),
+    ...others.map((one, index) => el("option", { value: String(index) }, one.name)),
   );
-  const content = el("div", { class: "compare" });
+  const content = el("div.compare");
   const dialog = el(
-    "dialog",
-    { class: "wide-dialog", "aria-labelledby": heading },
-    el("h2", { id: heading, text: `Compare ${first.name}` }),
-    el("div", { class: "bar" }, el("span", { text: "with" }), choice),
+    "dialog.wide-dialog",
+    { "aria-labelledby": heading },
+    el("h2", { id: heading }, `Compare ${first.name}`),
+    el("div.bar", el("span", "with"), choice),
     content,
     el(
-      "div",
-      { class: "bar" },
+      "div.bar",
       button("Close", () => dialog.close()),
     ),
   );
@@ -41,9 +40,9 @@ export function compare(first: Comparable, others: Comparable[]): void {
     if (!other) return;
     fill(
       content,
-      el("h3", { text: "Arguments" }),
+      el("h3", "Arguments"),
       difference(other.arguments, first.arguments),
-      el("h3", { text: "Result" }),
+      el("h3", "Result"),
       difference(other.result, first.result),
     );
   }
@@ -54,8 +53,8 @@ export function compare(first: Comparable, others: Comparable[]): void {
 /** Creates the lines of two texts: removed, added and common ones. */
 export function difference(before: string, after: string): HTMLElement {
   const [one, other] = [readable(before), readable(after)];
-  if (one === other) return el("p", { class: "calm", text: "No difference." });
-  const block = el("pre", { class: "diff", tabindex: "0" });
+  if (one === other) return el("p.calm", "No difference.");
+  const block = el("pre.diff", { tabindex: "0" });
   for (const part of diffLines(`${one}\n`, `${other}\n`)) {
     const [sign, kind] = part.added ? ["+", "added"] : part.removed ? ["-", "removed"] : [" ", ""];
     for (const line of part.value.replace(/\n$/, "").split("\n")) {

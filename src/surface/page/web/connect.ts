@@ -24,42 +24,36 @@ const AGENTS = [
 
 export function connectElement(): HTMLElement {
   const id = freshId("agent");
-  const shown = el("div", { class: "stack" });
+  const shown = el("div.stack");
   const choice = el(
     "select",
     { id, on: { change: draw } },
-    ...AGENTS.map(([value, text]) => el("option", { value, text })),
+    ...AGENTS.map(([value, text]) => el("option", { value }, text)),
   );
   function draw(): void {
     const url = `${location.origin}/mcp`;
     const token = hasToken() ? "" : " --no-token";
     fill(
       shown,
-      el("p", { class: "calm", text: "The agent starts its own haft in the project:" }),
+      el("p.calm", "The agent starts its own haft in the project:"),
       command(`haft agents config ${choice.value} --write`),
-      el("p", { class: "calm", text: "Or it connects to this server, if `haft serve` runs it:" }),
+      el("p.calm", "Or it connects to this server, if `haft serve` runs it:"),
       command(`haft agents config ${choice.value} --url ${url}${token} --write`),
-      el("p", { class: "calm", text: "For other MCP clients:" }),
+      el("p.calm", "For other MCP clients:"),
       command(entry(url)),
     );
   }
   draw();
   return el(
-    "section",
-    { class: "stack" },
-    el("h2", { text: "Connect an agent" }),
-    el("div", { class: "bar" }, el("label", { for: id, text: "Agent" }), choice),
+    "section.stack",
+    el("h2", "Connect an agent"),
+    el("div.bar", el("label", { for: id }, "Agent"), choice),
     shown,
   );
 }
 
 function command(text: string): HTMLElement {
-  return el(
-    "div",
-    { class: "command" },
-    el("pre", { class: "text", text, tabindex: "0" }),
-    copyButton(text),
-  );
+  return el("div.command", el("pre.text", { tabindex: "0" }, text), copyButton(text));
 }
 
 /** Returns an entry in the form that most clients read. The token stays in a variable. */

@@ -32,19 +32,17 @@ const FORMS: Form[] = [
 export function copyAs(given: CopiedCall): void {
   const call = { ...given, arguments: withoutSecrets(given.arguments, given.tool.inputSchema) };
   const heading = freshId("copy-as");
-  const content = el("div", { class: "copy-as" });
+  const content = el("div.copy-as");
   const choices = FORMS.map((form) => button(form.name, () => show(form)));
   const dialog = el(
-    "dialog",
-    { class: "wide-dialog", "aria-labelledby": heading },
-    el("h2", { id: heading, text: `Copy the call of ${call.tool.name} as` }),
-    el("div", { class: "tabs", role: "group", "aria-label": "Form" }, ...choices),
+    "dialog.wide-dialog",
+    { "aria-labelledby": heading },
+    el("h2", { id: heading }, `Copy the call of ${call.tool.name} as`),
+    el("div.tabs", { role: "group", "aria-label": "Form" }, ...choices),
     content,
-    call.arguments !== given.arguments &&
-      el("p", { class: "calm", text: "Secrets are replaced by ***." }),
+    call.arguments !== given.arguments && el("p.calm", "Secrets are replaced by ***."),
     el(
-      "div",
-      { class: "bar" },
+      "div.bar",
       button("Close", () => dialog.close()),
     ),
   );
@@ -55,9 +53,9 @@ export function copyAs(given: CopiedCall): void {
     });
     fill(
       content,
-      el("pre", { class: "text", text, tabindex: "0" }),
-      form.note !== undefined && el("p", { class: "calm", text: form.note }),
-      el("div", { class: "bar" }, copyButton(text)),
+      el("pre.text", { tabindex: "0" }, text),
+      form.note !== undefined && el("p.calm", form.note),
+      el("div.bar", copyButton(text)),
     );
   }
   if (FORMS[0]) show(FORMS[0]);

@@ -8,7 +8,6 @@ export type Child = Node | string | number | false | null | undefined;
 export interface Attributes {
   class?: string;
   id?: string;
-  text?: string;
   /** Text that is a name or a path. */
   named?: string;
   on?: { [Event in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Event]) => void };
@@ -16,22 +15,39 @@ export interface Attributes {
   [name: string]: unknown;
 }
 
-/** Creates an element. */
-export function el<Name extends keyof HTMLElementTagNameMap>(
+type Tag = keyof HTMLElementTagNameMap;
+/** A tag with classes, as in a style sheet: `ul.tools.wide`. */
+type Selector = Tag | `${Tag}.${string}`;
+type ElementOf<Name> = Name extends `${infer Before}.${string}`
+  ? ElementOf<Before>
+  : Name extends Tag
+    ? HTMLElementTagNameMap[Name]
+    : never;
+
+/** Creates an element. The attributes come before the children and may be left out. */
+export function el<Name extends Selector>(
   name: Name,
-  attributes: Attributes = {},
+  attributes?: Attributes | Child,
   ...children: Child[]
-): HTMLElementTagNameMap[Name] {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (key === "text") element.textContent = prose(String(value));
-    else if (key === "named") element.textContent = exact(String(value));
-    else if (key === "on") listen(element, value as NonNullable<Attributes["on"]>);
-    else element.setAttribute(key, value === true ? "" : attribute(key, String(value)));
+): ElementOf<Name> {
+  const [tag = "", ...classes] = name.split(".");
+  const element = document.createElement(tag);
+  if (classes.length > 0) element.className = classes.join(" ");
+  if (!isAttributes(attributes)) append(element, [attributes, ...children]);
+  else {
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === undefined || value === null || value === false) continue;
+      if (key === "named") element.textContent = exact(String(value));
+      else if (key === "on") listen(element, value as NonNullable<Attributes["on"]>);
+      else element.setAttribute(key, value === true ? "" : attribute(key, String(value)));
+    }
+    append(element, children);
   }
-  append(element, children);
-  return element;
+  return element as ElementOf<Name>;
+}
+
+function isAttributes(value: Attributes | Child): value is Attributes {
+  return typeof value === "object" && value !== null && !(value instanceof Node);
 }
 
 /** Cleans the attributes that the user can read, like other text. */
@@ -86,7 +102,7 @@ export function button(
   action: () => void,
   attributes: Attributes = {},
 ): HTMLButtonElement {
-  return el("button", { type: "button", text, on: { click: action }, ...attributes });
+  return el("button", { type: "button", on: { click: action }, ...attributes }, text);
 }
 
 /** Paths of the icons, in a square of 24 units. */

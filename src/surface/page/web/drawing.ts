@@ -20,10 +20,9 @@ export async function drawingElement(callId: string): Promise<HTMLElement | null
     const drawing = await json<Drawing>("GET", `${path}?${query}`);
     if (!drawing.isOwn) return drawing.problem ? problemElement(drawing.problem) : null;
     return el(
-      "figure",
-      { class: "drawing" },
+      "figure.drawing",
       terminalText([...drawing.call, ...drawing.result]),
-      el("figcaption", { text: "As the tool draws it" }),
+      el("figcaption", "As the tool draws it"),
     );
   } catch {
     // Without a drawing the result itself is shown.
@@ -32,7 +31,7 @@ export async function drawingElement(callId: string): Promise<HTMLElement | null
 }
 
 function problemElement(problem: Problem): HTMLElement {
-  return el("p", { class: "hint", text: `The tool's renderer failed: ${problem.message}` });
+  return el("p.hint", `The tool's renderer failed: ${problem.message}`);
 }
 
 /** Returns the number of columns that fit on the page. */

@@ -17,10 +17,10 @@ const WORDS: { [State in Connection]: string } = {
 export function header(parent: HTMLElement, store: Store): (view: View) => void {
   const counts = {
     start: null,
-    tools: el("span", { class: "count" }),
-    calls: el("span", { class: "count" }),
+    tools: el("span.count"),
+    calls: el("span.count"),
     sessions: null,
-    problems: el("span", { class: "count" }),
+    problems: el("span.count"),
   };
   const links = new Map<View, HTMLAnchorElement>();
   const nav = el("nav", { "aria-label": "Views" });
@@ -32,7 +32,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
     ["problems", "Problems"],
   ] as [View & Icon, string][]) {
     const href = view === "start" ? "#/" : `#/${view}`;
-    const link = el("a", { href }, icon(view), el("span", { text }), counts[view]);
+    const link = el("a", { href }, icon(view), el("span", text), counts[view]);
     links.set(view, link);
     nav.append(link);
   }
@@ -41,13 +41,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
     class: "quiet connection",
     on: { click: () => store.retry() },
   });
-  parent.append(
-    el("a", { class: "brand", href: "#/", text: "haft" }),
-    nav,
-    el("span", { class: "space" }),
-    state,
-    themeButton(),
-  );
+  parent.append(el("a.brand", { href: "#/" }, "haft"), nav, el("span.space"), state, themeButton());
 
   const show = (where: HTMLElement, count: number, alarm = false) => {
     where.textContent = count === 0 ? "" : String(count);

@@ -5,12 +5,11 @@ import { copyButton } from "./result.ts";
 
 export function hintElement(hint: string): HTMLElement {
   const parts = hint.split(/`([^`\n]+)`/);
-  const words = parts.map((part, index) => (index % 2 === 1 ? el("code", { text: part }) : part));
+  const words = parts.map((part, index) => (index % 2 === 1 ? el("code", part) : part));
   const command = parts.find((part, index) => index % 2 === 1 && /^haft \S/.test(part));
   return el(
-    "div",
-    { class: "bar" },
-    el("p", { class: "hint" }, ...words),
+    "div.bar",
+    el("p.hint", ...words),
     command !== undefined && copyButton(command, "Copy the command"),
   );
 }

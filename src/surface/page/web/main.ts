@@ -191,12 +191,7 @@ async function reload(): Promise<void> {
 }
 
 function empty(title: string, text: string): HTMLElement {
-  return el(
-    "div",
-    { class: "empty" },
-    el("h1", { text: title, tabindex: "-1" }),
-    el("p", { class: "calm", text }),
-  );
+  return el("div.empty", el("h1", { tabindex: "-1" }, title), el("p.calm", text));
 }
 
 function byId(id: string): HTMLElement {

@@ -33,7 +33,7 @@ export function isMarkdown(text: string): boolean {
 export function markdown(text: string): HTMLElement {
   const tokens = lexer(text);
   orderHeadings(tokens);
-  return el("div", { class: "markdown" }, ...blocks(tokens));
+  return el("div.markdown", ...blocks(tokens));
 }
 
 /** Changes the levels of headings, so that they begin below that of the page and skip none. */
@@ -61,12 +61,12 @@ function block(token: Token): Node[] {
       return [el(`h${Math.max(depth, 2)}` as "h2", {}, ...inline(token))];
     }
     case "code": {
-      const code = el("code", {});
+      const code = el("code");
       code.textContent = prose((token as Tokens.Code).text);
-      return [el("pre", { class: "code-block", tabindex: "0" }, code)];
+      return [el("pre.code-block", { tabindex: "0" }, code)];
     }
     case "blockquote":
-      return [el("blockquote", {}, ...blocks((token as Tokens.Blockquote).tokens))];
+      return [el("blockquote", ...blocks((token as Tokens.Blockquote).tokens))];
     case "list":
       return [list(token as Tokens.List)];
     case "table":
@@ -76,7 +76,7 @@ function block(token: Token): Node[] {
     case "text":
       return inline(token);
     default:
-      return [el("p", {}, ...inline(token))];
+      return [el("p", ...inline(token))];
   }
 }
 
@@ -84,9 +84,9 @@ function list(token: Tokens.List): HTMLElement {
   const items = token.items.map((item) => {
     const box = item.task ? `${item.checked ? "☑" : "☐"} ` : null;
     const parts = item.tokens.filter(({ type }) => type !== "checkbox");
-    return el("li", {}, box, ...parts.flatMap(item.loose ? block : tight));
+    return el("li", box, ...parts.flatMap(item.loose ? block : tight));
   });
-  if (!token.ordered) return el("ul", {}, ...items);
+  if (!token.ordered) return el("ul", ...items);
   return el("ol", { start: token.start === "" ? null : token.start }, ...items);
 }
 
@@ -98,17 +98,12 @@ function tight(token: Token): Node[] {
 function table(token: Tokens.Table): HTMLElement {
   const cell = (name: "th" | "td", one: Tokens.TableCell) => el(name, {}, ...all(one.tokens));
   return el(
-    "div",
-    { class: "table-scroll", tabindex: "0" },
+    "div.table-scroll",
+    { tabindex: "0" },
     el(
       "table",
-      {},
-      el("thead", {}, el("tr", {}, ...token.header.map((one) => cell("th", one)))),
-      el(
-        "tbody",
-        {},
-        ...token.rows.map((row) => el("tr", {}, ...row.map((one) => cell("td", one)))),
-      ),
+      el("thead", el("tr", ...token.header.map((one) => cell("th", one)))),
+      el("tbody", ...token.rows.map((row) => el("tr", ...row.map((one) => cell("td", one))))),
     ),
   );
 }
@@ -128,13 +123,13 @@ function all(tokens: Token[]): Node[] {
 function span(token: Token): Node[] {
   switch (token.type) {
     case "strong":
-      return [el("strong", {}, ...inline(token))];
+      return [el("strong", ...inline(token))];
     case "em":
-      return [el("em", {}, ...inline(token))];
+      return [el("em", ...inline(token))];
     case "del":
-      return [el("del", {}, ...inline(token))];
+      return [el("del", ...inline(token))];
     case "codespan":
-      return [el("code", { text: (token as Tokens.Codespan).text })];
+      return [el("code", (token as Tokens.Codespan).text)];
     case "br":
       return [el("br")];
     case "link":

@@ -33,7 +33,7 @@ export function familyName(family: string | undefined): string {
 /** Creates a badge with an explanation. */
 export function badge(text: string | undefined, title = "", kind = ""): HTMLElement | null {
   if (!text) return null;
-  return el("span", { class: `badge ${kind}`.trim(), text, title: title || null });
+  return el("span", { class: `badge ${kind}`.trim(), title: title || null }, text);
 }
 
 /** Returns the marks for the list of tools. */

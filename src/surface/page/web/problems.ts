@@ -12,8 +12,8 @@ const ORDER = ["error", "warning", "info"] as const;
 const TITLES = { error: "Errors", warning: "Warnings", info: "Good to know" };
 
 export function problemsView(store: Store, reload: () => Promise<void>): HTMLElement {
-  const list = el("div", {});
-  const note = el("p", { class: "wrong", role: "alert" });
+  const list = el("div");
+  const note = el("p.wrong", { role: "alert" });
   const again = button("Look again", async () => {
     again.disabled = true;
     note.textContent = "";
@@ -30,17 +30,16 @@ export function problemsView(store: Store, reload: () => Promise<void>): HTMLEle
     const groups = ORDER.map((severity) => {
       const these = problems.filter((problem) => problem.severity === severity);
       if (these.length === 0) return null;
-      return el("section", {}, el("h2", { text: TITLES[severity] }), ...these.map(problemCard));
+      return el("section", el("h2", TITLES[severity]), ...these.map(problemCard));
     });
-    const nothing = el("p", { class: "calm", text: "Nothing is wrong." });
+    const nothing = el("p.calm", "Nothing is wrong.");
     fill(list, ...(problems.length === 0 ? [nothing] : groups));
   };
   store.on("problems", draw);
   draw();
   return el(
-    "article",
-    { class: "wide" },
-    el("div", { class: "bar" }, el("h1", { text: "Problems", tabindex: "-1" }), again),
+    "article.wide",
+    el("div.bar", el("h1", { tabindex: "-1" }, "Problems"), again),
     note,
     list,
     changesElement(store),
@@ -54,12 +53,12 @@ export function problemCard(problem: Problem): HTMLElement {
   return el(
     "div",
     { class: `card problem ${problem.severity}` },
-    el("pre", { class: "message", text: problem.message }),
-    place !== "" && el("p", { class: "path", named: place }),
-    frame !== undefined && el("pre", { class: "frame", text: frame, tabindex: "0" }),
-    file !== undefined && path !== undefined && el("p", { class: "path", named: `for ${path}` }),
+    el("pre.message", problem.message),
+    place !== "" && el("p.path", { named: place }),
+    frame !== undefined && el("pre.frame", { tabindex: "0" }, frame),
+    file !== undefined && path !== undefined && el("p.path", { named: `for ${path}` }),
     toolName !== undefined &&
-      el("p", {}, "Tool ", el("a", { href: address(toolName), named: toolName })),
+      el("p", "Tool ", el("a", { href: address(toolName), named: toolName })),
     problem.hint !== undefined && hintElement(problem.hint),
   );
 }

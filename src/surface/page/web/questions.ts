@@ -38,7 +38,7 @@ type Answer = { value: string | boolean | null } | { decision: Decision };
 
 /** Shows the oldest open question. The first answer counts, whichever page gives it. */
 export function questionDialog(store: Store): void {
-  const dialog = el("dialog", { class: "question wide-dialog" });
+  const dialog = el("dialog.question.wide-dialog");
   document.body.append(dialog);
   let shown: Question | null = null;
   let paint: ((lines: string[]) => void) | null = null;
@@ -67,18 +67,17 @@ export function questionDialog(store: Store): void {
 
   function show(question: Question, count: number): void {
     const heading = freshId("question");
-    const note = el("p", { class: "wrong", role: "alert" });
+    const note = el("p.wrong", { role: "alert" });
     const answer = (given: Answer) => void send(question, given, note);
     const parts = question.kind === "custom" ? component(question) : controls(question, answer);
     const form = el(
       "form",
       { method: "dialog", on: { submit: (event) => event.preventDefault() } },
-      el("h2", { id: heading, text: headingOf(question) }),
+      el("h2", { id: heading }, headingOf(question)),
       ...parts,
       note,
       el(
-        "p",
-        { class: "calm" },
+        "p.calm",
         count > 1 && `${count - 1} more wait. `,
         question.timeoutMs !== undefined &&
           `The tool waits ${Math.round(question.timeoutMs / 1000)} s. `,
@@ -129,10 +128,9 @@ export function questionDialog(store: Store): void {
     );
     return [
       screen,
-      el("div", { class: "bar", role: "group", "aria-label": "Keys" }, ...keys),
+      el("div.bar", { role: "group", "aria-label": "Keys" }, ...keys),
       el(
-        "div",
-        { class: "bar" },
+        "div.bar",
         button("Remove", () => void send(question, { value: null })),
       ),
     ];
@@ -184,8 +182,8 @@ function nothing(question: Question): Answer {
 
 /** Returns the text and the controls of a question. The first control grants nothing. */
 function controls(question: Question, send: (answer: Answer) => void): HTMLElement[] {
-  const title = el("p", { class: "description", text: question.title ?? "" });
-  const bar = (...buttons: HTMLElement[]) => el("div", { class: "bar" }, ...buttons);
+  const title = el("p.description", question.title ?? "");
+  const bar = (...buttons: HTMLElement[]) => el("div.bar", ...buttons);
   const dismiss = (first: boolean) =>
     button("Dismiss", () => send({ value: null }), { class: "quiet", "data-first": first });
   switch (question.kind) {
@@ -195,8 +193,7 @@ function controls(question: Question, send: (answer: Answer) => void): HTMLEleme
       return [
         title,
         el(
-          "div",
-          { class: "options" },
+          "div.options",
           ...(question.options ?? []).map((option, place) =>
             button(option, () => send({ value: option }), { "data-first": place === 0 }),
           ),
@@ -206,7 +203,7 @@ function controls(question: Question, send: (answer: Answer) => void): HTMLEleme
     case "confirm":
       return [
         title,
-        el("p", { class: "description", text: question.message ?? "" }),
+        el("p.description", question.message ?? ""),
         bar(
           button("No", () => send({ value: false }), { "data-first": true }),
           button("Yes", () => send({ value: true })),
@@ -229,7 +226,7 @@ function controls(question: Question, send: (answer: Answer) => void): HTMLEleme
         answer();
       });
       return [
-        el("label", { for: id, text: question.title ?? "" }),
+        el("label", { for: id }, question.title ?? ""),
         field,
         bar(button("Answer", answer, { class: "main-action" }), dismiss(false)),
       ];
@@ -242,22 +239,20 @@ function approval(question: Question, send: (answer: Answer) => void): HTMLEleme
   const { tier = "", reason, details, caller } = question;
   const parts = [
     el(
-      "p",
-      { class: "facts" },
+      "p.facts",
       badge(tier, TIERS[tier], `tier ${tier}`),
-      TIERS[tier] !== undefined && el("span", { text: TIERS[tier] }),
+      TIERS[tier] !== undefined && el("span", TIERS[tier]),
     ),
-    caller !== undefined && el("p", { class: "calm", text: `Called by the tool ${caller}` }),
-    reason !== undefined && el("p", { class: "description", text: reason }),
-    details !== undefined && el("pre", { class: "framed text", text: details, tabindex: "0" }),
+    caller !== undefined && el("p.calm", `Called by the tool ${caller}`),
+    reason !== undefined && el("p.description", reason),
+    details !== undefined && el("pre.framed.text", { tabindex: "0" }, details),
     el(
-      "div",
-      { class: "framed", role: "group", "aria-label": "Arguments", tabindex: "0" },
+      "div.framed",
+      { role: "group", "aria-label": "Arguments", tabindex: "0" },
       tree(question.arguments ?? {}),
     ),
     el(
-      "div",
-      { class: "bar" },
+      "div.bar",
       button("Deny", () => send({ decision: "deny" }), { "data-first": true }),
       button("Allow once", () => send({ decision: "approve" })),
       question.canBeRemembered === true &&

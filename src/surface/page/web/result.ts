@@ -19,10 +19,10 @@ export function resultElements(result: CallResult): HTMLElement[] {
     details !== null &&
     !(typeof details === "object" && Object.keys(details).length === 0);
   if (hasDetails) {
-    shown.push(el("details", { class: "more" }, el("summary", { text: "Details" }), tree(details)));
+    shown.push(el("details.more", el("summary", "Details"), tree(details)));
   }
   if (shown.length === 0) {
-    shown.push(el("p", { class: "calm", text: "The tool returned nothing." }));
+    shown.push(el("p.calm", "The tool returned nothing."));
   }
   return shown;
 }
@@ -44,12 +44,12 @@ function block(one: Block): HTMLElement {
   if (one.type === "resource_link") return named(one.title ?? one.name, one.uri, one.description);
   const { uri, mimeType, text: words, blob } = one.resource;
   if (words === undefined) return named(uri, mimeType, blob && kibibytes(blob));
-  return el("div", {}, named(uri, mimeType), textBlock(words));
+  return el("div", named(uri, mimeType), textBlock(words));
 }
 
 /** A description of content that is not shown itself, from its known properties. */
 function named(...facts: (string | undefined)[]): HTMLElement {
-  return el("p", { class: "path", text: facts.filter(Boolean).join(", ") });
+  return el("p.path", facts.filter(Boolean).join(", "));
 }
 
 function kibibytes(base64: string): string {
@@ -78,7 +78,7 @@ function textBlock(value: string): HTMLElement {
 
 /** Creates a block that shows the first view, with buttons for the others and for copying. */
 export function viewer(views: ValueView[], value: string): HTMLElement {
-  const body = el("div", { class: "view" });
+  const body = el("div.view");
   const choices = views.map((view) =>
     button(view.name, () => show(view), { "aria-pressed": "false" }),
   );
@@ -90,18 +90,16 @@ export function viewer(views: ValueView[], value: string): HTMLElement {
   }
   if (views[0]) show(views[0]);
   const bar = el(
-    "div",
-    { class: "view-bar" },
-    choices.length > 1 &&
-      el("div", { class: "tabs", role: "group", "aria-label": "View" }, ...choices),
-    el("span", { class: "space" }),
+    "div.view-bar",
+    choices.length > 1 && el("div.tabs", { role: "group", "aria-label": "View" }, ...choices),
+    el("span.space"),
     copyButton(value),
   );
-  return el("div", { class: "block" }, bar, body);
+  return el("div.block", bar, body);
 }
 
 function plainText(value: string): HTMLElement {
-  const plain = el("pre", { class: "text", tabindex: "0" });
+  const plain = el("pre.text", { tabindex: "0" });
   plain.textContent = prose(value.slice(0, LONG));
   if (value.length <= LONG) return plain;
   const more = button(`Show ${value.length - LONG} more characters`, () => {
@@ -109,7 +107,7 @@ function plainText(value: string): HTMLElement {
     more.remove();
   });
   more.className = "quiet";
-  return el("div", {}, plain, more);
+  return el("div", plain, more);
 }
 
 /** Parses a text that is a JSON object or array; undefined for other texts. */
@@ -127,11 +125,11 @@ function image(data: string, mimeType: string): HTMLElement {
   // Only image types that browsers can show. Other types only get a caption.
   const isDrawn = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/.test(mimeType);
   const source = `data:${mimeType};base64,${data.replaceAll(/[^A-Za-z0-9+/=]/g, "")}`;
-  const caption = el("figcaption", { text: `${mimeType}, ${kibibytes(data)}` });
-  if (!isDrawn) return el("figure", {}, caption);
+  const caption = el("figcaption", `${mimeType}, ${kibibytes(data)}`);
+  if (!isDrawn) return el("figure", caption);
   const drawn = el("img", { src: source, alt: `Image from the tool (${mimeType})` });
   drawn.addEventListener("error", () => drawn.replaceWith("This image cannot be shown."));
-  return el("figure", {}, drawn, caption);
+  return el("figure", drawn, caption);
 }
 
 export function copyButton(value: string, label = "Copy"): HTMLButtonElement {
@@ -152,7 +150,7 @@ async function copyText(value: string): Promise<boolean> {
     return true;
   } catch {
     // Browsers have the clipboard on secure addresses only; the old way works elsewhere, too.
-    const field = el("textarea", { class: "unseen" });
+    const field = el("textarea.unseen");
     field.value = value;
     const parent = document.querySelector("dialog[open]") ?? document.body;
     parent.append(field);

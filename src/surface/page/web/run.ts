@@ -80,22 +80,21 @@ export function startRun(
   let waited = 0;
   let waitingSince: number | null = null;
 
-  const word = el("span", { class: "word" });
-  const clock = el("span", { class: "clock" });
-  const body = el("div", { class: "result" });
+  const word = el("span.word");
+  const clock = el("span.clock");
+  const body = el("div.result");
   const bar = el("progress", { "aria-label": `Progress of ${tool.name}` });
-  const status = el("p", { class: "calm status", hidden: true });
+  const status = el("p.calm.status", { hidden: true });
   const steps = foldedList("Earlier updates");
   const log = foldedList("Log");
-  const actions = el("div", { class: "actions", hidden: true });
+  const actions = el("div.actions", { hidden: true });
   const cancelButton = button("Cancel", cancel);
   const element = el(
-    "section",
-    { class: "run", "aria-label": `Call ${number} of this page: ${tool.name}` },
+    "section.run",
+    { "aria-label": `Call ${number} of this page: ${tool.name}` },
     el(
       "header",
-      {},
-      el("span", { class: "dot" }),
+      el("span.dot"),
       word,
       clock,
       isRecorded && badge("recorded", "Its answers from outside are kept for a test."),
@@ -107,10 +106,9 @@ export function startRun(
     steps.element,
     log.element,
     el(
-      "details",
-      { class: "more given" },
-      el("summary", { text: "Arguments" }),
-      el("pre", { class: "text", text: shownArguments, tabindex: "0" }),
+      "details.more.given",
+      el("summary", "Arguments"),
+      el("pre.text", { tabindex: "0" }, shownArguments),
       copyButton(shownArguments),
     ),
     actions,
@@ -215,9 +213,9 @@ export function startRun(
     );
     fill(
       body,
-      el("pre", { class: "text trouble", text: refusal.message }),
+      el("pre.text.trouble", refusal.message),
       refusal.status === 502 && problem?.frame !== undefined && codeFrame(problem.frame),
-      refusal.hint !== undefined && el("p", { class: "hint", text: refusal.hint }),
+      refusal.hint !== undefined && el("p.hint", refusal.hint),
     );
     end(wasStopped ? "stopped" : "refused");
     if (!wasStopped) hooks.refused(refusal);
@@ -289,7 +287,7 @@ export function startRun(
 
 /** Creates the lines of a tool's code around an error. */
 function codeFrame(text: string): HTMLElement {
-  return el("pre", { class: "frame", text, tabindex: "0", "aria-label": "The tool's code" });
+  return el("pre.frame", { tabindex: "0", "aria-label": "The tool's code" }, text);
 }
 
 /** Creates a folded list that appears with its first line. */
@@ -297,14 +295,9 @@ function foldedList(title: string): {
   element: HTMLDetailsElement;
   add(text: string, level?: string): void;
 } {
-  const count = el("span", { class: "count" });
-  const list = el("ol", { class: "lines" });
-  const element = el(
-    "details",
-    { class: "more lines-of", hidden: true },
-    el("summary", {}, title, count),
-    list,
-  );
+  const count = el("span.count");
+  const list = el("ol.lines");
+  const element = el("details.more.lines-of", { hidden: true }, el("summary", title, count), list);
   let added = 0;
   return {
     element,
@@ -312,7 +305,7 @@ function foldedList(title: string): {
       added += 1;
       element.hidden = false;
       count.textContent = String(added);
-      list.append(el("li", { class: level ?? "", text }));
+      list.append(el("li", { class: level ?? "" }, text));
       while (list.childElementCount > MOST_LINES) list.firstElementChild?.remove();
     },
   };

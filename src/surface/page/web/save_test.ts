@@ -34,27 +34,23 @@ export function saveTest(tool: Tool, id: string): void {
     const field = freshId("test-name");
     const name = el("input", { id: field, type: "text", autocomplete: "off" });
     name.value = recorded.name;
-    const wrong = el("div", { class: "wrong", role: "alert" });
+    const wrong = el("div.wrong", { role: "alert" });
     const saveButton = button("Save", save, { class: "main-action" });
     fill(
       content,
-      el("label", { for: field, text: "Name" }),
+      el("label", { for: field }, "Name"),
       name,
-      el("p", {}, "It goes to ", el("code", { named: recorded.path }), "."),
-      el("pre", { class: "text", text: JSON.stringify(recorded.test, null, 2), tabindex: "0" }),
+      el("p", "It goes to ", el("code", { named: recorded.path }), "."),
+      el("pre.text", { tabindex: "0" }, JSON.stringify(recorded.test, null, 2)),
       recorded.cassette.length > 0
         ? el(
-            "details",
-            { class: "more" },
-            el("summary", { text: answers(recorded.cassette.length) }),
+            "details.more",
+            el("summary", answers(recorded.cassette.length)),
             tree(recorded.cassette),
           )
-        : el("p", { class: "calm", text: "The tool asked nothing outside." }),
-      ...recorded.notes.map((note) => el("p", { class: "hint", text: note })),
-      el("p", {
-        class: "calm",
-        text: "Known secrets are replaced by ***. Look at the recording before you share it.",
-      }),
+        : el("p.calm", "The tool asked nothing outside."),
+      ...recorded.notes.map((note) => el("p.hint", note)),
+      el("p.calm", "Known secrets are replaced by ***. Look at the recording before you share it."),
       wrong,
     );
     bar.prepend(saveButton);
@@ -78,22 +74,21 @@ export function saveTest(tool: Tool, id: string): void {
         content,
         el(
           "p",
-          {},
           "Saved as ",
           el("b", { named: saved.name }),
           " in ",
           el("code", { named: saved.path }),
           ".",
         ),
-        el("p", { text: "This command replays it without the network and without programs:" }),
-        el("pre", { class: "text", text: command, tabindex: "0" }),
+        el("p", "This command replays it without the network and without programs:"),
+        el("pre.text", { tabindex: "0" }, command),
         copyButton(command),
       );
       announce("The test is saved.");
     }
   }
   function failed(error: unknown): void {
-    fill(content, el("p", { class: "wrong", role: "alert", text: reason(error) }));
+    fill(content, el("p.wrong", { role: "alert" }, reason(error)));
   }
 }
 
@@ -102,14 +97,12 @@ export function offerRecording(tool: Tool, again: () => void): void {
   const { dialog, content, bar } = dialogFor(tool);
   fill(
     content,
-    el("p", {
-      text:
-        "This call was not recorded. A test needs what the tool was answered by servers, by programs and " +
+    el(
+      "p",
+      "This call was not recorded. A test needs what the tool was answered by servers, by programs and " +
         "by you.",
-    }),
-    el("p", {
-      text: "To record it, the call is made again: whatever the tool does, it does a second time.",
-    }),
+    ),
+    el("p", "To record it, the call is made again: whatever the tool does, it does a second time."),
   );
   bar.prepend(
     button(
@@ -129,16 +122,15 @@ function dialogFor(tool: Tool): {
   bar: HTMLElement;
 } {
   const heading = freshId("save-test");
-  const content = el("div", { class: "save-test" });
+  const content = el("div.save-test");
   const bar = el(
-    "div",
-    { class: "bar" },
+    "div.bar",
     button("Close", () => dialog.close()),
   );
   const dialog = el(
-    "dialog",
-    { class: "wide-dialog", "aria-labelledby": heading },
-    el("h2", { id: heading, text: `Save the call of ${tool.name} as a tool test` }),
+    "dialog.wide-dialog",
+    { "aria-labelledby": heading },
+    el("h2", { id: heading }, `Save the call of ${tool.name} as a tool test`),
     content,
     bar,
   );

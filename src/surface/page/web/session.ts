@@ -67,25 +67,17 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
   /** The shown tool calls by their ids. */
   const calls = new Map<string, HTMLDetailsElement>();
 
-  const word = el("span", { class: "word" });
-  const about = el("span", { class: "clock" });
+  const word = el("span.word");
+  const about = el("span.clock");
   const cancelButton = button("Cancel", cancel);
   const followButton = button("Show", follow);
-  const events = el("ol", { class: "events", "aria-label": "Events" });
-  const bar = el(
-    "header",
-    {},
-    el("span", { class: "dot" }),
-    word,
-    about,
-    followButton,
-    cancelButton,
-  );
+  const events = el("ol.events", { "aria-label": "Events" });
+  const bar = el("header", el("span.dot"), word, about, followButton, cancelButton);
   const element = el(
-    "section",
-    { class: "run session", "aria-label": `Session: ${firstLine(prompt)}` },
+    "section.run.session",
+    { "aria-label": `Session: ${firstLine(prompt)}` },
     bar,
-    el("div", { class: "prompt" }, el("pre", { class: "text", text: prompt, tabindex: "0" })),
+    el("div.prompt", el("pre.text", { tabindex: "0" }, prompt)),
     events,
   );
   about.textContent = moment(Date.parse(session.startedAt));
@@ -188,21 +180,14 @@ const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
         data.tools && `${data.tools.length} tools`,
       ];
       const text = facts.filter(Boolean).join(", ");
-      return text === "" ? null : [el("p", { class: "calm", text })];
+      return text === "" ? null : [el("p.calm", text)];
     }
     return data.text ? [text(data.text)] : null;
   },
   tool_use: (data) => [
     el(
-      "details",
-      { class: "more tool-call" },
-      el(
-        "summary",
-        {},
-        "calls ",
-        el("code", { named: data.tool ?? data.name }),
-        el("span", { class: "outcome" }),
-      ),
+      "details.more.tool-call",
+      el("summary", "calls ", el("code", { named: data.tool ?? data.name }), el("span.outcome")),
       tree(data.input),
     ),
   ],
@@ -210,19 +195,17 @@ const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
     el(
       "details",
       { class: data.isError ? "more trouble" : "more", open: Boolean(data.isError) },
-      el("summary", { text: data.isError ? "the tool reports an error" : "the tool answers" }),
-      el("div", { class: "result" }, ...resultElements(data)),
+      el("summary", data.isError ? "the tool reports an error" : "the tool answers"),
+      el("div.result", ...resultElements(data)),
     ),
   ],
-  error: (data) => [el("pre", { class: "text trouble", text: data.message, tabindex: "0" })],
+  error: (data) => [el("pre.text.trouble", { tabindex: "0" }, data.message)],
   completed: (data) => (data.result ? [text(data.result)] : null),
 };
 
 /** Shows what an agent writes: Markdown, or text. */
 function text(value: string): HTMLElement {
-  return isMarkdown(value)
-    ? markdown(value)
-    : el("pre", { class: "text", text: value, tabindex: "0" });
+  return isMarkdown(value) ? markdown(value) : el("pre.text", { tabindex: "0" }, value);
 }
 
 function ending(data: any): string {

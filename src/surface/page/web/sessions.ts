@@ -19,51 +19,40 @@ export function sessionsView(): SessionsView {
   const prompt = area("Prompt", "What the agent is to do");
   const folder = line("Directory", "the server's own");
   const mode = line("Permission mode", "as the server is configured");
-  const note = el("div", { class: "wrong", role: "alert" });
-  const startButton = el("button", {
-    type: "submit",
-    class: "main-action",
-    text: "Start",
-    "aria-keyshortcuts": "Control+Enter",
-    title: "Ctrl+Enter",
-  });
-  const form = el(
-    "form",
-    { class: "card", novalidate: true, on: { submit: submitted } },
-    el(
-      "div",
-      { class: "rows" },
-      prompt.row,
-      el(
-        "details",
-        { class: "more" },
-        el("summary", { text: "Where and how" }),
-        el("div", { class: "rows" }, folder.row, mode.row),
-      ),
-    ),
-    el(
-      "div",
-      { class: "bar" },
-      startButton,
-      el("span", { class: "keys", text: "Ctrl+Enter starts, Esc ends the newest" }),
-      note,
-    ),
+  const note = el("div.wrong", { role: "alert" });
+  const startButton = el(
+    "button",
+    {
+      type: "submit",
+      class: "main-action",
+      "aria-keyshortcuts": "Control+Enter",
+      title: "Ctrl+Enter",
+    },
+    "Start",
   );
-  const list = el("div", { class: "runs" });
-  const nothing = el("p", { class: "calm", text: "No agent has been started yet." });
-  const element = el(
-    "article",
-    { class: "wide" },
+  const form = el(
+    "form.card",
+    { novalidate: true, on: { submit: submitted } },
     el(
-      "div",
-      { class: "bar" },
-      el("h1", { text: "Sessions", tabindex: "-1" }),
+      "div.rows",
+      prompt.row,
+      el("details.more", el("summary", "Where and how"), el("div.rows", folder.row, mode.row)),
+    ),
+    el("div.bar", startButton, el("span.keys", "Ctrl+Enter starts, Esc ends the newest"), note),
+  );
+  const list = el("div.runs");
+  const nothing = el("p.calm", "No agent has been started yet.");
+  const element = el(
+    "article.wide",
+    el(
+      "div.bar",
+      el("h1", { tabindex: "-1" }, "Sessions"),
       button("Look again", () => void look()),
     ),
-    el("p", {
-      class: "calm",
-      text: "An agent on the server's machine, with these tools and the rights of whoever started the server.",
-    }),
+    el(
+      "p.calm",
+      "An agent on the server's machine, with these tools and the rights of whoever started the server.",
+    ),
     form,
     nothing,
     list,
@@ -131,7 +120,7 @@ export function sessionsView(): SessionsView {
     const text = error instanceof Refusal ? error.message : "the server cannot be reached";
     note.replaceChildren(text);
     if (error instanceof Refusal && error.hint !== undefined) {
-      note.append(el("p", { class: "hint", text: error.hint }));
+      note.append(el("p.hint", error.hint));
     }
   }
   function draw(): void {
@@ -162,10 +151,5 @@ function line(label: string, placeholder: string): Field<HTMLInputElement> {
 }
 
 function labelled(id: string, label: string, field: HTMLElement): HTMLElement {
-  return el(
-    "div",
-    { class: "row" },
-    el("div", { class: "head" }, el("label", { for: id, class: "name", text: label })),
-    field,
-  );
+  return el("div.row", el("div.head", el("label", { for: id, class: "name" }, label)), field);
 }

@@ -25,9 +25,9 @@ export function side(parent: HTMLElement, store: Store): Side {
     spellcheck: "false",
     on: { input: drawFound, keydown: fromSearch },
   });
-  const groups = el("div", { class: "tools", on: { keydown: along } });
-  const note = el("p", { class: "calm" });
-  parent.append(el("div", { class: "search" }, field, el("kbd", { text: "/" })), note, groups);
+  const groups = el("div.tools", { on: { keydown: along } });
+  const note = el("p.calm");
+  parent.append(el("div.search", field, el("kbd", "/")), note, groups);
   let chosen: string | null = null;
 
   function drawFound(): void {
@@ -50,13 +50,13 @@ export function side(parent: HTMLElement, store: Store): Side {
       return el(
         "section",
         { "aria-label": title },
-        el("h2", {}, title, el("span", { class: "count", text: String(tools.length) })),
+        el("h2", title, el("span.count", String(tools.length))),
         list(tools),
       );
     });
   }
   function list(found: Found[]): HTMLElement {
-    return el("ul", {}, ...found.map(item));
+    return el("ul", ...found.map(item));
   }
   function noteFor(found: number, isSearch: boolean): string {
     if (found > MOST_SHOWN) return `The first ${MOST_SHOWN} of ${found}`;
@@ -68,12 +68,12 @@ export function side(parent: HTMLElement, store: Store): Side {
     const link = el(
       "a",
       { href: address(tool.name), "aria-current": tool.name === chosen && "true" },
-      el("span", { class: "name", named: tool.name }),
-      el("span", { class: "marks" }, ...marks(tool)),
-      el("span", { class: "line", text: summary(tool) }),
-      parameter !== undefined && el("span", { class: "line", text: `parameter: ${parameter}` }),
+      el("span.name", { named: tool.name }),
+      el("span.marks", ...marks(tool)),
+      el("span.line", summary(tool)),
+      parameter !== undefined && el("span.line", `parameter: ${parameter}`),
     );
-    return el("li", {}, link);
+    return el("li", link);
   }
   function links(): HTMLAnchorElement[] {
     return [...groups.querySelectorAll("a")];

@@ -19,9 +19,9 @@ const MOST_TOOLS = 3;
 
 export function startView(store: Store): HTMLElement {
   const heading = el("h1", { tabindex: "-1" });
-  const wrong = el("section", { class: "stack" });
-  const families = el("section", { class: "stack" });
-  const calls = el("section", { class: "stack" });
+  const wrong = el("section.stack");
+  const families = el("section.stack");
+  const calls = el("section.stack");
 
   const draw = () => {
     const { tools, problems, loaded } = store.state;
@@ -31,36 +31,33 @@ export function startView(store: Store): HTMLElement {
     const rest = serious.length - MOST_PROBLEMS;
     fill(
       wrong,
-      el("h2", { text: "What is wrong" }),
+      el("h2", "What is wrong"),
       ...(serious.length === 0
-        ? [el("p", { class: "calm", text: loaded ? "Nothing." : "" })]
+        ? [el("p.calm", loaded ? "Nothing." : "")]
         : serious.slice(0, MOST_PROBLEMS).map(problemCard)),
-      rest > 0 && el("a", { href: "#/problems", text: `${countOf(rest, "more problem")}` }),
+      rest > 0 && el("a", { href: "#/problems" }, `${countOf(rest, "more problem")}`),
     );
     const untrusted = tools.length - usable.length;
     fill(
       families,
-      el("h2", { text: "What is there" }),
+      el("h2", "What is there"),
       untrusted > 0 &&
         el(
-          "p",
-          { class: "hint" },
+          "p.hint",
           `${countOf(untrusted, "tool")} of the project may not run: `,
-          el("code", { text: "haft trust" }),
+          el("code", "haft trust"),
           " shows them, and asks.",
         ),
-      el("div", { class: "family-grid" }, ...byFamily(tools)),
+      el("div.family-grid", ...byFamily(tools)),
     );
   };
   const drawCalls = () => {
     const last = store.state.calls.slice(0, MOST_CALLS);
     fill(
       calls,
-      el("h2", { text: "What was called last" }),
-      last.length === 0
-        ? el("p", { class: "calm", text: "Nothing yet." })
-        : el("ol", { class: "last-calls" }, ...last.map(callLine)),
-      last.length > 0 && el("a", { href: "#/calls", text: "All calls" }),
+      el("h2", "What was called last"),
+      last.length === 0 ? el("p.calm", "Nothing yet.") : el("ol.last-calls", ...last.map(callLine)),
+      last.length > 0 && el("a", { href: "#/calls" }, "All calls"),
     );
   };
   store.on("tools", draw);
@@ -70,15 +67,14 @@ export function startView(store: Store): HTMLElement {
   draw();
   drawCalls();
   return el(
-    "article",
-    { class: "wide start" },
+    "article.wide.start",
     heading,
     families,
     wrong,
     calls,
     changesElement(store),
     connectElement(),
-    el("div", { class: "bar" }, notifyButton()),
+    el("div.bar", notifyButton()),
   );
 }
 
@@ -86,26 +82,23 @@ function byFamily(tools: Tool[]): HTMLElement[] {
   const families = Map.groupBy(tools, ({ family }) => family);
   return [...families].map(([family, own]) =>
     el(
-      "section",
-      { class: "card family" },
-      el("h3", {}, familyName(family), el("span", { class: "count", text: String(own.length) })),
+      "section.card.family",
+      el("h3", familyName(family), el("span.count", String(own.length))),
       el(
         "ul",
-        {},
         ...own
           .slice(0, MOST_TOOLS)
           .map((tool) =>
             el(
               "li",
-              {},
-              el("a", { class: "tool-name", href: address(tool.name), named: tool.name }),
-              el("span", { class: "marks" }, ...marks(tool)),
-              el("span", { class: "line", text: summary(tool) }),
+              el("a.tool-name", { href: address(tool.name), named: tool.name }),
+              el("span.marks", ...marks(tool)),
+              el("span.line", summary(tool)),
             ),
           ),
       ),
       own.length > MOST_TOOLS &&
-        el("a", { href: "#/tools", text: countOf(own.length - MOST_TOOLS, "more tool") }),
+        el("a", { href: "#/tools" }, countOf(own.length - MOST_TOOLS, "more tool")),
     ),
   );
 }
@@ -114,13 +107,10 @@ function callLine(entry: CallEntry): HTMLElement {
   return el(
     "li",
     { "data-state": entry.state },
-    el("span", { class: "state" }, el("span", { class: "dot" }), STATES[entry.state]),
-    el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool }),
-    el("span", { class: "calm", text: moment(entry.started) }),
-    el("span", {
-      class: "calm",
-      text: entry.durationMs === undefined ? "" : time(entry.durationMs),
-    }),
+    el("span.state", el("span.dot"), STATES[entry.state]),
+    el("a.tool-name", { href: address(entry.tool), named: entry.tool }),
+    el("span.calm", moment(entry.started)),
+    el("span.calm", entry.durationMs === undefined ? "" : time(entry.durationMs)),
   );
 }
 

@@ -15,7 +15,7 @@ export function takeTokenFromAddress(): void {
 export function tokenDialog(given: () => void): { ask: () => void } {
   const id = freshId("token");
   const input = el("input", { id, type: "password", autocomplete: "off", spellcheck: "false" });
-  const note = el("p", { class: "wrong", role: "alert" });
+  const note = el("p.wrong", { role: "alert" });
   let wasGiven = false;
   const form = el(
     "form",
@@ -36,14 +36,15 @@ export function tokenDialog(given: () => void): { ask: () => void } {
         },
       },
     },
-    el("h2", { text: "This server wants a token" }),
-    el("p", {
-      text: "`haft open` opens this page with it; haft serve says where it is. It stays in this tab and is forgotten when you close it.",
-    }),
-    el("label", { for: id, text: "Token" }),
+    el("h2", "This server wants a token"),
+    el(
+      "p",
+      "`haft open` opens this page with it; haft serve says where it is. It stays in this tab and is forgotten when you close it.",
+    ),
+    el("label", { for: id }, "Token"),
     input,
     note,
-    el("div", { class: "bar" }, el("button", { class: "main-action", text: "Use it" })),
+    el("div.bar", el("button.main-action", "Use it")),
   );
   const dialog = el("dialog", { "aria-label": "Token" }, form);
   document.body.append(dialog);

@@ -35,55 +35,55 @@ export interface ToolView {
 export function toolView(tool: Tool, store: Store): ToolView {
   const runs: Run[] = [];
   const form = makeForm(tool.inputSchema, () => {});
-  const results = el("div", { class: "runs" });
+  const results = el("div.runs");
   const beside = el(
-    "aside",
-    { class: "beside", "aria-label": "Results" },
-    el("p", { class: "calm waiting", text: "Results appear here." }),
+    "aside.beside",
+    { "aria-label": "Results" },
+    el("p.calm.waiting", "Results appear here."),
     results,
   );
-  const runButton = el("button", {
-    type: "submit",
-    class: "main-action",
-    text: "Run",
-    "aria-keyshortcuts": "Control+Enter",
-    title: "Ctrl+Enter",
-  });
+  const runButton = el(
+    "button",
+    {
+      type: "submit",
+      class: "main-action",
+      "aria-keyshortcuts": "Control+Enter",
+      title: "Ctrl+Enter",
+    },
+    "Run",
+  );
   const clearButton = button("Clear", () => form.clear());
   const copyAsButton = button("Copy as …", () => {
     const text = form.arguments();
     if (text !== null) copyAs({ tool, arguments: text });
   });
   const recordBox = el("input", { type: "checkbox" });
-  const note = el("div", { class: "wrong", role: "alert" });
+  const note = el("div.wrong", { role: "alert" });
   const heading = freshId("tool");
   const isTrusted = tool.trusted !== false;
   const element = el(
-    "article",
-    { class: "tool", "aria-labelledby": heading },
+    "article.tool",
+    { "aria-labelledby": heading },
     el(
-      "header",
-      { class: "about-tool" },
-      el("a", { class: "back", href: "#/tools" }, icon("back"), "Tools"),
-      el("h1", { id: heading, text: tool.label || tool.name, tabindex: "-1" }),
+      "header.about-tool",
+      el("a.back", { href: "#/tools" }, icon("back"), "Tools"),
+      el("h1", { id: heading, tabindex: "-1" }, tool.label || tool.name),
       facts(tool),
       description(tool),
     ),
     el(
-      "div",
-      { class: "stack" },
+      "div.stack",
       isTrusted
         ? el(
-            "form",
-            { class: "card", novalidate: true, on: { submit: submitted } },
+            "form.card",
+            { novalidate: true, on: { submit: submitted } },
             form.element,
             canRecord(tool) &&
               el(
-                "div",
-                { class: "checks record" },
-                el("label", {}, recordBox, "Record the call, to save it as a tool test"),
+                "div.checks.record",
+                el("label", recordBox, "Record the call, to save it as a tool test"),
               ),
-            el("div", { class: "bar run-bar" }, runButton, clearButton, copyAsButton, note),
+            el("div.bar.run-bar", runButton, clearButton, copyAsButton, note),
           )
         : notTrusted(),
       rights(tool),
@@ -158,15 +158,14 @@ function comparable(run: Run): { name: string; arguments: string; result: string
 function facts(tool: Tool): HTMLElement {
   const { approval = "" } = tool;
   return el(
-    "p",
-    { class: "facts" },
+    "p.facts",
     tool.label && tool.label !== tool.name ? el("code", { named: tool.name }) : null,
     badge(tool.providerName ?? tool.family, tool.family ? `family: ${tool.family}` : ""),
     badge(tool.level, LEVELS[tool.level ?? ""]),
     badge(approval, TIERS[approval], `tier ${approval}`),
     isolationBadge(tool),
     tool.hidden === true && badge("hidden", "It is not shown to models."),
-    tool.path ? el("span", { class: "path", named: tool.path }) : null,
+    tool.path ? el("span.path", { named: tool.path }) : null,
   );
 }
 
@@ -179,22 +178,21 @@ const LEVELS: { [level: string]: string } = {
 /** Shows the description; the rest of a long one is folded. */
 function description(tool: Tool): HTMLElement {
   const text = tool.description.trim();
-  const body = isMarkdown(text) ? markdown(text) : el("p", { class: "description", text });
+  const body = isMarkdown(text) ? markdown(text) : el("p.description", text);
   if (text.length < 600 && text.split("\n").length < 8) return body;
   const more = button("Show all", () => {
     body.classList.remove("folded");
     more.remove();
   });
   body.classList.add("folded");
-  return el("div", {}, body, more);
+  return el("div", body, more);
 }
 
 function notTrusted(): HTMLElement {
   return el(
-    "p",
-    { class: "card hint" },
+    "p.card.hint",
     "The project that brings this tool is not trusted, so it is not run. ",
-    el("code", { text: "haft trust" }),
+    el("code", "haft trust"),
     " in its directory shows what would run, and asks.",
   );
 }
@@ -203,15 +201,13 @@ function notTrusted(): HTMLElement {
 function rights(tool: Tool): HTMLElement | null {
   if (!tool.rights) return null;
   const { source, isolation, layers, notEnforced, permissions } = tool.rights;
-  const row = (name: string, text: string) => [el("dt", { text: name }), el("dd", { named: text })];
+  const row = (name: string, text: string) => [el("dt", name), el("dd", { named: text })];
   const kinds = ["read", "write", "net", "run", "env", "ffi"];
   return el(
-    "details",
-    { class: "more" },
-    el("summary", { text: "Rights" }),
+    "details.more",
+    el("summary", "Rights"),
     el(
-      "dl",
-      { class: "rights" },
+      "dl.rights",
       ...row("profile", source.replace(/^the profile /, "")),
       ...row("isolation", layers ? `${isolation}, ${layers}` : isolation),
       ...kinds.flatMap((kind) => row(kind, permissions[kind] ?? "")),

@@ -24,51 +24,46 @@ export function asTable(value: unknown): (() => HTMLElement) | null {
   if (columns.length === 0 || columns.length > MOST_COLUMNS) return null;
   return () => {
     const cells = (row: { [key: string]: unknown }) =>
-      columns.map((key) => el("td", {}, Object.hasOwn(row, key) ? cell(row[key]) : null));
+      columns.map((key) => el("td", Object.hasOwn(row, key) ? cell(row[key]) : null));
     const rest = rows.length - MOST_ROWS;
     return el(
-      "div",
-      { class: "table-scroll", tabindex: "0" },
+      "div.table-scroll",
+      { tabindex: "0" },
       el(
         "table",
-        {},
-        el(
-          "thead",
-          {},
-          el("tr", {}, ...columns.map((key) => el("th", { scope: "col", named: key }))),
-        ),
-        el("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => el("tr", {}, ...cells(row)))),
+        el("thead", el("tr", ...columns.map((key) => el("th", { scope: "col", named: key })))),
+        el("tbody", ...rows.slice(0, MOST_ROWS).map((row) => el("tr", ...cells(row)))),
       ),
-      rest > 0 && el("p", { class: "calm", text: `${rest} more rows; the tree has all` }),
+      rest > 0 && el("p.calm", `${rest} more rows; the tree has all`),
     );
   };
 }
 
 function cell(value: unknown): Node {
-  if (typeof value === "string") return el("span", { text: value });
+  if (typeof value === "string") return el("span", value);
   return isGroup(value) ? node(null, value, OPEN) : leaf(value);
 }
 
 /** Creates the tree of a value. */
 export function tree(value: unknown): HTMLElement {
-  return el("div", { class: "tree" }, node(null, value, 0));
+  return el("div.tree", node(null, value, 0));
 }
 
 function node(key: string | number | null, value: unknown, depth: number): HTMLElement {
-  if (!isGroup(value)) return el("div", { class: "leaf" }, label(key), leaf(value));
+  if (!isGroup(value)) return el("div.leaf", label(key), leaf(value));
   const isList = Array.isArray(value);
   const entries: [string | number, unknown][] = isList
     ? value.map((one, index) => [index, one])
     : Object.entries(value as object);
   const [open, close] = isList ? ["[", "]"] : ["{", "}"];
   if (entries.length === 0) {
-    return el("div", { class: "leaf" }, label(key), el("span", { class: "mark" }, open, close));
+    return el("div.leaf", label(key), el("span.mark", open, close));
   }
   const count = `${entries.length} ${isList ? "item" : "key"}${entries.length === 1 ? "" : "s"}`;
   const details = el(
     "details",
     { open: depth < OPEN },
-    el("summary", {}, label(key), el("span", { class: "mark", text: `${open} ${count} ${close}` })),
+    el("summary", label(key), el("span.mark", `${open} ${count} ${close}`)),
   );
   let isFilled = false;
   const fillOnce = () => {
@@ -83,14 +78,10 @@ function node(key: string | number | null, value: unknown, depth: number): HTMLE
 
 function children(entries: [string | number, unknown][], from: number, depth: number): HTMLElement {
   const shown = entries.slice(from, from + AT_ONCE);
-  const list = el(
-    "div",
-    { class: "below" },
-    ...shown.map(([key, one]) => node(key, one, depth + 1)),
-  );
+  const list = el("div.below", ...shown.map(([key, one]) => node(key, one, depth + 1)));
   const rest = entries.length - from - shown.length;
   if (rest > 0) {
-    const more = el("button", { type: "button", class: "quiet", text: `${rest} more` });
+    const more = el("button", { type: "button", class: "quiet" }, `${rest} more`);
     more.addEventListener("click", () => {
       more.replaceWith(...children(entries, from + AT_ONCE, depth).childNodes);
     });
@@ -105,25 +96,28 @@ function label(key: string | number | null): HTMLElement | null {
 }
 
 function leaf(value: unknown): HTMLElement {
-  if (value instanceof Digits) return el("span", { class: "number", text: value.source });
+  if (value instanceof Digits) return el("span.number", value.source);
   if (typeof value === "string") return textLeaf(value);
-  if (typeof value === "number") return el("span", { class: "number", text: String(value) });
-  return el("span", { class: "word", text: String(value) });
+  if (typeof value === "number") return el("span.number", String(value));
+  return el("span.word", String(value));
 }
 
 function textLeaf(value: string): HTMLElement {
-  const shown = el("span", { class: "string", text: JSON.stringify(value.slice(0, LONG)) });
+  const shown = el("span.string", JSON.stringify(value.slice(0, LONG)));
   if (value.length <= LONG) return shown;
-  const more = el("button", {
-    type: "button",
-    class: "quiet",
-    text: `${value.length - LONG} more`,
-  });
+  const more = el(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+    },
+    `${value.length - LONG} more`,
+  );
   more.addEventListener("click", () => {
     shown.textContent = prose(JSON.stringify(value));
     more.remove();
   });
-  return el("span", {}, shown, " ", more);
+  return el("span", shown, " ", more);
 }
 
 function isGroup(value: unknown): boolean {

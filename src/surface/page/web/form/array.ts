@@ -10,8 +10,8 @@ export function arrayField(node: Schema, place: Place): Field {
   const rest = node["items"];
   const choices = uniqueChoices(node, place);
   if (choices !== null && tuple.length === 0) return checkList(choices, node, place);
-  const list = el("ol", { class: "items" });
-  const note = el("p", { class: "wrong", hidden: true });
+  const list = el("ol.items");
+  const note = el("p.wrong", { hidden: true });
   let items: Field[] = [];
   const more = button("+ Add an item", () => {
     add(undefined);
@@ -52,12 +52,10 @@ export function arrayField(node: Schema, place: Place): Field {
       });
       return el(
         "li",
-        {},
         field.element,
         !isFixed &&
           el(
-            "span",
-            { class: "tools" },
+            "span.tools",
             index > tuple.length && button("↑", () => move(index, -1), named("Move up")),
             index < items.length - 1 && button("↓", () => move(index, 1), named("Move down")),
             button("Remove", () => drop(index), named("Remove")),
@@ -74,7 +72,7 @@ export function arrayField(node: Schema, place: Place): Field {
     draw();
   }
   const self: Field = {
-    element: el("div", { class: "array" }, list, canGrow && more, note),
+    element: el("div.array", list, canGrow && more, note),
     control: null,
     text(wrong) {
       const texts = items.map((field) => field.text(wrong) ?? "null");
@@ -107,11 +105,11 @@ function checkList(choices: unknown[], node: Schema, place: Place): Field {
   const boxes = choices.map((value) => {
     const box = el("input", { type: "checkbox", on: { change: place.changed } });
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    return { value, box, line: el("label", {}, box, text) };
+    return { value, box, line: el("label", box, text) };
   });
-  const note = el("p", { class: "wrong", hidden: true });
+  const note = el("p.wrong", { hidden: true });
   const self: Field = {
-    element: el("div", { class: "checks" }, ...boxes.map(({ line }) => line), note),
+    element: el("div.checks", ...boxes.map(({ line }) => line), note),
     control: null,
     text() {
       const chosen = boxes

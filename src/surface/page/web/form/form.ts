@@ -39,9 +39,9 @@ export function makeForm(schema: unknown, changed: () => void): Form {
   let mode: Mode = canForm ? "form" : "json";
   /** The view in which the arguments were edited last. */
   let edit: "form" | "json" = canForm ? "form" : "json";
-  const body = el("div", { class: "form-body" });
+  const body = el("div.form-body");
   const tabs = new Map<Mode, HTMLButtonElement>();
-  const element = el("div", { class: "form" }, tabList(), body);
+  const element = el("div.form", tabList(), body);
   let marked: Field[] = [];
 
   function edited(): void {
@@ -49,8 +49,7 @@ export function makeForm(schema: unknown, changed: () => void): Form {
     changed();
   }
   function tabList(): HTMLElement {
-    const list = el("div", {
-      class: "tabs",
+    const list = el("div.tabs", {
       role: "tablist",
       "aria-label": "Arguments",
     });
@@ -59,13 +58,16 @@ export function makeForm(schema: unknown, changed: () => void): Form {
       ["json", "JSON"],
       ["schema", "Schema"],
     ] as [Mode, string][]) {
-      const tab = el("button", {
-        type: "button",
-        role: "tab",
+      const tab = el(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          disabled: name === "form" && !canForm,
+          on: { click: () => show(name), keydown: (event) => turn(event, name) },
+        },
         text,
-        disabled: name === "form" && !canForm,
-        on: { click: () => show(name), keydown: (event) => turn(event, name) },
-      });
+      );
       tabs.set(name, tab);
       list.append(tab);
     }
@@ -108,7 +110,7 @@ export function makeForm(schema: unknown, changed: () => void): Form {
     const nothing = mode === "form" && isEmpty && !acceptsMore(node);
     fill(
       body,
-      nothing && el("p", { class: "calm", text: "This tool takes no arguments." }),
+      nothing && el("p.calm", "This tool takes no arguments."),
       mode === "schema" ? schemaView(schema) : mode === "form" ? field.element : raw.element,
     );
   }
@@ -165,7 +167,7 @@ function schemaView(schema: unknown): HTMLElement {
   const text = stringify(schema, 2);
   const views = [
     { name: "Tree", make: () => tree(schema) },
-    { name: "JSON", make: () => el("pre", { class: "text", text, tabindex: "0" }) },
+    { name: "JSON", make: () => el("pre.text", { tabindex: "0" }, text) },
   ];
   return viewer(views, text);
 }

@@ -21,7 +21,7 @@ export function objectField(node: Schema, place: Place): Field {
     ...declared.filter(([name]) => !required.has(name)),
   ];
   const properties: Property[] = [];
-  const rows = el("div", { class: "rows" });
+  const rows = el("div.rows");
   const free = freeRows(node, place);
   for (const [name, schema] of ordered) {
     const at = inside(place, name, required.has(name));
@@ -29,8 +29,8 @@ export function objectField(node: Schema, place: Place): Field {
     properties.push({ name, field });
     rows.append(row(name, place.schemas.resolve(schema), field, at));
   }
-  const element = el("div", { class: "object" }, rows, free?.element);
-  const note = el("p", { class: "wrong", hidden: true });
+  const element = el("div.object", rows, free?.element);
+  const note = el("p.wrong", { hidden: true });
   element.append(note);
   const self: Field = {
     element,
@@ -76,7 +76,7 @@ function optional(schema: unknown, place: Place): Field {
   const node = place.schemas.resolve(schema);
   if (!fillsItself(node)) return fieldFor(schema, place);
   let field: Field | null = null;
-  const holder = el("div", { class: "optional" });
+  const holder = el("div.optional");
   const add = button("+ Add", () => open(undefined, true), {
     class: "quiet",
     "aria-label": `Add ${place.name}`,
@@ -127,21 +127,19 @@ function row(name: string, node: Schema, field: Field, place: Place): HTMLElemen
     name,
   );
   const facts = el(
-    "span",
-    { class: "facts" },
+    "span.facts",
     typeName(node, place),
-    place.required && el("span", { class: "required", text: "required" }),
-    ...constraints(node).map((text) => el("span", { class: "constraint", text })),
+    place.required && el("span.required", "required"),
+    ...constraints(node).map((text) => el("span.constraint", text)),
   );
   const description = node["description"];
-  const about =
-    typeof description === "string" && el("p", { class: "about", id: hint, text: description });
+  const about = typeof description === "string" && el("p.about", { id: hint }, description);
   if (about && field.control) field.control.setAttribute("aria-describedby", hint);
   const isGroup = field.control === null;
   return el(
     "div",
     isGroup ? { class: "row group", role: "group", "aria-label": name } : { class: "row" },
-    el("div", { class: "head" }, head, facts),
+    el("div.head", head, facts),
     about,
     field.element,
   );
@@ -193,7 +191,7 @@ interface FreeRows {
 function freeRows(node: Schema, place: Place): FreeRows | null {
   const schema = node["additionalProperties"] ?? Object.values(node["patternProperties"] ?? {})[0];
   const isOpen = acceptsMore(node);
-  const list = el("div", { class: "free" });
+  const list = el("div.free");
   const all = new Map<HTMLElement, { key: HTMLInputElement; field: Field }>();
   function add(name: string, value: unknown): HTMLInputElement {
     const at = inside(place, name || "value", true);
@@ -209,7 +207,7 @@ function freeRows(node: Schema, place: Place): FreeRows | null {
       on: { input: place.changed },
     });
     key.value = name;
-    const line = el("div", { class: "pair" }, key, field.element);
+    const line = el("div.pair", key, field.element);
     const drop = button("Remove", () => remove(line), { class: "quiet" });
     line.append(drop);
     all.set(line, { key, field });
@@ -223,7 +221,7 @@ function freeRows(node: Schema, place: Place): FreeRows | null {
     more.focus();
   }
   const more = button("+ Add a property", () => add("", undefined).focus(), { class: "quiet" });
-  const element = el("div", {}, list, isOpen && more);
+  const element = el("div", list, isOpen && more);
   return {
     element,
     pairs: (wrong) =>

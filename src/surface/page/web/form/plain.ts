@@ -27,8 +27,8 @@ export function single(
   element: HTMLElement,
   rest: Pick<Field, "text" | "set">,
 ): Field {
-  const note = el("p", { class: "wrong", id: freshId("wrong"), hidden: true });
-  const wrapped = el("div", { class: "single" }, element, note);
+  const note = el("p.wrong", { id: freshId("wrong"), hidden: true });
+  const wrapped = el("div.single", element, note);
   return {
     element: wrapped,
     control,
@@ -100,12 +100,12 @@ function withHelp(control: Control, node: Schema, place: Place): HTMLElement {
     });
     show.setAttribute("aria-pressed", "false");
     show.setAttribute("aria-label", `Show ${place.name}`);
-    return el("div", { class: "with-help" }, control, show);
+    return el("div.with-help", control, show);
   }
   const isFile =
     node["contentEncoding"] === "base64" || ["byte", "binary"].includes(node["format"] ?? "");
   if (!isFile || !(control instanceof HTMLTextAreaElement)) return control;
-  const name = el("span", { class: "calm" });
+  const name = el("span.calm");
   const file = el("input", {
     type: "file",
     "aria-label": `File for ${place.name}`,
@@ -120,7 +120,7 @@ function withHelp(control: Control, node: Schema, place: Place): HTMLElement {
       },
     },
   });
-  return el("div", { class: "file" }, file, name, control);
+  return el("div.file", file, name, control);
 }
 
 function base64(bytes: Uint8Array): string {
@@ -212,12 +212,15 @@ function choice(values: unknown[], unset: string, node: Schema, place: Place): F
   const control = el(
     "select",
     { id: freshId("field"), "aria-label": place.name, on: { change: place.changed } },
-    el("option", { value: "", text: unset }),
+    el("option", { value: "" }, unset),
     ...values.map((value, index) =>
-      el("option", {
-        value: String(index),
-        text: typeof value === "string" ? value : JSON.stringify(value),
-      }),
+      el(
+        "option",
+        {
+          value: String(index),
+        },
+        typeof value === "string" ? value : JSON.stringify(value),
+      ),
     ),
   );
   const field = known(
@@ -247,7 +250,7 @@ export function fixedField(node: Schema, place: Place): Field {
     on: { change: place.changed },
   });
   const field = known(
-    single(control, el("span", { class: "fixed" }, control, el("code", { text })), {
+    single(control, el("span.fixed", control, el("code", text)), {
       text: () => (control.checked ? text : undefined),
       set(given) {
         control.checked = place.required || given !== undefined;

@@ -11,15 +11,15 @@ export function unionField(node: Schema, place: Place): Field {
   const { variants, nullable } = place.schemas.variants(node);
   const [only] = variants;
   if (only !== undefined && variants.length === 1 && !nullable) return fieldFor(only, place);
-  const holder = el("div", { class: "variant" });
+  const holder = el("div.variant");
   const control = el(
     "select",
     { id: freshId("field"), "aria-label": `Kind of ${place.name}`, on: { change: byHand } },
-    el("option", { value: NOTHING, text: place.required ? "choose …" : "not set" }),
+    el("option", { value: NOTHING }, place.required ? "choose …" : "not set"),
     ...variants.map((variant, index) =>
-      el("option", { value: String(index), text: titleOf(variant, place.schemas) }),
+      el("option", { value: String(index) }, titleOf(variant, place.schemas)),
     ),
-    nullable && el("option", { value: NULL, text: "null" }),
+    nullable && el("option", { value: NULL }, "null"),
   );
   let field: Field | null = null;
   function choose(which: string, value: unknown): void {
@@ -37,7 +37,7 @@ export function unionField(node: Schema, place: Place): Field {
     place.changed();
   }
   const self: Field = {
-    element: el("div", { class: "union" }, control, holder),
+    element: el("div.union", control, holder),
     control,
     text(wrong) {
       if (control.value === NULL) return "null";
