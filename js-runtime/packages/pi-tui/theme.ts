@@ -6,7 +6,7 @@
 import { currentScreen, drawFor, type Screen } from "./screen.ts";
 import type { BoxBorder } from "./text.ts";
 import { BACKGROUNDS, COLORS, OWN, rgbOf, shade } from "./theme-colors.ts";
-import { GROUPS, groupOf, LANGUAGE_SYMBOL, SYMBOLS } from "./theme-symbols.ts";
+import { LANGUAGE_SYMBOL, SYMBOL_GROUPS, SYMBOLS } from "./theme-symbols.ts";
 
 type Group = Record<string, string>;
 type Box = BoxBorder["chars"] & Group;
@@ -180,7 +180,7 @@ export class Theme {
   }
 
   symbol(key: string): string {
-    return SYMBOLS[key] ?? (key.startsWith("lang.") ? LANGUAGE_SYMBOL : "");
+    return SYMBOLS.get(key) ?? (key.startsWith("lang.") ? LANGUAGE_SYMBOL : "");
   }
 
   styledSymbol(key: string, color: string): string {
@@ -223,9 +223,9 @@ export class Theme {
   declare readonly md: Group;
 }
 
-for (const name of GROUPS) {
-  let group: Group | undefined;
-  Object.defineProperty(Theme.prototype, name, { get: () => (group ??= groupOf(name)) });
+const { chip: _chip, tool: _tool, ...groups } = SYMBOL_GROUPS;
+for (const [name, value] of Object.entries(groups)) {
+  Object.defineProperty(Theme.prototype, name, { value });
 }
 
 function hex(color: (typeof COLORS)[string] | undefined): string {
