@@ -10,7 +10,7 @@ import type {
   OverlayMargin,
   OverlayOptions,
   SizeValue,
-} from "./packages/pi-tui/overlay.ts";
+} from "@earendil-works/pi-tui/dist/tui.js";
 
 /** Functions of `pi-tui` that measure and cut lines. */
 interface Ruler {
@@ -39,6 +39,8 @@ interface Layer {
   focused: unknown;
   isHidden: boolean;
   wantsKeyboard: boolean;
+  /** Its place in the last drawing. */
+  placed?: Placed;
 }
 
 /** An overlay as it is drawn. */
@@ -157,7 +159,8 @@ export class Overlays {
     void this.focused;
     for (const layer of this.#layers) {
       if (!this.#isVisible(layer)) continue;
-      const { row, column, width, lines: own } = this.#place(layer);
+      layer.placed = this.#place(layer);
+      const { row, column, width, lines: own } = layer.placed;
       own.forEach((text, at) => {
         const line = top + row + at;
         while (lines.length <= line) lines.push("");
@@ -190,6 +193,12 @@ export class Overlays {
           layer.wantsKeyboard = false;
         }),
       isFocused: () => this.#turn() === layer,
+      getBounds: () => {
+        const isShown = this.#layers.includes(layer) && this.#isVisible(layer);
+        if (!isShown || layer.placed === undefined) return undefined;
+        const { row, column, width, lines } = layer.placed;
+        return { row, col: column, width, height: lines.length };
+      },
     };
   }
 

@@ -33,6 +33,16 @@ function drawn(options, component = filled(), { columns = 10, rows = 5 } = {}) {
   return overlays.compose(Array.from({ length: rows }, () => ".".repeat(columns)));
 }
 
+test("a handle tells where its overlay was drawn while it is shown", () => {
+  const { overlays } = screen();
+  const handle = overlays.show(filled(2), { width: 4, row: 1, col: 3 });
+  assert.equal(handle.getBounds(), undefined);
+  overlays.compose([]);
+  assert.deepEqual(handle.getBounds(), { row: 1, col: 3, width: 4, height: 2 });
+  handle.setHidden(true);
+  assert.equal(handle.getBounds(), undefined);
+});
+
 describe("places", () => {
   const cases = [
     ["the middle, as wide as there is room", undefined, 2, "##########"],

@@ -39,7 +39,16 @@ export {
   matchesKey,
   parseKey,
 } from "@earendil-works/pi-tui/dist/keys.js";
-export { CURSOR_MARKER, type Focusable, isFocusable } from "@earendil-works/pi-tui/dist/tui.js";
+export {
+  CURSOR_MARKER,
+  type Focusable,
+  isFocusable,
+  type OverlayAnchor,
+  type OverlayHandle,
+  type OverlayMargin,
+  type OverlayOptions,
+  type SizeValue,
+} from "@earendil-works/pi-tui/dist/tui.js";
 export { BorderedLoader } from "./bordered-loader.ts";
 export { type Component, Container, type Style, spaces as padding } from "./component.ts";
 export { Editor, type EditorOptions, type EditorScreen, type EditorTheme } from "./editor.ts";
@@ -54,13 +63,6 @@ export {
   renderInlineMarkdown,
 } from "./markdown.ts";
 export { applyBackgroundToLine } from "./measures.ts";
-export type {
-  OverlayAnchor,
-  OverlayHandle,
-  OverlayMargin,
-  OverlayOptions,
-  SizeValue,
-} from "./overlay.ts";
 export { ScrollView, type ScrollViewOptions } from "./scroll-view.ts";
 export { type Tab, TabBar, type TabBarTheme } from "./tab-bar.ts";
 export {
