@@ -345,6 +345,8 @@ export interface OverlayHandle {
   /** Gives the keyboard to what is beneath it. */
   unfocus(): void;
   isFocused(): boolean;
+  /** Returns its place in the last drawing, while it is visible. */
+  getBounds(): { row: number; col: number; width: number; height: number } | undefined;
 }
 
 export interface PendingAction {

@@ -126,6 +126,7 @@ test("patches of several hunks, and ids in the order of time", () => {
       " line 18",
       "-line 19",
       " line 20",
+      "\\ No newline at end of file",
       "",
     ].join("\n"),
   );

@@ -88,6 +88,17 @@ test("a diff: lines with numbers, and some around them", () => {
   assert.equal(tui.stripTerminalSequences(pi.renderDiff(diff)), diff);
 });
 
+test("a patch, and one of texts that differ in too many lines", () => {
+  const head = "--- f\n+++ f\n@@ -1,2 +1,3 @@\n";
+  assert.equal(pi.generateUnifiedPatch("f", "a\nb\n", "a\nb\nc\n"), `${head} a\n b\n+c\n`);
+  const many = (name) => Array.from({ length: 3000 }, (_, line) => `${name}${line}`).join("\n");
+  const patch = pi.generateUnifiedPatch("f", many("a"), many("b")).split("\n");
+  assert.deepEqual(patch.slice(2, 4), ["@@ -1,3000 +1,3000 @@", "-a0"]);
+  assert.deepEqual(patch.slice(3002, 3004), ["-a2999", "+b0"]);
+  const { diff } = pi.generateDiffString(many("a"), many("b"));
+  assert.deepEqual(diff.split("\n").slice(2999, 3001), ["-3000 a2999", "+   1 b0"]);
+});
+
 const RANGES = [
   ["1.2.3", "^1.2", true],
   ["0.3.0", "^0.2.1", false],
