@@ -139,10 +139,7 @@ function callItem(entry: CallEntry, store: Store, again: Again): HTMLElement {
       "span.when",
       el(
         "time",
-        {
-          datetime: started.toISOString(),
-          title: started.toLocaleString(),
-        },
+        { datetime: started.toISOString(), title: started.toLocaleString() },
         moment(entry.started),
       ),
       el("span", entry.durationMs === undefined ? "" : time(entry.durationMs)),

@@ -1,8 +1,7 @@
 // Dialog that compares two calls of a tool line by line: arguments and results.
 
 import { diffLines } from "diff";
-import { openDialog } from "./copy_as.ts";
-import { button, el, fill, freshId } from "./dom.ts";
+import { el, fill, openDialog } from "./dom.ts";
 import { prose } from "./visible.ts";
 
 /** A call that can be compared. */
@@ -17,24 +16,12 @@ const LONG = 200_000;
 
 /** Shows the dialog; `first` is compared with one of the others. */
 export function compare(first: Comparable, others: Comparable[]): void {
-  const heading = freshId("compare");
   const choice = el(
     "select",
     { "aria-label": "Compare with", on: { change: draw } },
     ...others.map((one, index) => el("option", { value: String(index) }, one.name)),
   );
   const content = el("div.compare");
-  const dialog = el(
-    "dialog.wide-dialog",
-    { "aria-labelledby": heading },
-    el("h2", { id: heading }, `Compare ${first.name}`),
-    el("div.bar", el("span", "with"), choice),
-    content,
-    el(
-      "div.bar",
-      button("Close", () => dialog.close()),
-    ),
-  );
   function draw(): void {
     const other = others[Number(choice.value)];
     if (!other) return;
@@ -47,7 +34,7 @@ export function compare(first: Comparable, others: Comparable[]): void {
     );
   }
   draw();
-  openDialog(dialog);
+  openDialog(`Compare ${first.name}`, el("div.bar", el("span", "with"), choice), content);
 }
 
 /** Creates the lines of two texts: removed, added and common ones. */

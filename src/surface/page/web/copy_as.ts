@@ -1,7 +1,7 @@
 // Dialog with a call in the forms of other programs: a command, a request, code, a link.
 
 import { hasToken, type Tool } from "./api.ts";
-import { button, el, fill, freshId } from "./dom.ts";
+import { el, fill, openDialog, viewButtons } from "./dom.ts";
 import { copyButton } from "./result.ts";
 import { withoutSecrets } from "./secrets.ts";
 import { address } from "./side.ts";
@@ -31,42 +31,24 @@ const FORMS: Form[] = [
 /** Shows the dialog. */
 export function copyAs(given: CopiedCall): void {
   const call = { ...given, arguments: withoutSecrets(given.arguments, given.tool.inputSchema) };
-  const heading = freshId("copy-as");
   const content = el("div.copy-as");
-  const choices = FORMS.map((form) => button(form.name, () => show(form)));
-  const dialog = el(
-    "dialog.wide-dialog",
-    { "aria-labelledby": heading },
-    el("h2", { id: heading }, `Copy the call of ${call.tool.name} as`),
-    el("div.tabs", { role: "group", "aria-label": "Form" }, ...choices),
-    content,
-    call.arguments !== given.arguments && el("p.calm", "Secrets are replaced by ***."),
-    el(
-      "div.bar",
-      button("Close", () => dialog.close()),
-    ),
-  );
-  function show(form: Form): void {
+  const show = (index: number) => {
+    const form = FORMS[index] as Form;
     const text = form.text(call);
-    choices.forEach((choice, index) => {
-      choice.setAttribute("aria-pressed", String(FORMS[index] === form));
-    });
     fill(
       content,
       el("pre.text", { tabindex: "0" }, text),
       form.note !== undefined && el("p.calm", form.note),
       el("div.bar", copyButton(text)),
     );
-  }
-  if (FORMS[0]) show(FORMS[0]);
-  openDialog(dialog);
-}
-
-/** Shows a dialog that is removed when it is closed. */
-export function openDialog(dialog: HTMLDialogElement): void {
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  };
+  const names = FORMS.map(({ name }) => name);
+  openDialog(
+    `Copy the call of ${call.tool.name} as`,
+    viewButtons("Form", names, show),
+    content,
+    call.arguments !== given.arguments && el("p.calm", "Secrets are replaced by ***."),
+  );
 }
 
 function asCommand({ tool, arguments: text }: CopiedCall): string {

@@ -105,6 +105,33 @@ export function button(
   return el("button", { type: "button", on: { click: action }, ...attributes }, text);
 }
 
+/** Creates a button that stands out less; `label` is its name for screen readers. */
+export function quietButton(text: string, action: () => void, label?: string): HTMLButtonElement {
+  return button(text, action, { class: "quiet", "aria-label": label });
+}
+
+/** Gives the focus to the first control in an element. */
+export function focusFirst(parent: Element | null): void {
+  parent?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+}
+
+/** Creates buttons for several views of one thing, and shows the first one. */
+export function viewButtons(
+  label: string,
+  names: string[],
+  show: (index: number) => void,
+): HTMLElement {
+  const buttons = names.map((name, index) => button(name, () => press(index)));
+  const press = (chosen: number) => {
+    show(chosen);
+    for (const [index, one] of buttons.entries()) {
+      one.setAttribute("aria-pressed", String(index === chosen));
+    }
+  };
+  press(0);
+  return el("div.tabs", { role: "group", "aria-label": label }, ...buttons);
+}
+
 /** Paths of the icons, in a square of 24 units. */
 const ICONS = {
   start: "M3 11 12 4l9 7M6 9.5V20h12V9.5M10 20v-5h4v5",
@@ -128,6 +155,28 @@ export function icon(name: Icon): SVGSVGElement {
   path.setAttribute("d", ICONS[name]);
   svg.append(path);
   return svg;
+}
+
+/** Shows a dialog with a button that closes it. It is removed when it is closed. */
+export function openDialog(
+  title: string,
+  ...content: Child[]
+): { dialog: HTMLDialogElement; bar: HTMLElement } {
+  const heading = freshId("dialog");
+  const close = button("Close", () => dialog.close());
+  const bar = el("div.bar", close);
+  const labelled = { "aria-labelledby": heading };
+  const dialog = el(
+    "dialog.wide-dialog",
+    labelled,
+    el("h2", { id: heading }, title),
+    ...content,
+    bar,
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return { dialog, bar };
 }
 
 /** Announces a text to users of screen readers. */

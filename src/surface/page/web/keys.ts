@@ -1,6 +1,7 @@
 // Keys of the browser as a terminal sends them.
 
-const NAMED: { [key: string]: string } = {
+/** What a terminal sends for keys that are not characters, by the names of the browser. */
+export const NAMED_KEYS: { [key: string]: string } = {
   Enter: "\r",
   Escape: "\x1b",
   Tab: "\t",
@@ -28,6 +29,6 @@ export function terminalKey(event: KeyboardEvent): string | null {
     const code = isCharacter ? key.toUpperCase().charCodeAt(0) : 0;
     return !isPaste && code >= 64 && code < 96 ? String.fromCharCode(code - 64) : null;
   }
-  const text = NAMED[key] ?? (isCharacter ? key : null);
+  const text = NAMED_KEYS[key] ?? (isCharacter ? key : null);
   return text !== null && altKey ? `\x1b${text}` : text;
 }

@@ -1,6 +1,6 @@
 // Notifications of the browser about questions, while the page is in the background.
 
-import { button } from "./dom.ts";
+import { quietButton } from "./dom.ts";
 import { prose } from "./visible.ts";
 
 let open = 0;
@@ -29,11 +29,10 @@ export function setTitle(title: string): void {
 /** A button that asks for the permission to notify; null if it is not needed. */
 export function notifyButton(): HTMLElement | null {
   if (!isSupported() || Notification.permission !== "default") return null;
-  const ask = button("Notify me when this page is in the background", async () => {
+  const ask = quietButton("Notify me when this page is in the background", async () => {
     await Notification.requestPermission();
     ask.remove();
   });
-  ask.className = "quiet";
   return ask;
 }
 

@@ -3,7 +3,7 @@
 import { fillTerminal, terminalText } from "./ansi.ts";
 import { json, Refusal } from "./api.ts";
 import { announce, button, el, fill, freshId } from "./dom.ts";
-import { terminalKey } from "./keys.ts";
+import { NAMED_KEYS, terminalKey } from "./keys.ts";
 import { badge, TIERS } from "./marks.ts";
 import { notify, notifyButton } from "./notify.ts";
 import type { Store } from "./store.ts";
@@ -120,9 +120,9 @@ export function questionDialog(store: Store): void {
     paint = (lines) => fillTerminal(screen, lines);
     const width = Math.min(innerWidth - 64, 860);
     input({ columns: Math.max(20, Math.floor(width / 8)), rows: 24 });
-    const keys = (["↑", "↓", "←", "→", "Enter", "Esc", "Tab"] as const).map((name) =>
-      button(name, () => {
-        input({ key: KEYS[name] });
+    const keys = KEYS.map(([label, name]) =>
+      button(label, () => {
+        input({ key: NAMED_KEYS[name] });
         screen.focus();
       }),
     );
@@ -156,16 +156,16 @@ export function questionDialog(store: Store): void {
   }
 }
 
-/** Keys as terminals send them. */
-const KEYS = {
-  "↑": "\x1b[A",
-  "↓": "\x1b[B",
-  "→": "\x1b[C",
-  "←": "\x1b[D",
-  Enter: "\r",
-  Esc: "\x1b",
-  Tab: "\t",
-};
+/** Buttons for keys that phones do not have. */
+const KEYS = [
+  ["↑", "ArrowUp"],
+  ["↓", "ArrowDown"],
+  ["←", "ArrowLeft"],
+  ["→", "ArrowRight"],
+  ["Enter", "Enter"],
+  ["Esc", "Escape"],
+  ["Tab", "Tab"],
+] as const;
 
 function headingOf({ kind, tool }: Question): string {
   return kind === "approval" ? `Allow the call of ${tool}?` : `${tool} asks`;

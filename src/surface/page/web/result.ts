@@ -2,7 +2,7 @@
 
 import type { Block, CallResult } from "./api.ts";
 import { parse } from "./digits.ts";
-import { button, el, fill } from "./dom.ts";
+import { el, fill, quietButton, viewButtons } from "./dom.ts";
 import { isMarkdown, markdown } from "./markdown.ts";
 import { asTable, tree } from "./tree.ts";
 import { prose } from "./visible.ts";
@@ -79,22 +79,9 @@ function textBlock(value: string): HTMLElement {
 /** Creates a block that shows the first view, with buttons for the others and for copying. */
 export function viewer(views: ValueView[], value: string): HTMLElement {
   const body = el("div.view");
-  const choices = views.map((view) =>
-    button(view.name, () => show(view), { "aria-pressed": "false" }),
-  );
-  function show(view: ValueView): void {
-    fill(body, view.make());
-    choices.forEach((choice, index) => {
-      choice.setAttribute("aria-pressed", String(views[index] === view));
-    });
-  }
-  if (views[0]) show(views[0]);
-  const bar = el(
-    "div.view-bar",
-    choices.length > 1 && el("div.tabs", { role: "group", "aria-label": "View" }, ...choices),
-    el("span.space"),
-    copyButton(value),
-  );
+  const names = views.map(({ name }) => name);
+  const tabs = viewButtons("View", names, (index) => fill(body, views[index]?.make()));
+  const bar = el("div.view-bar", names.length > 1 && tabs, el("span.space"), copyButton(value));
   return el("div.block", bar, body);
 }
 
@@ -102,11 +89,10 @@ function plainText(value: string): HTMLElement {
   const plain = el("pre.text", { tabindex: "0" });
   plain.textContent = prose(value.slice(0, LONG));
   if (value.length <= LONG) return plain;
-  const more = button(`Show ${value.length - LONG} more characters`, () => {
+  const more = quietButton(`Show ${value.length - LONG} more characters`, () => {
     plain.textContent = prose(value);
     more.remove();
   });
-  more.className = "quiet";
   return el("div", plain, more);
 }
 
@@ -133,13 +119,13 @@ function image(data: string, mimeType: string): HTMLElement {
 }
 
 export function copyButton(value: string, label = "Copy"): HTMLButtonElement {
-  const copy = button(label, async () => {
+  const copy = quietButton(label, async () => {
     copy.textContent = (await copyText(value)) ? "Copied" : "Cannot copy";
     setTimeout(() => {
       copy.textContent = label;
     }, 1500);
   });
-  copy.className = "quiet copy";
+  copy.classList.add("copy");
   return copy;
 }
 

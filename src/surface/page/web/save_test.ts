@@ -1,8 +1,7 @@
 // Dialog that saves a call as a tool test, with what its tool was answered.
 
 import { json, Refusal, type Tool } from "./api.ts";
-import { openDialog } from "./copy_as.ts";
-import { announce, button, el, fill, freshId } from "./dom.ts";
+import { announce, button, el, fill, freshId, openDialog } from "./dom.ts";
 import { copyButton } from "./result.ts";
 import { tree } from "./tree.ts";
 
@@ -116,26 +115,9 @@ export function offerRecording(tool: Tool, again: () => void): void {
   );
 }
 
-function dialogFor(tool: Tool): {
-  dialog: HTMLDialogElement;
-  content: HTMLElement;
-  bar: HTMLElement;
-} {
-  const heading = freshId("save-test");
+function dialogFor(tool: Tool) {
   const content = el("div.save-test");
-  const bar = el(
-    "div.bar",
-    button("Close", () => dialog.close()),
-  );
-  const dialog = el(
-    "dialog.wide-dialog",
-    { "aria-labelledby": heading },
-    el("h2", { id: heading }, `Save the call of ${tool.name} as a tool test`),
-    content,
-    bar,
-  );
-  openDialog(dialog);
-  return { dialog, content, bar };
+  return { content, ...openDialog(`Save the call of ${tool.name} as a tool test`, content) };
 }
 
 function answers(count: number): string {

@@ -1,18 +1,18 @@
 // Theme of the page: light, dark, or that of the system. The browser stores the choice.
 
-import { button } from "./dom.ts";
+import { quietButton } from "./dom.ts";
 
 const KEY = "haft-theme";
 const THEMES = ["system", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
 export function themeButton(): HTMLButtonElement {
-  const toggle = button("", () => {
+  const toggle = quietButton("", () => {
     const next = THEMES[(THEMES.indexOf(current()) + 1) % THEMES.length] ?? "system";
     localStorage.setItem(KEY, next);
     apply(toggle);
   });
-  toggle.className = "quiet theme";
+  toggle.classList.add("theme");
   apply(toggle);
   return toggle;
 }

@@ -1,7 +1,7 @@
 // JSON as a tree with expandable nodes or as a table, which keep all digits of numbers.
 
 import { Digits } from "./digits.ts";
-import { el } from "./dom.ts";
+import { el, quietButton } from "./dom.ts";
 import { prose } from "./visible.ts";
 
 /** Limit of the entries of one level that are shown before the user expands the rest. */
@@ -81,8 +81,7 @@ function children(entries: [string | number, unknown][], from: number, depth: nu
   const list = el("div.below", ...shown.map(([key, one]) => node(key, one, depth + 1)));
   const rest = entries.length - from - shown.length;
   if (rest > 0) {
-    const more = el("button", { type: "button", class: "quiet" }, `${rest} more`);
-    more.addEventListener("click", () => {
+    const more = quietButton(`${rest} more`, () => {
       more.replaceWith(...children(entries, from + AT_ONCE, depth).childNodes);
     });
     list.append(more);
@@ -105,15 +104,7 @@ function leaf(value: unknown): HTMLElement {
 function textLeaf(value: string): HTMLElement {
   const shown = el("span.string", JSON.stringify(value.slice(0, LONG)));
   if (value.length <= LONG) return shown;
-  const more = el(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-    },
-    `${value.length - LONG} more`,
-  );
-  more.addEventListener("click", () => {
+  const more = quietButton(`${value.length - LONG} more`, () => {
     shown.textContent = prose(JSON.stringify(value));
     more.remove();
   });

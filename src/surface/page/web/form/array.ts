@@ -1,8 +1,7 @@
 // Fields for arrays: a list of any length, or one field for each item of a tuple.
 
-import { button, el, fill } from "../dom.ts";
-import { prose } from "../visible.ts";
-import { type Field, fieldFor, inside, type Place } from "./field.ts";
+import { el, fill, focusFirst, quietButton } from "../dom.ts";
+import { type Field, fieldFor, groupNote, inside, type Place } from "./field.ts";
 import { initial, type Schema, same } from "./schema.ts";
 
 export function arrayField(node: Schema, place: Place): Field {
@@ -11,16 +10,17 @@ export function arrayField(node: Schema, place: Place): Field {
   const choices = uniqueChoices(node, place);
   if (choices !== null && tuple.length === 0) return checkList(choices, node, place);
   const list = el("ol.items");
-  const note = el("p.wrong", { hidden: true });
+  const { note, mark } = groupNote();
   let items: Field[] = [];
-  const more = button("+ Add an item", () => {
-    add(undefined);
-    place.changed();
-    const last = list.lastElementChild;
-    last?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
-  });
-  more.className = "quiet";
-  more.setAttribute("aria-label", `Add an item to ${place.name}`);
+  const more = quietButton(
+    "+ Add an item",
+    () => {
+      add(undefined);
+      place.changed();
+      focusFirst(list.lastElementChild);
+    },
+    `Add an item to ${place.name}`,
+  );
   const canGrow = rest !== false;
 
   function add(value: unknown): void {
@@ -46,19 +46,17 @@ export function arrayField(node: Schema, place: Place): Field {
   function draw(): void {
     const lines = items.map((field, index) => {
       const isFixed = index < tuple.length;
-      const named = (what: string) => ({
-        class: "quiet",
-        "aria-label": `${what} item ${index + 1}`,
-      });
+      const tool = (text: string, action: () => void, what: string) =>
+        quietButton(text, action, `${what} item ${index + 1}`);
       return el(
         "li",
         field.element,
         !isFixed &&
           el(
             "span.tools",
-            index > tuple.length && button("↑", () => move(index, -1), named("Move up")),
-            index < items.length - 1 && button("↓", () => move(index, 1), named("Move down")),
-            button("Remove", () => drop(index), named("Remove")),
+            index > tuple.length && tool("↑", () => move(index, -1), "Move up"),
+            index < items.length - 1 && tool("↓", () => move(index, 1), "Move down"),
+            tool("Remove", () => drop(index), "Remove"),
           ),
       );
     });
@@ -85,10 +83,7 @@ export function arrayField(node: Schema, place: Place): Field {
       const item = items[Number(index)];
       return item?.find(below) ?? item ?? self;
     },
-    mark(message) {
-      note.textContent = prose(message);
-      note.hidden = message === "";
-    },
+    mark,
   };
   set(initial(node));
   return self;
@@ -107,7 +102,7 @@ function checkList(choices: unknown[], node: Schema, place: Place): Field {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return { value, box, line: el("label", box, text) };
   });
-  const note = el("p.wrong", { hidden: true });
+  const { note, mark } = groupNote();
   const self: Field = {
     element: el("div.checks", ...boxes.map(({ line }) => line), note),
     control: null,
@@ -122,10 +117,7 @@ function checkList(choices: unknown[], node: Schema, place: Place): Field {
       for (const { box, value: own } of boxes) box.checked = given.some((one) => same(one, own));
     },
     find: () => self,
-    mark(message) {
-      note.textContent = prose(message);
-      note.hidden = message === "";
-    },
+    mark,
   };
   self.set(initial(node));
   return self;

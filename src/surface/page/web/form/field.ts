@@ -1,5 +1,7 @@
 // Interface of the form controls, and the selection of a control for a schema.
 
+import { el } from "../dom.ts";
+import { prose } from "../visible.ts";
 import { arrayField } from "./array.ts";
 import { jsonField } from "./json.ts";
 import { objectField } from "./object.ts";
@@ -29,6 +31,16 @@ export interface Field {
 export interface Wrong {
   field: Field;
   message: string;
+}
+
+/** Creates the place for the error message of a group of controls. */
+export function groupNote(): { note: HTMLElement; mark: Field["mark"] } {
+  const note = el("p.wrong", { hidden: true });
+  const mark = (message: string) => {
+    note.textContent = prose(message);
+    note.hidden = message === "";
+  };
+  return { note, mark };
 }
 
 /** Context of a field. */

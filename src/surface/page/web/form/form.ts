@@ -1,7 +1,7 @@
 // Arguments of a tool, edited in a form or as JSON. Both views have the same content.
 
 import { parse, stringify } from "../digits.ts";
-import { el, fill } from "../dom.ts";
+import { el, fill, focusFirst } from "../dom.ts";
 import { viewer } from "../result.ts";
 import { tree } from "../tree.ts";
 import { type Field, fieldFor, type Wrong } from "./field.ts";
@@ -49,10 +49,7 @@ export function makeForm(schema: unknown, changed: () => void): Form {
     changed();
   }
   function tabList(): HTMLElement {
-    const list = el("div.tabs", {
-      role: "tablist",
-      "aria-label": "Arguments",
-    });
+    const list = el("div.tabs", { role: "tablist", "aria-label": "Arguments" });
     for (const [name, text] of [
       ["form", "Form"],
       ["json", "JSON"],
@@ -157,9 +154,7 @@ export function makeForm(schema: unknown, changed: () => void): Form {
       field = fieldFor(root, place);
       draw();
     },
-    focus() {
-      body.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
-    },
+    focus: () => focusFirst(body),
   };
 }
 

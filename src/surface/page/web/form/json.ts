@@ -17,7 +17,7 @@ export function jsonField(node: Schema, place: Place): Field {
     placeholder: "JSON",
     on: { input: place.changed },
   });
-  const field: Field = single(control, control, {
+  const field: Field = single(control, control, initial(node), {
     text(wrong) {
       const written = control.value.trim();
       if (written === "") return undefined;
@@ -30,7 +30,6 @@ export function jsonField(node: Schema, place: Place): Field {
       control.value = value === undefined ? "" : stringify(value, 2);
     },
   });
-  field.set(initial(node));
   return field;
 }
 

@@ -1,9 +1,8 @@
 // Fields for objects: one for each property, and rows for properties of any name.
 
-import { button, el, freshId } from "../dom.ts";
-import { prose } from "../visible.ts";
+import { el, focusFirst, freshId, quietButton } from "../dom.ts";
 import { constraints, valuesOf } from "./constraints.ts";
-import { type Field, fieldFor, inside, type Place, type Wrong } from "./field.ts";
+import { type Field, fieldFor, groupNote, inside, type Place, type Wrong } from "./field.ts";
 import { jsonField } from "./json.ts";
 import { initial, isRecord, kindOf, type Schema } from "./schema.ts";
 
@@ -29,11 +28,9 @@ export function objectField(node: Schema, place: Place): Field {
     properties.push({ name, field });
     rows.append(row(name, place.schemas.resolve(schema), field, at));
   }
-  const element = el("div.object", rows, free?.element);
-  const note = el("p.wrong", { hidden: true });
-  element.append(note);
+  const { note, mark } = groupNote();
   const self: Field = {
-    element,
+    element: el("div.object", rows, free?.element, note),
     control: null,
     text(wrong) {
       const pairs = properties.flatMap(({ name, field }) => pair(name, field.text(wrong)));
@@ -55,10 +52,7 @@ export function objectField(node: Schema, place: Place): Field {
       const found = properties.find((property) => property.name === name);
       return found?.field.find(rest) ?? found?.field ?? free?.find(name, rest) ?? null;
     },
-    mark(message) {
-      note.textContent = prose(message);
-      note.hidden = message === "";
-    },
+    mark,
   };
   if (isRecord(node["default"])) self.set(node["default"]);
   return self;
@@ -77,21 +71,15 @@ function optional(schema: unknown, place: Place): Field {
   if (!fillsItself(node)) return fieldFor(schema, place);
   let field: Field | null = null;
   const holder = el("div.optional");
-  const add = button("+ Add", () => open(undefined, true), {
-    class: "quiet",
-    "aria-label": `Add ${place.name}`,
-  });
-  const away = button("Remove", () => close(true), {
-    class: "quiet",
-    "aria-label": `Remove ${place.name}`,
-  });
+  const add = quietButton("+ Add", () => open(undefined, true), `Add ${place.name}`);
+  const away = quietButton("Remove", () => close(true), `Remove ${place.name}`);
   function open(value: unknown, byHand: boolean): void {
     field = fieldFor(schema, { ...place, required: true });
     if (value !== undefined) field.set(value);
     holder.replaceChildren(field.element, away);
     if (!byHand) return;
     place.changed();
-    holder.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+    focusFirst(holder);
   }
   function close(byHand: boolean): void {
     field = null;
@@ -208,7 +196,7 @@ function freeRows(node: Schema, place: Place): FreeRows | null {
     });
     key.value = name;
     const line = el("div.pair", key, field.element);
-    const drop = button("Remove", () => remove(line), { class: "quiet" });
+    const drop = quietButton("Remove", () => remove(line));
     line.append(drop);
     all.set(line, { key, field });
     list.append(line);
@@ -220,7 +208,7 @@ function freeRows(node: Schema, place: Place): FreeRows | null {
     place.changed();
     more.focus();
   }
-  const more = button("+ Add a property", () => add("", undefined).focus(), { class: "quiet" });
+  const more = quietButton("+ Add a property", () => add("", undefined).focus());
   const element = el("div", list, isOpen && more);
   return {
     element,

@@ -21,18 +21,19 @@ const KEYBOARDS: { [format: string]: string } = { email: "email", uri: "url", ur
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-/** Creates the common part of the fields with a single control. */
+/** Creates a field with a single control, which shows `start`. */
 export function single(
   control: Control,
   element: HTMLElement,
+  start: unknown,
   rest: Pick<Field, "text" | "set">,
 ): Field {
   const note = el("p.wrong", { id: freshId("wrong"), hidden: true });
   const wrapped = el("div.single", element, note);
-  return {
+  const field: Field = {
     element: wrapped,
     control,
-    find: (path) => (path.length === 0 ? self() : null),
+    find: (path) => (path.length === 0 ? field : null),
     mark(message) {
       note.textContent = prose(message);
       note.hidden = message === "";
@@ -41,16 +42,7 @@ export function single(
     },
     ...rest,
   };
-  function self(): Field {
-    return fields.get(wrapped) as Field;
-  }
-}
-
-// Maps the elements to their fields, so that a field can be a plain object.
-const fields = new WeakMap<HTMLElement, Field>();
-
-function known(field: Field): Field {
-  fields.set(field.element, field);
+  field.set(start);
   return field;
 }
 
@@ -73,20 +65,16 @@ export function textField(node: Schema, place: Place): Field {
     ? el("input", { ...common, type: input })
     : el("textarea", { ...common, rows: "1", class: "grows" });
   const isMoment = input === "datetime-local";
-  const field = known(
-    single(control, withHelp(control, node, place), {
-      text() {
-        if (control.value === "" && !place.required) return undefined;
-        return JSON.stringify(isMoment ? withZone(control.value) : control.value);
-      },
-      set(value) {
-        const text = value === undefined ? "" : String(value);
-        control.value = isMoment ? local(text) : text;
-      },
-    }),
-  );
-  field.set(initial(node));
-  return field;
+  return single(control, withHelp(control, node, place), initial(node), {
+    text() {
+      if (control.value === "" && !place.required) return undefined;
+      return JSON.stringify(isMoment ? withZone(control.value) : control.value);
+    },
+    set(value) {
+      const text = value === undefined ? "" : String(value);
+      control.value = isMoment ? local(text) : text;
+    },
+  });
 }
 
 /** Adds a button to a text field: to show a password, or to read a file. */
@@ -161,22 +149,19 @@ export function numberField(node: Schema, place: Place): Field {
     autocomplete: "off",
     on: { input: place.changed },
   });
-  const field: Field = known(
-    single(control, control, {
-      text(wrong) {
-        const written = control.value.trim();
-        if (written === "") return undefined;
-        // The text itself is sent, since `Number` would lose digits.
-        if (NUMBER.test(written)) return written;
-        wrong.push({ field, message: isWhole ? "not a whole number" : "not a number" });
-        return undefined;
-      },
-      set(value) {
-        control.value = value === undefined || value === null ? "" : String(value);
-      },
-    }),
-  );
-  field.set(initial(node));
+  const field: Field = single(control, control, initial(node), {
+    text(wrong) {
+      const written = control.value.trim();
+      if (written === "") return undefined;
+      // The text itself is sent, since `Number` would lose digits.
+      if (NUMBER.test(written)) return written;
+      wrong.push({ field, message: isWhole ? "not a whole number" : "not a number" });
+      return undefined;
+    },
+    set(value) {
+      control.value = value === undefined || value === null ? "" : String(value);
+    },
+  });
   return field;
 }
 
@@ -190,16 +175,12 @@ export function booleanField(node: Schema, place: Place): Field {
       "aria-label": place.name,
       on: { change: place.changed },
     });
-    const field = known(
-      single(control, control, {
-        text: () => String(control.checked),
-        set(value) {
-          control.checked = value === true;
-        },
-      }),
-    );
-    field.set(start);
-    return field;
+    return single(control, control, start, {
+      text: () => String(control.checked),
+      set(value) {
+        control.checked = value === true;
+      },
+    });
   }
   return choice([true, false], "not set", node, place);
 }
@@ -216,25 +197,18 @@ function choice(values: unknown[], unset: string, node: Schema, place: Place): F
     ...values.map((value, index) =>
       el(
         "option",
-        {
-          value: String(index),
-        },
+        { value: String(index) },
         typeof value === "string" ? value : JSON.stringify(value),
       ),
     ),
   );
-  const field = known(
-    single(control, control, {
-      text: () =>
-        control.value === "" ? undefined : JSON.stringify(values[Number(control.value)]),
-      set(value) {
-        const index = values.findIndex((one) => same(one, value));
-        control.value = value === undefined || index === -1 ? "" : String(index);
-      },
-    }),
-  );
-  field.set(initial(node));
-  return field;
+  return single(control, control, initial(node), {
+    text: () => (control.value === "" ? undefined : JSON.stringify(values[Number(control.value)])),
+    set(value) {
+      const index = values.findIndex((one) => same(one, value));
+      control.value = value === undefined || index === -1 ? "" : String(index);
+    },
+  });
 }
 
 /** Creates the field of a constant. If the constant is optional, the user can switch it on. */
@@ -249,16 +223,13 @@ export function fixedField(node: Schema, place: Place): Field {
     disabled: place.required,
     on: { change: place.changed },
   });
-  const field = known(
-    single(control, el("span.fixed", control, el("code", text)), {
-      text: () => (control.checked ? text : undefined),
-      set(given) {
-        control.checked = place.required || given !== undefined;
-      },
-    }),
-  );
-  field.set(place.required ? value : node["default"]);
-  return field;
+  const start = place.required ? value : node["default"];
+  return single(control, el("span.fixed", control, el("code", text)), start, {
+    text: () => (control.checked ? text : undefined),
+    set(given) {
+      control.checked = place.required || given !== undefined;
+    },
+  });
 }
 
 function example(node: Schema): string | undefined {
