@@ -31,21 +31,22 @@ function builtin(specifier: string): Namespace {
   return (globalThis as any).process.getBuiltinModule(specifier);
 }
 
-// The scripts refer to one another, to Node and to V8 through these at call time. Symbols keep them
-// out of the way of tools that enumerate the global object.
-const hooks: [string, unknown][] = [
-  ["haft.package", packageByName],
-  ["haft.builtin", builtin],
-  ["haft.promiseDetails", core.getPromiseDetails],
-];
-for (const [name, value] of hooks) {
-  Object.defineProperty(globalThis, Symbol.for(name), {
+/**
+ * Gives code that cannot import our files, as scripts of packages, something to use when it is called.
+ * A symbol keeps it out of the way of tools that enumerate the global object.
+ */
+export function shareWithScripts(name: string, value: unknown): void {
+  Object.defineProperty(globalThis, Symbol.for(`haft.${name}`), {
     value,
     enumerable: false,
     configurable: false,
     writable: false,
   });
 }
+
+shareWithScripts("package", packageByName);
+shareWithScripts("builtin", builtin);
+shareWithScripts("promiseDetails", core.getPromiseDetails);
 
 // Tools of oh-my-pi expect to run on Bun.
 Object.defineProperty(globalThis, "Bun", {

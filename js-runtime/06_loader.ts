@@ -9,7 +9,7 @@ import {
   op_haft_is_es_module,
   op_haft_required_in_vain,
 } from "ext:core/ops";
-import { packageByName } from "ext:haft/05_packages.ts";
+import { packageByName, shareWithScripts } from "ext:haft/05_packages.ts";
 
 const { defineProperty, getPrototypeOf } = Object;
 
@@ -115,17 +115,8 @@ function commonJsFor(url: string): Record<string, unknown> {
   };
 }
 
-for (const [name, value] of [
-  ["haft.commonjs", commonJsFor],
-  ["haft.require", findLikeImport],
-] as const) {
-  defineProperty(globalThis, Symbol.for(name), {
-    value,
-    enumerable: false,
-    configurable: false,
-    writable: false,
-  });
-}
+shareWithScripts("commonjs", commonJsFor);
+shareWithScripts("require", findLikeImport);
 
 /**
  * Keeps a global away that Deno's `node:module` sets when it is first loaded. Nothing uses it here,

@@ -4,6 +4,7 @@
 import { core } from "ext:core/mod.js";
 import { op_haft_log } from "ext:core/ops";
 import { captured, currentCall, LogLevel } from "ext:haft/00_state.ts";
+import { shareWithScripts } from "ext:haft/05_packages.ts";
 
 function write(level: number, message: unknown, context?: unknown): void {
   try {
@@ -57,6 +58,9 @@ export const logger = {
   error: (message: unknown, context?: unknown) => write(LogLevel.Error, message, context),
   ...timing,
 };
+
+// It is the `logger` of `pi-coding-agent`.
+shareWithScripts("logger", logger);
 
 /** By the numbers that Deno's console gives them: `debug`; `log` and `info`; `warn`; `error`. */
 const CONSOLE_LEVELS = [LogLevel.Debug, LogLevel.Info, LogLevel.Warn, LogLevel.Error];

@@ -11,6 +11,7 @@ import {
   op_haft_session_queued,
 } from "ext:core/ops";
 import { captured, currentCall, type RunningCall, settings } from "ext:haft/00_state.ts";
+import { shareWithScripts } from "ext:haft/05_packages.ts";
 import { hasUser, ui, uiOf } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
@@ -167,13 +168,8 @@ const settingsView = {
   },
 };
 
-// `pi.pi.settings` is in a script that cannot import this file.
-Object.defineProperty(globalThis, Symbol.for("haft.settings"), {
-  value: settingsView,
-  enumerable: false,
-  configurable: false,
-  writable: false,
-});
+// It is `pi.pi.settings`.
+shareWithScripts("settings", settingsView);
 
 const CALL = Symbol("call");
 const UI = Symbol("ui");

@@ -3,6 +3,7 @@
 // The module gets haft's own `@github/copilot-sdk`, whose `joinSession` records the tools.
 
 import { currentCall, type RunningCall, SafeMap, settings } from "ext:haft/00_state.ts";
+import { shareWithScripts } from "ext:haft/05_packages.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import type { Offered } from "ext:haft/27_dialect_table.ts";
 import { blockOfData, isRecord, resultOfValue, textBlock } from "ext:haft/27_values.ts";
@@ -73,14 +74,9 @@ function session() {
   };
 }
 
-// haft's `@github/copilot-sdk` is a script that cannot import this file.
-Object.defineProperty(globalThis, Symbol.for("haft.joinSession"), {
-  value: async (config: unknown) => {
-    const call = currentCall.get();
-    if (call !== undefined) joined.set(call, [...(joined.get(call) ?? []), config ?? {}]);
-    return session();
-  },
-  enumerable: false,
-  configurable: false,
-  writable: false,
+// haft's `@github/copilot-sdk` calls it.
+shareWithScripts("joinSession", async (config: unknown) => {
+  const call = currentCall.get();
+  if (call !== undefined) joined.set(call, [...(joined.get(call) ?? []), config ?? {}]);
+  return session();
 });

@@ -4,7 +4,7 @@
 // The form of the object decides. An export may be a tool, a list of tools, or a record of tools.
 
 import { currentCall, type RunningCall, SafeMap } from "ext:haft/00_state.ts";
-import { packageByName } from "ext:haft/05_packages.ts";
+import { packageByName, shareWithScripts } from "ext:haft/05_packages.ts";
 import { parametersOf as namesOf, sourceOf } from "ext:haft/18_order.ts";
 import type { DialectId, ImportedModule, Offered } from "ext:haft/27_dialect_table.ts";
 import {
@@ -100,16 +100,11 @@ function createdServers(): unknown[] {
   return servers;
 }
 
-// haft's `@anthropic-ai/claude-agent-sdk` is a script that cannot import this file.
-Object.defineProperty(globalThis, Symbol.for("haft.createdServer"), {
-  value: (server: unknown) => {
-    const call = currentCall.get();
-    // A call has an abort signal; only loads are asked for their servers.
-    if (call?.abort === null) created.set(call, [...(created.get(call) ?? []), server]);
-  },
-  enumerable: false,
-  configurable: false,
-  writable: false,
+// haft's `@anthropic-ai/claude-agent-sdk` calls it.
+shareWithScripts("createdServer", (server: unknown) => {
+  const call = currentCall.get();
+  // A call has an abort signal; only loads are asked for their servers.
+  if (call?.abort === null) created.set(call, [...(created.get(call) ?? []), server]);
 });
 
 /** Returns the tools of `createSdkMcpServer`: haft's keeps them, an installed one registers them. */

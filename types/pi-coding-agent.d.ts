@@ -1,6 +1,6 @@
 // `@oh-my-pi/pi-coding-agent` as a tool sees it: the types of `haft.d.ts` and the values that exist.
 
-import type { CustomTool, ToolSchema } from "./haft.d.ts";
+import type { CustomTool, Logger, ToolSchema } from "./haft.d.ts";
 
 export * from "../js-runtime/packages/pi-coding-agent/index.ts";
 export * from "./haft.d.ts";
@@ -9,6 +9,9 @@ export * from "./haft.d.ts";
 export declare function defineTool<const TParams extends ToolSchema, TDetails = any>(
   tool: CustomTool<TParams, TDetails>,
 ): CustomTool<TParams, TDetails>;
+
+/** `pi.logger`. */
+export declare const logger: Logger;
 
 /** `ctx.settings`: the settings of the host, which can be read. */
 export declare const settings: {

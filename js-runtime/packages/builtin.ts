@@ -1,4 +1,5 @@
-// Node's builtins, got when they are used: scripts are evaluated before there is a Node.
+// What scripts get from outside when they use it: they are evaluated before there is a Node, and cannot
+// import the runtime.
 
 interface Builtins {
   "node:buffer": typeof import("node:buffer");
@@ -16,9 +17,13 @@ interface Builtins {
   "node:zlib": typeof import("node:zlib");
 }
 
+/** What the runtime shares under `name`: see `shareWithScripts`. */
+export function shared(name: string): any {
+  return (globalThis as Record<symbol, any>)[Symbol.for(`haft.${name}`)];
+}
+
 /** The builtin called `name`. */
 export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] {
-  const get = (globalThis as Record<symbol, any>)[Symbol.for("haft.builtin")];
-  const found = get(name);
+  const found = shared("builtin")(name);
   return found.default ?? found;
 }

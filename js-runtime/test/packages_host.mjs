@@ -33,5 +33,6 @@ export function load(name) {
 }
 
 globalThis[Symbol.for("haft.package")] = load;
+globalThis[Symbol.for("haft.logger")] = console;
 globalThis[Symbol.for("haft.settings")] = { get: () => undefined };
 globalThis[Symbol.for("haft.builtin")] = (name) => process.getBuiltinModule(name);

@@ -1,6 +1,6 @@
 // Small functions of `Bun` that are one call of something else.
 
-import { builtin } from "../builtin.ts";
+import { builtin, shared } from "../builtin.ts";
 import { describe } from "./streams.ts";
 
 /** Waits so many milliseconds, or until a time. */
@@ -47,7 +47,7 @@ inspect.custom = Symbol.for("nodejs.util.inspect.custom");
 type Details = [state: 0 | 1 | 2, result: unknown];
 
 function detailsOf(promise: Promise<unknown>): Details {
-  return (globalThis as Record<symbol, any>)[Symbol.for("haft.promiseDetails")](promise);
+  return shared("promiseDetails")(promise);
 }
 
 /** Returns the settled value of a promise without waiting; the promise itself while it is pending. */

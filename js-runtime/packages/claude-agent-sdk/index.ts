@@ -1,5 +1,6 @@
 // `@anthropic-ai/claude-agent-sdk`: the functions that make tools (dialects 1.3).
 
+import { shared } from "../builtin.ts";
 import { standIns } from "../unavailable.ts";
 
 interface ToolExtras {
@@ -25,7 +26,7 @@ export function tool(
 export function createSdkMcpServer(options: { name: string; tools?: unknown[] }) {
   const { name, tools = [] } = options;
   const server = { type: "sdk" as const, name, tools, instance: {} };
-  (globalThis as Record<symbol, any>)[Symbol.for("haft.createdServer")](server);
+  shared("createdServer")(server);
   return server;
 }
 

@@ -1,5 +1,6 @@
 // `@github/copilot-sdk` and its `/extension`: what extensions of GitHub Copilot import (dialects 1.5).
 
+import { shared } from "../builtin.ts";
 import { standIns } from "../unavailable.ts";
 
 interface SessionOptions {
@@ -9,7 +10,7 @@ interface SessionOptions {
 
 /** Offers tools to the session; see `js-runtime/27_copilot.ts`. */
 export function joinSession(options?: SessionOptions): Promise<unknown> {
-  return (globalThis as Record<symbol, any>)[Symbol.for("haft.joinSession")](options);
+  return shared("joinSession")(options);
 }
 
 export function defineTool<T extends object>(name: string, tool: T): T & { name: string } {

@@ -4,7 +4,7 @@
 // export is a getter. Members that need a running agent throw a clear message when they are used.
 
 import * as zod from "zod";
-import { builtin } from "../builtin.ts";
+import { builtin, shared } from "../builtin.ts";
 // For the type of `StringEnum`, which is an addition of ours.
 import type {} from "../typebox/type.ts";
 import { standIns, unavailable } from "../unavailable.ts";
@@ -55,7 +55,6 @@ export { createFindTool, createGrepTool } from "./builtin-search.ts";
 export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
 export { generateDiffString, generateUnifiedPatch, renderDiff } from "./diff.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
-export { logger } from "./logger.ts";
 export {
   convertToLlm,
   getActiveSkills,
@@ -135,5 +134,6 @@ export const __getters = {
   lsTool: () => createLsTool(folder()),
   codingTools: () => createCodingTools(folder()),
   readOnlyTools: () => createReadOnlyTools(folder()),
-  settings: () => (globalThis as Record<symbol, any>)[Symbol.for("haft.settings")],
+  logger: () => shared("logger"),
+  settings: () => shared("settings"),
 };

@@ -1,5 +1,7 @@
 // Messages of an agent, as far as tools look at them.
 
+import { shared } from "../builtin.ts";
+
 type Message = Record<string, any>;
 
 /** The messages that a model is sent: what only an agent knows becomes words of its user, or goes. */
@@ -47,8 +49,7 @@ export function parseFrontmatter(content: string): {
   const text = content.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const found = /^---\n([\s\S]*?)\n?---[ \t]*(?:\n|$)/.exec(text);
   if (found === null) return { frontmatter: {}, body: text };
-  const { YAML } = (globalThis as Record<symbol, any>)[Symbol.for("haft.package")]("bun-data");
-  const read = YAML.parse(found[1]);
+  const read = shared("package")("bun-data").YAML.parse(found[1]);
   const frontmatter = typeof read === "object" && read !== null ? read : {};
   return { frontmatter, body: text.slice(found[0].length).trim() };
 }
