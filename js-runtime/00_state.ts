@@ -99,6 +99,19 @@ export interface RunningCall {
   fail(error: unknown): void;
 }
 
+/**
+ * Stands for a call where code of the tool `owner` runs without one: a name for the log, and nothing that
+ * could fail.
+ */
+export function withoutCall(
+  id: number,
+  owner: string,
+  moduleId: number,
+  identity?: object,
+): RunningCall {
+  return { id, owner, moduleId, identity, abort: null, ended: true, fail() {} };
+}
+
 /** A Map that still works when a tool replaced the methods of `Map.prototype`. */
 export class SafeMap<Key, Value> extends Map<Key, Value> {}
 for (const key of Reflect.ownKeys(Map.prototype)) {

@@ -1,7 +1,7 @@
 // Delivers session events to every `onSession`, one after another in load order (spec omp 8).
 // If a listener throws, the error is logged and the other listeners are still called.
 
-import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
+import { captured, onBehalfOf, ReplyKind, reply, withoutCall } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import { contextOf, earlyEvent } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
@@ -31,15 +31,7 @@ async function deliver(id: number, told: any, among?: number[]): Promise<void> {
     if (among !== undefined && !among.includes(moduleId)) continue;
     for (const tool of tools) {
       if (typeof tool.authored["onSession"] !== "function") continue;
-      // A call that cannot fail: it only has a name for the log, and the tool that asks.
-      const listener: RunningCall = {
-        id,
-        owner: tool.name,
-        moduleId,
-        abort: null,
-        ended: true,
-        fail() {},
-      };
+      const listener = withoutCall(id, tool.name, moduleId);
       try {
         await onBehalfOf(listener, () => tool.authored["onSession"](event, contextOf()));
       } catch (error) {

@@ -5,14 +5,7 @@
 // `execute` gets. Nothing of the tool but its own `approval` and `formatApprovalDetails` has run when
 // the user is asked.
 
-import {
-  captured,
-  onBehalfOf,
-  ReplyKind,
-  type RunningCall,
-  reply,
-  SafeMap,
-} from "ext:haft/00_state.ts";
+import { captured, onBehalfOf, ReplyKind, reply, SafeMap, withoutCall } from "ext:haft/00_state.ts";
 import { stanceFrom, stanceOn } from "ext:haft/17_approval.ts";
 import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
 import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "ext:haft/31_call.ts";
@@ -65,7 +58,7 @@ export function prepareCall(
     const asked = () => stanceOn(tool.authored, () => frozenCopy(frozen));
     const stance =
       isApproved === 0
-        ? onBehalfOf(deliberation(id, tool, moduleId, identity), asked)
+        ? onBehalfOf(withoutCall(id, tool.name, moduleId, identity), asked)
         : stanceFrom(undefined);
     stance.arguments = text;
     waiting.set(id, { tool, moduleId, identity, frozen, text });
@@ -110,14 +103,4 @@ function unchanged({ tool, frozen, text }: Waiting): Prepared {
 export function forgetPrepared(preparedId: number): void {
   preparing.delete(preparedId);
   waiting.delete(preparedId);
-}
-
-// Stands for the call while `approval` runs: no call exists yet, only a name for the log.
-function deliberation(
-  id: number,
-  tool: LoadedTool,
-  moduleId: number,
-  identity: object,
-): RunningCall {
-  return { id, owner: tool.name, moduleId, identity, abort: null, ended: true, fail() {} };
 }

@@ -12,10 +12,10 @@ import {
   LogLevel,
   onBehalfOf,
   ReplyKind,
-  type RunningCall,
   reply,
   SafeMap,
   settings,
+  withoutCall,
 } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
@@ -56,7 +56,7 @@ const MOST_ROWS = 64;
 export function render(id: number, moduleId: number, toolIndex: number, text: string): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return fail(id, new Error(LOST));
-  const call = drawer(id, tool, moduleId);
+  const call = withoutCall(id, tool.name, moduleId);
   const finish = (lines: string) => {
     checkBuiltIns(moduleId);
     reply(id, ReplyKind.Done, lines);
@@ -79,11 +79,6 @@ export function render(id: number, moduleId: number, toolIndex: number, text: st
   } catch (error) {
     broken(error);
   }
-}
-
-// On whose behalf renderers run: a name for the log, and nothing that could fail.
-function drawer(id: number, tool: LoadedTool, moduleId: number): RunningCall {
-  return { id, owner: tool.name, moduleId, abort: null, ended: true, fail() {} };
 }
 
 function fail(id: number, error: unknown): void {
