@@ -89,16 +89,6 @@ export async function resolve(specifier: string, from: string): Promise<string> 
   return resolveSync(specifier, from);
 }
 
-/** A UUID that sorts by time. */
-export function randomUUIDv7(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const time = Date.now().toString(16).padStart(12, "0");
-  const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const variant = (8 + ((bytes[8] as number) & 3)).toString(16);
-  const hex = `${time}7${random.slice(13, 16)}${variant}${random.slice(17)}`;
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
 export const gzipSync = (data: string | Uint8Array): Uint8Array =>
   builtin("node:zlib").gzipSync(data);
 export const gunzipSync = (data: Uint8Array): Uint8Array => builtin("node:zlib").gunzipSync(data);

@@ -9,6 +9,7 @@ import { data } from "./data.ts";
 import { missingMembers } from "./missing.ts";
 import { standardStreams } from "./standard.ts";
 
+export { uuidv7 as randomUUIDv7 } from "../uuid.ts";
 export { stringWidth, stripANSI } from "./ansi.ts";
 export { CryptoHasher, MD5, SHA1, SHA256, SHA384, SHA512, sha } from "./crypto.ts";
 export { BunFile, file, write } from "./file.ts";
@@ -29,7 +30,6 @@ export {
   nanoseconds,
   pathToFileURL,
   peek,
-  randomUUIDv7,
   resolve,
   resolveSync,
   sleep,

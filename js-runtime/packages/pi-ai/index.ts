@@ -21,19 +21,7 @@ export const getProviders = noModels("getProviders");
 export const stream = noModels("stream");
 export const streamSimple = noModels("streamSimple");
 
-/** A random id whose beginning is the time, in milliseconds. */
-export function uuidv7(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  let time = Date.now();
-  for (let at = 5; at >= 0; at--) {
-    bytes[at] = time % 256;
-    time = Math.floor(time / 256);
-  }
-  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
+export { uuidv7 } from "../uuid.ts";
 
 /** Exports that are looked up when they are asked for. */
 export const __getters = standIns("pi-ai", REASON, MODEL_MEMBERS);
