@@ -38,6 +38,13 @@ export function textResult(text: string, details?: unknown): BuiltinResult {
   return { content: [{ type: "text", text }], details };
 }
 
+/** Returns lines as a text, with a note below it if it does not have all. */
+export function listResult(lines: string[], details: object = {}, note = ""): BuiltinResult {
+  const truncation = truncateHead(lines.join("\n"), { maxLines: Number.MAX_SAFE_INTEGER });
+  const text = note === "" ? truncation.content : `${truncation.content}\n\n[${note}]`;
+  return textResult(text, { ...(truncation.truncated ? { truncation } : {}), ...details });
+}
+
 /** Returns the absolute path. A leading `@` marks files in prompts, and `~` is the home directory. */
 export function absolute(cwd: string, path: string): string {
   const { resolve } = builtin("node:path");
@@ -219,14 +226,9 @@ export function createLsTool(cwd: string, { operations = {} }: Options = {}): Bu
         lines.push(isFolder ? `${name}/` : name);
       }
       if (lines.length === 0) return textResult("(empty directory)");
-      const truncation = truncateHead(lines.join("\n"), { maxLines: Number.MAX_SAFE_INTEGER });
-      const isLimited = names.length > limit;
-      const note = isLimited ? `\n\n[${limit} entries of ${names.length}]` : "";
-      const details = {
-        ...(truncation.truncated ? { truncation } : {}),
-        ...(isLimited ? { entryLimitReached: limit } : {}),
-      };
-      return textResult(truncation.content + note, details);
+      if (names.length <= limit) return listResult(lines);
+      const note = `${limit} entries of ${names.length}`;
+      return listResult(lines, { entryLimitReached: limit }, note);
     },
   };
 }

@@ -3,8 +3,8 @@
 import { Type } from "@sinclair/typebox";
 
 import { builtin } from "../builtin.ts";
-import { absolute, type BuiltinTool, textResult } from "./builtin-files.ts";
-import { truncateHead, truncateLine } from "./truncate.ts";
+import { absolute, type BuiltinTool, listResult, textResult } from "./builtin-files.ts";
+import { truncateLine } from "./truncate.ts";
 
 interface Options {
   operations?: Record<string, (...args: any[]) => any>;
@@ -67,14 +67,9 @@ export function createFindTool(cwd: string, { operations = {} }: Options = {}): 
         }
       }
       if (found.length === 0) return textResult("No files found matching pattern");
-      const truncation = truncateHead(found.join("\n"), { maxLines: Number.MAX_SAFE_INTEGER });
-      const isLimited = found.length >= limit;
-      const note = isLimited ? `\n\n[${limit} results at most; a larger limit finds more]` : "";
-      const details = {
-        ...(truncation.truncated ? { truncation } : {}),
-        ...(isLimited ? { resultLimitReached: limit } : {}),
-      };
-      return textResult(truncation.content + note, details);
+      if (found.length < limit) return listResult(found);
+      const note = `${limit} results at most; a larger limit finds more`;
+      return listResult(found, { resultLimitReached: limit }, note);
     },
   };
 }
@@ -133,15 +128,10 @@ export function createGrepTool(cwd: string, { operations = {} }: Options = {}): 
         if (matches >= limit) break;
       }
       if (matches === 0) return textResult("No matches found");
-      const truncation = truncateHead(lines.join("\n"), { maxLines: Number.MAX_SAFE_INTEGER });
-      const isLimited = matches >= limit;
-      const note = isLimited ? `\n\n[${limit} matches at most; a larger limit finds more]` : "";
-      const details = {
-        ...(truncation.truncated ? { truncation } : {}),
-        ...(isLimited ? { matchLimitReached: limit } : {}),
-        ...(isCut ? { linesTruncated: true } : {}),
-      };
-      return textResult(truncation.content + note, details);
+      const details = isCut ? { linesTruncated: true } : {};
+      if (matches < limit) return listResult(lines, details);
+      const note = `${limit} matches at most; a larger limit finds more`;
+      return listResult(lines, { ...details, matchLimitReached: limit }, note);
     },
   };
 }

@@ -23,6 +23,7 @@ export {
   BorderedLoader,
   Box,
   Container,
+  DynamicBorder,
   getEditorTheme,
   getLanguageFromPath,
   getMarkdownTheme,
@@ -43,7 +44,6 @@ export {
 } from "@oh-my-pi/pi-tui";
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
-export { DynamicBorder } from "./border.ts";
 export { createBashTool, createLocalBashOperations } from "./builtin-bash.ts";
 export {
   createEditTool,

@@ -5,7 +5,7 @@ import { Spacer } from "@earendil-works/pi-tui/dist/components/spacer.js";
 import { type Component, Container, type Style } from "./component.ts";
 import { CancellableLoader, Loader } from "./loader.ts";
 import { Text } from "./text.ts";
-import type { Theme } from "./theme.ts";
+import { type Theme, theme } from "./theme.ts";
 import { keyHint } from "./theme-components.ts";
 
 export class BorderedLoader extends Container {
@@ -23,14 +23,14 @@ export class BorderedLoader extends Container {
     const muted = (text: string) => theme.fg("muted", text);
     const border = (text: string) => theme.fg("border", text);
     this.#loader = new (cancellable ? CancellableLoader : Loader)(tui, accent, muted, message);
-    this.addChild(line(border));
+    this.addChild(new DynamicBorder(border));
     this.addChild(this.#loader);
     if (cancellable) {
       this.addChild(new Spacer(1));
       this.addChild(new Text(keyHint("tui.select.cancel", "cancel"), 1, 0));
     }
     this.addChild(new Spacer(1));
-    this.addChild(line(border));
+    this.addChild(new DynamicBorder(border));
   }
 
   get signal(): AbortSignal {
@@ -52,6 +52,17 @@ export class BorderedLoader extends Container {
   }
 }
 
-function line(style: Style): Component {
-  return { render: (width) => (width < 1 ? [] : [style("─".repeat(width))]) };
+/** A horizontal line as wide as there is room. */
+export class DynamicBorder implements Component {
+  readonly #color: Style;
+
+  constructor(color: Style = (text) => theme.fg("border", text)) {
+    this.#color = color;
+  }
+
+  invalidate(): void {}
+
+  render(width: number): string[] {
+    return width < 1 ? [] : [this.#color("─".repeat(width))];
+  }
 }

@@ -49,7 +49,7 @@ export {
   type OverlayOptions,
   type SizeValue,
 } from "@earendil-works/pi-tui/dist/tui.js";
-export { BorderedLoader } from "./bordered-loader.ts";
+export { BorderedLoader, DynamicBorder } from "./bordered-loader.ts";
 export { type Component, Container, type Style, spaces as padding } from "./component.ts";
 export { Editor, type EditorOptions, type EditorScreen, type EditorTheme } from "./editor.ts";
 export { getLanguageFromPath, highlightCode } from "./highlight.ts";
