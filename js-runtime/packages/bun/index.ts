@@ -11,30 +11,11 @@ import { standardStreams } from "./standard.ts";
 
 export { uuidv7 as randomUUIDv7 } from "../uuid.ts";
 export { stringWidth, stripANSI } from "./ansi.ts";
-export { CryptoHasher, MD5, SHA1, SHA256, SHA384, SHA512, sha } from "./crypto.ts";
+export * from "./crypto.ts";
 export { BunFile, file, write } from "./file.ts";
 export { Glob } from "./glob.ts";
 export { hash } from "./hash.ts";
-export {
-  allocUnsafe,
-  concatArrayBuffers,
-  deepEquals,
-  deflateSync,
-  escapeHTML,
-  fileURLToPath,
-  gc,
-  gunzipSync,
-  gzipSync,
-  inflateSync,
-  inspect,
-  nanoseconds,
-  pathToFileURL,
-  peek,
-  resolve,
-  resolveSync,
-  sleep,
-  sleepSync,
-} from "./helpers.ts";
+export * from "./helpers.ts";
 export { $, ShellError } from "./shell.ts";
 export { spawn, spawnSync } from "./spawn.ts";
 export {

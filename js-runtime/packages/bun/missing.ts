@@ -4,88 +4,44 @@
 // does in Bun. Calling it, constructing it or asking for a member of it throws an error that says what it
 // is and what to use.
 
-const SERVER = "use node:http or node:net";
-const DATABASE = "install a package for it, or use bun:sqlite";
-const OWN_PACKAGE = "install a package for it";
-const CRYPTO = "use node:crypto";
-const ZLIB = "use node:zlib";
-const ENGINE = "haft runs tools in V8 and gives them no hold of it";
-
-const HINTS: Record<string, string> = {
-  build: "haft bundles nothing",
-  connect: SERVER,
-  cron: "use a timer while a call runs",
-  CSRF: OWN_PACKAGE,
-  color: "use the `theme` of a renderer, or ANSI sequences",
-  Cookie: OWN_PACKAGE,
-  CookieMap: OWN_PACKAGE,
-  deepMatch: "use Bun.deepEquals or node:assert",
-  dns: "use node:dns",
-  FFI: ENGINE,
-  FileSystemRouter: OWN_PACKAGE,
-  generateHeapSnapshot: ENGINE,
-  indexOfLine: "use `indexOf`",
-  jest: "use `haft test`",
-  JSON5: "import a .json5 file, or install a package for it",
-  JSONL: "split the text into lines and use JSON.parse",
-  listen: SERVER,
-  markdown: "use `Markdown` of pi-tui, or install a package for it",
-  MD4: CRYPTO,
-  mmap: "use node:fs",
-  openInEditor: "use `ctx.ui.editor`",
-  password: CRYPTO,
-  plugin: "haft has no loader plugins",
-  postgres: DATABASE,
-  randomUUIDv5: CRYPTO,
-  readableStreamToFormData: "use `new Response(stream).formData()`",
-  redis: DATABASE,
-  RedisClient: DATABASE,
-  registerMacro: "haft has no macros",
-  s3: OWN_PACKAGE,
-  S3Client: OWN_PACKAGE,
-  secrets: "use an environment variable",
-  serve: SERVER,
-  SHA224: CRYPTO,
-  SHA512_256: CRYPTO,
-  shrink: ENGINE,
-  sql: DATABASE,
-  SQL: DATABASE,
-  Terminal: "use `ctx.ui.custom`",
-  Transpiler: "haft transpiles modules by itself",
-  udpSocket: "use node:dgram",
-  unsafe: ENGINE,
-  wrapAnsi: "use `wrapTextWithAnsi` of pi-tui",
-  zstdCompress: ZLIB,
-  zstdCompressSync: ZLIB,
-  zstdDecompress: ZLIB,
-  zstdDecompressSync: ZLIB,
-};
+/** What to use instead, and the members. */
+const INSTEAD: readonly [hint: string, names: string][] = [
+  ["use node:http or node:net", "connect listen serve"],
+  ["install a package for it, or use bun:sqlite", "postgres redis RedisClient sql SQL"],
+  ["install a package for it", "CSRF Cookie CookieMap FileSystemRouter s3 S3Client"],
+  ["use node:crypto", "MD4 password randomUUIDv5 SHA224 SHA512_256"],
+  ["use node:zlib", "zstdCompress zstdCompressSync zstdDecompress zstdDecompressSync"],
+  ["haft runs tools in V8 and gives them no hold of it", "FFI generateHeapSnapshot shrink unsafe"],
+  ["haft bundles nothing", "build"],
+  ["use a timer while a call runs", "cron"],
+  ["use the `theme` of a renderer, or ANSI sequences", "color"],
+  ["use Bun.deepEquals or node:assert", "deepMatch"],
+  ["use node:dns", "dns"],
+  ["use `indexOf`", "indexOfLine"],
+  ["use `haft test`", "jest"],
+  ["import a .json5 file, or install a package for it", "JSON5"],
+  ["split the text into lines and use JSON.parse", "JSONL"],
+  ["use `Markdown` of pi-tui, or install a package for it", "markdown"],
+  ["use node:fs", "mmap"],
+  ["use `ctx.ui.editor`", "openInEditor"],
+  ["haft has no loader plugins", "plugin"],
+  ["use `new Response(stream).formData()`", "readableStreamToFormData"],
+  ["haft has no macros", "registerMacro"],
+  ["use an environment variable", "secrets"],
+  ["use `ctx.ui.custom`", "Terminal"],
+  ["haft transpiles modules by itself", "Transpiler"],
+  ["use node:dgram", "udpSocket"],
+  ["use `wrapTextWithAnsi` of pi-tui", "wrapAnsi"],
+];
 
 /** Members that are read of any function: by `await`, `instanceof`, `extends`, a console. */
-const OF_FUNCTIONS = new Set([
-  "apply",
-  "bind",
-  "call",
-  "constructor",
-  "length",
-  "name",
-  "prototype",
-  "then",
-  "toJSON",
-  "toString",
-]);
+const OF_FUNCTIONS = new Set(
+  "apply bind call constructor length name prototype then toJSON toString".split(" "),
+);
 
-const made = new Map<string, unknown>();
-
-function missing(name: string): unknown {
-  let stand = made.get(name);
-  if (stand === undefined) made.set(name, (stand = standIn(name)));
-  return stand;
-}
-
-function standIn(name: string): unknown {
+function standIn(name: string, hint: string): unknown {
   const refuse = (whole: string): never => {
-    throw new Error(`\`${whole}\` is not available in haft: ${HINTS[name]}`);
+    throw new Error(`\`${whole}\` is not available in haft: ${hint}`);
   };
   // A `function`, because an arrow cannot be called with `new`.
   // biome-ignore lint/complexity/useArrowFunction: see above.
@@ -101,7 +57,12 @@ function standIn(name: string): unknown {
   });
 }
 
-/** A getter for each of them. */
+/** A getter for each of them, which makes it when it is first asked for. */
 export const missingMembers: Record<string, () => unknown> = Object.fromEntries(
-  Object.keys(HINTS).map((name) => [name, () => missing(name)]),
+  INSTEAD.flatMap(([hint, names]) =>
+    names.split(" ").map((name) => {
+      let made: unknown;
+      return [name, () => (made ??= standIn(name, hint))];
+    }),
+  ),
 );

@@ -52,33 +52,13 @@ export {
   createWriteTool,
 } from "./builtin-files.ts";
 export { createFindTool, createGrepTool } from "./builtin-search.ts";
-export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
-export { generateDiffString, generateUnifiedPatch, renderDiff } from "./diff.ts";
+export * from "./custom-tool.ts";
+export * from "./diff.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
-export {
-  convertToLlm,
-  getActiveSkills,
-  isToolCallEventType,
-  parseFrontmatter,
-  stripFrontmatter,
-} from "./messages.ts";
+export * from "./messages.ts";
 export { SessionManager, Settings } from "./session.ts";
-export {
-  DEFAULT_MAX_BYTES,
-  DEFAULT_MAX_LINES,
-  formatSize,
-  GREP_MAX_LINE_LENGTH,
-  truncateHead,
-  truncateLine,
-  truncateTail,
-} from "./truncate.ts";
-export {
-  detectSupportedImageMimeTypeFromFile,
-  formatDimensionNote,
-  formatReadLineRange,
-  getShellConfig,
-  resizeImage,
-} from "./utilities.ts";
+export * from "./truncate.ts";
+export * from "./utilities.ts";
 export { zod };
 
 const REASON = "haft runs tools and has no agent of its own";

@@ -5,21 +5,9 @@
 
 import { theme } from "./theme.ts";
 
-const HASH_COMMENTS = new Set([
-  "bash",
-  "dockerfile",
-  "elixir",
-  "make",
-  "perl",
-  "python",
-  "r",
-  "ruby",
-  "sh",
-  "shell",
-  "toml",
-  "yaml",
-  "zsh",
-]);
+const HASH_COMMENTS = new Set(
+  "bash dockerfile elixir make perl python r ruby sh shell toml yaml zsh".split(" "),
+);
 const PLAIN = new Set(["", "md", "markdown", "plain", "text", "txt"]);
 
 const KEYWORDS = new Set(

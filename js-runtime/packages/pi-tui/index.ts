@@ -106,15 +106,7 @@ export {
 } from "./terminal.ts";
 export { Box, type BoxBorder, Text, TruncatedText } from "./text.ts";
 export { ansi256ToHex, initTheme, Theme, theme } from "./theme.ts";
-export {
-  getEditorTheme,
-  getMarkdownTheme,
-  getSelectListTheme,
-  getSettingsListTheme,
-  keyHint,
-  keyText,
-  rawKeyHint,
-} from "./theme-components.ts";
+export * from "./theme-components.ts";
 export {
   getSegmenter,
   replaceTabs,
