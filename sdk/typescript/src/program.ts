@@ -2,13 +2,7 @@
 
 import type { Connection } from "./connection.js";
 import { HaftError, textOf } from "./errors.js";
-import {
-  type ArgumentsOf,
-  type JsonSchema,
-  jsonSchemaOf,
-  type Schema,
-  validated,
-} from "./schema.js";
+import { type ArgumentsOf, jsonSchemaOf, type Schema, validated } from "./schema.js";
 import type { Content, ImageContent, Problem, Tier, ToolUpdate } from "./types.js";
 
 /** Result of a tool of the program: text, content blocks, a whole result, or any JSON. */
@@ -70,18 +64,8 @@ export function image(data: Uint8Array | string, mimeType: string): ImageContent
   };
 }
 
-interface Registration {
-  name: string;
-  label?: string;
-  description: string;
-  parameters: JsonSchema;
-  outputSchema?: JsonSchema;
-  approval?: Tier;
-  timeoutMs?: number;
-}
-
 /** Checks and converts the definitions for `tools/register`. */
-function registrationOf(tool: ToolDefinition): Registration {
+function registrationOf(tool: ToolDefinition) {
   if (typeof tool?.name !== "string" || tool.name === "") {
     throw new HaftError("usage", "a tool of the program has no name");
   }
