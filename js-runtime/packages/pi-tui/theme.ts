@@ -11,59 +11,36 @@ import { LANGUAGE_SYMBOL, SYMBOL_GROUPS, SYMBOLS } from "./theme-symbols.ts";
 type Group = Record<string, string>;
 type Box = BoxBorder["chars"] & Group;
 
-/** The codes that begin colours on the screen of this moment. */
-class Codes {
-  readonly #screen: Screen;
-  readonly #layer: 38 | 48;
-  readonly #known = new Map<string, string>();
+/** Colours of the text, or of the ground behind it, by the codes that begin them. */
+type Layer = 38 | 48;
 
-  /** `38` for text, `48` for the ground behind it. */
-  constructor(screen: Screen, layer: 38 | 48) {
-    this.#screen = screen;
-    this.#layer = layer;
-  }
-
-  of(name: string): string {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
-    const isText = this.#layer === 38;
-    const table = isText ? COLORS : BACKGROUNDS;
-    const color = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (color === undefined) {
-      throw new Error(`Unknown theme ${isText ? "" : "background "}color: ${name}`);
-    }
-    const { index, rgb } = shade(color, this.#screen.isLight);
-    const code = this.#code(this.#layer, index, rgb);
-    this.#known.set(name, code);
-    return code;
-  }
-
-  #code(layer: 38 | 48, index: number, rgb: number): string {
-    if (this.#screen.colors === "none") return "";
-    if (index === OWN) return `\x1b[${layer + 1}m`;
-    if (this.#screen.colors === "256") return `\x1b[${layer};5;${index}m`;
-    return `\x1b[${layer};2;${rgb >> 16};${(rgb >> 8) & 255};${rgb & 255}m`;
-  }
-}
+const TABLES = { 38: COLORS, 48: BACKGROUNDS };
 
 let screen: Screen | undefined;
-let texts: Codes;
-let grounds: Codes;
+/** The codes on the screen of this moment by the names of colours. */
+let known: Record<Layer, Map<string, string>>;
 
-function look(): void {
-  screen = currentScreen();
-  texts = new Codes(screen, 38);
-  grounds = new Codes(screen, 48);
+function codeOf(layer: Layer, name: string): string {
+  if (screen !== currentScreen()) {
+    screen = currentScreen();
+    known = { 38: new Map(), 48: new Map() };
+  }
+  let code = known[layer].get(name);
+  if (code === undefined) known[layer].set(name, (code = makeCode(layer, name)));
+  return code;
 }
 
-function textCode(name: string): string {
-  if (screen !== currentScreen()) look();
-  return texts.of(name);
-}
-
-function groundCode(name: string): string {
-  if (screen !== currentScreen()) look();
-  return grounds.of(name);
+function makeCode(layer: Layer, name: string): string {
+  const color = Object.hasOwn(TABLES[layer], name) ? TABLES[layer][name] : undefined;
+  if (color === undefined) {
+    throw new Error(`Unknown theme ${layer === 38 ? "" : "background "}color: ${name}`);
+  }
+  const { colors, isLight } = currentScreen();
+  const { index, rgb } = shade(color, isLight);
+  if (colors === "none") return "";
+  if (index === OWN) return `\x1b[${layer + 1}m`;
+  if (colors === "256") return `\x1b[${layer};5;${index}m`;
+  return `\x1b[${layer};2;${rgb >> 16};${(rgb >> 8) & 255};${rgb & 255}m`;
 }
 
 function styled(begin: number, text: string, end: number): string {
@@ -75,12 +52,12 @@ export class Theme {
   readonly name: string = "haft";
 
   fg(color: string, text: string): string {
-    const begin = textCode(color);
+    const begin = codeOf(38, color);
     return begin === "" ? text : `${begin}${text}\x1b[39m`;
   }
 
   bg(color: string, text: string): string {
-    const begin = groundCode(color);
+    const begin = codeOf(48, color);
     return begin === "" ? text : `${begin}${text}\x1b[49m`;
   }
 
@@ -90,7 +67,7 @@ export class Theme {
 
   /** A ground that goes on behind resets inside of the text. */
   bgFill(color: string, text: string): string {
-    const begin = groundCode(color);
+    const begin = codeOf(48, color);
     if (begin === "") return text;
     const kept = text.replace(/\x1b\[(?:0?|49)m/g, (reset) => reset + begin);
     return `${begin}${kept}\x1b[49m`;
@@ -125,15 +102,15 @@ export class Theme {
   }
 
   getFgAnsi(color: string): string {
-    return textCode(color);
+    return codeOf(38, color);
   }
 
   getBgAnsi(color: string): string {
-    return groundCode(color);
+    return codeOf(48, color);
   }
 
   getFgOnBgAnsi(color: string, _background: string): string {
-    return textCode(color);
+    return codeOf(38, color);
   }
 
   getContrastFgAnsi(color: string): string {
