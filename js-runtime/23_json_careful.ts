@@ -199,7 +199,8 @@ function fromView(view: ArrayBufferView): unknown[] {
   return Array.from(view as unknown as ArrayLike<unknown>);
 }
 
-function messageOf(error: unknown): string {
+/** The message of anything that can be thrown. */
+export function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? error.message : String(error);
   } catch {

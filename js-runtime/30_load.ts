@@ -23,6 +23,7 @@ import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { type ArgumentOrder, argumentOrder } from "ext:haft/18_order.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
+import { messageOf } from "ext:haft/23_json_careful.ts";
 import { joinedTools } from "ext:haft/27_copilot.ts";
 import {
   DIALECTS,
@@ -232,12 +233,11 @@ function unusable(authored: any): [string, string][] | undefined {
   return found.length > 0 ? found : undefined;
 }
 
-function kindOf(value: unknown): string {
-  return captured.isArray(value) ? "an array" : article(typeof value);
-}
-
-function article(kind: string): string {
-  return kind === "object" ? "an object" : `a ${kind}`;
+/** What a value is, in words. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (captured.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** Deletes the tools of a module that is in another isolate from now on. */
@@ -286,15 +286,6 @@ function failure(error: unknown): string {
   const text =
     error instanceof LoadRefusal ? error.message : `Failed to load tool: ${messageOf(error)}`;
   return captured.jsonStringify({ error: text, stack: stackOf(error) });
-}
-
-/** The message of anything that can be thrown. */
-export function messageOf(error: unknown): string {
-  try {
-    return error instanceof Error ? error.message : String(error);
-  } catch {
-    return "an error that cannot be shown";
-  }
 }
 
 /** The stack of an error, with the author's lines; nothing for other values. */

@@ -7,7 +7,8 @@
 
 import { captured, onBehalfOf, ReplyKind, reply, SafeMap, withoutCall } from "ext:haft/00_state.ts";
 import { stanceFrom, stanceOn } from "ext:haft/17_approval.ts";
-import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
+import { messageOf } from "ext:haft/23_json_careful.ts";
+import type { LoadedTool } from "ext:haft/30_load.ts";
 import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "ext:haft/31_call.ts";
 import { frozenCopy, frozenText } from "ext:haft/33_frozen.ts";
 

@@ -19,7 +19,8 @@ import {
 } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
-import { type LoadedTool, messageOf, stackOf } from "ext:haft/30_load.ts";
+import { messageOf } from "ext:haft/23_json_careful.ts";
+import { kindOf, type LoadedTool, stackOf } from "ext:haft/30_load.ts";
 import { findTool, LOST } from "ext:haft/31_call.ts";
 
 /** Request of Rust; twin of `Request` in `src/family/js/drawing.rs`. */
@@ -190,11 +191,4 @@ function painted(
     whole[at + 1] = line;
   }
   return whole.join("\n");
-}
-
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (captured.isArray(value)) return "an array";
-  if (typeof value === "object" || typeof value === "undefined") return "an object";
-  return `a ${typeof value}`;
 }

@@ -6,7 +6,8 @@
 import { core } from "ext:core/mod.js";
 import { currentCall } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { messageOf, stackOf } from "ext:haft/30_load.ts";
+import { messageOf } from "ext:haft/23_json_careful.ts";
+import { stackOf } from "ext:haft/30_load.ts";
 
 /** Puts the handlers in place; called once when the isolate starts. */
 export function guardUncaught(): void {

@@ -6,6 +6,7 @@
 
 import { op_haft_record, op_haft_replay_keep, op_haft_replay_play } from "ext:core/ops";
 import { Channel, captured, currentCall } from "ext:haft/00_state.ts";
+import { type Fetch, replaceFetch } from "ext:haft/42_fetch.ts";
 
 interface Body {
   body?: string;
@@ -51,18 +52,6 @@ export function installRecorder(): void {
       const keep = (answered: string) => op_haft_record(call.id, Channel.Fetch, asked, answered);
       return await recorded(live, request, keep);
     })();
-  });
-}
-
-type Fetch = (input: any, init?: any) => Promise<Response>;
-
-function replaceFetch(replacement: Fetch): void {
-  captured.defineProperty(replacement, "name", { value: "fetch" });
-  captured.defineProperty(globalThis, "fetch", {
-    value: replacement,
-    writable: true,
-    enumerable: true,
-    configurable: true,
   });
 }
 

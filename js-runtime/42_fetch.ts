@@ -18,16 +18,23 @@ interface Reason {
 /** Puts the reasons into the errors; called once when the isolate starts. */
 export function explainFetch(): void {
   const live = globalThis.fetch;
-  const explained = async function fetch(input: any, init?: any): Promise<Response> {
+  replaceFetch(async (input, init) => {
     try {
       return await live(input, init);
     } catch (error) {
       explain(error, input);
       throw error;
     }
-  };
+  });
+}
+
+export type Fetch = (input: any, init?: any) => Promise<Response>;
+
+/** Puts a function in the place of the global `fetch`. */
+export function replaceFetch(replacement: Fetch): void {
+  defineProperty(replacement, "name", { value: "fetch" });
   defineProperty(globalThis, "fetch", {
-    value: explained,
+    value: replacement,
     writable: true,
     enumerable: true,
     configurable: true,
