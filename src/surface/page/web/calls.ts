@@ -79,9 +79,7 @@ export function callsView(store: Store, again: Again): HTMLElement {
     );
     surface.value = names.includes(chosen) ? chosen : "";
   }
-  store.on("calls", draw);
-  store.on("tools", draw);
-  draw();
+  store.draws(draw, "calls", "tools");
   return el(
     "article.wide",
     el("h1", { tabindex: "-1" }, "Calls"),

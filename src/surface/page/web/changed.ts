@@ -14,8 +14,7 @@ export function changesElement(store: Store): HTMLElement {
     element.hidden = changes.length === 0;
     fill(element, el("h2", "Changed since this page was opened"), ...changes.map(card));
   };
-  store.on("changes", draw);
-  draw();
+  store.draws(draw, "changes");
   return element;
 }
 

@@ -110,6 +110,19 @@ export function quietButton(text: string, action: () => void, label?: string): H
   return button(text, action, { class: "quiet", "aria-label": label });
 }
 
+/** Creates the button of a form, which Ctrl+Enter presses, too. */
+export function submitButton(text: string): HTMLButtonElement {
+  const keys = { "aria-keyshortcuts": "Control+Enter", title: "Ctrl+Enter" };
+  return el("button.main-action", { type: "submit", ...keys }, text);
+}
+
+/** Creates a table that scrolls where it has no room. */
+export function table(head: HTMLElement[], rows: HTMLElement[][]): HTMLElement {
+  const lines = rows.map((cells) => el("tr", ...cells));
+  const whole = el("table", el("thead", el("tr", ...head)), el("tbody", ...lines));
+  return el("div.table-scroll", { tabindex: "0" }, whole);
+}
+
 /** Gives the focus to the first control in an element. */
 export function focusFirst(parent: Element | null): void {
   parent?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();

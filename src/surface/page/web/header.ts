@@ -61,8 +61,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
     state.disabled = now !== "lost";
     state.title = now === "lost" ? "Try again now" : "";
   };
-  store.on("connection", connection);
-  connection();
+  store.draws(connection, "connection");
 
   return (view) => {
     for (const [name, link] of links) {

@@ -2,7 +2,7 @@
 // loaded from other servers.
 
 import { lexer, type Token, type Tokens } from "marked";
-import { el } from "./dom.ts";
+import { el, table } from "./dom.ts";
 import { prose } from "./visible.ts";
 
 /** Length above which a text is not parsed. */
@@ -58,7 +58,7 @@ function block(token: Token): Node[] {
       return [];
     case "heading": {
       const { depth } = token as Tokens.Heading;
-      return [el(`h${Math.max(depth, 2)}` as "h2", {}, ...inline(token))];
+      return [el(`h${Math.max(depth, 2)}` as "h2", ...inline(token))];
     }
     case "code": {
       const code = el("code");
@@ -70,7 +70,7 @@ function block(token: Token): Node[] {
     case "list":
       return [list(token as Tokens.List)];
     case "table":
-      return [table(token as Tokens.Table)];
+      return [tableOf(token as Tokens.Table)];
     case "hr":
       return [el("hr")];
     case "text":
@@ -95,16 +95,12 @@ function tight(token: Token): Node[] {
   return token.type === "text" || token.type === "paragraph" ? inline(token) : block(token);
 }
 
-function table(token: Tokens.Table): HTMLElement {
-  const cell = (name: "th" | "td", one: Tokens.TableCell) => el(name, {}, ...all(one.tokens));
-  return el(
-    "div.table-scroll",
-    { tabindex: "0" },
-    el(
-      "table",
-      el("thead", el("tr", ...token.header.map((one) => cell("th", one)))),
-      el("tbody", ...token.rows.map((row) => el("tr", ...row.map((one) => cell("td", one))))),
-    ),
+function tableOf({ header, rows }: Tokens.Table): HTMLElement {
+  const cells = (name: "th" | "td", row: Tokens.TableCell[]) =>
+    row.map(({ tokens }) => el(name, ...all(tokens)));
+  return table(
+    cells("th", header),
+    rows.map((row) => cells("td", row)),
   );
 }
 

@@ -35,8 +35,7 @@ export function problemsView(store: Store, reload: () => Promise<void>): HTMLEle
     const nothing = el("p.calm", "Nothing is wrong.");
     fill(list, ...(problems.length === 0 ? [nothing] : groups));
   };
-  store.on("problems", draw);
-  draw();
+  store.draws(draw, "problems");
   return el(
     "article.wide",
     el("div.bar", el("h1", { tabindex: "-1" }, "Problems"), again),

@@ -1,7 +1,7 @@
 // View of agent sessions: starts one with a prompt, shows its events, and ends it with a button.
 
 import { json, Refusal } from "./api.ts";
-import { button, el, freshId } from "./dom.ts";
+import { button, el, freshId, submitButton } from "./dom.ts";
 import { type Session, type SessionCard, sessionCard } from "./session.ts";
 
 export interface SessionsView {
@@ -20,16 +20,7 @@ export function sessionsView(): SessionsView {
   const folder = line("Directory", "the server's own");
   const mode = line("Permission mode", "as the server is configured");
   const note = el("div.wrong", { role: "alert" });
-  const startButton = el(
-    "button",
-    {
-      type: "submit",
-      class: "main-action",
-      "aria-keyshortcuts": "Control+Enter",
-      title: "Ctrl+Enter",
-    },
-    "Start",
-  );
+  const startButton = submitButton("Start");
   const form = el(
     "form.card",
     { novalidate: true, on: { submit: submitted } },

@@ -107,9 +107,7 @@ export function side(parent: HTMLElement, store: Store): Side {
     else all[Math.min(to, all.length - 1)]?.focus();
   }
 
-  store.on("tools", draw);
-  store.on("loaded", draw);
-  draw();
+  store.draws(draw, "tools", "loaded");
   return {
     current(name) {
       chosen = name;

@@ -60,12 +60,8 @@ export function startView(store: Store): HTMLElement {
       last.length > 0 && el("a", { href: "#/calls" }, "All calls"),
     );
   };
-  store.on("tools", draw);
-  store.on("problems", draw);
-  store.on("loaded", draw);
-  store.on("calls", drawCalls);
-  draw();
-  drawCalls();
+  store.draws(draw, "tools", "problems", "loaded");
+  store.draws(drawCalls, "calls");
   return el(
     "article.wide.start",
     heading,

@@ -61,6 +61,12 @@ export class Store {
     return () => known.delete(listener);
   }
 
+  /** Calls `draw` now and after changes of the topics. */
+  draws(draw: () => void, ...topics: Topic[]): void {
+    for (const topic of topics) this.on(topic, draw);
+    draw();
+  }
+
   set<Name extends Topic>(topic: Name, value: State[Name]): void {
     this.state[topic] = value;
     for (const listener of this.listeners.get(topic) ?? []) listener();

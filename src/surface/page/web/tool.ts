@@ -4,7 +4,7 @@ import type { Tool } from "./api.ts";
 import { compare } from "./compare.ts";
 import { copyAs } from "./copy_as.ts";
 import { parse } from "./digits.ts";
-import { button, el, freshId, icon } from "./dom.ts";
+import { button, el, freshId, icon, submitButton } from "./dom.ts";
 import { makeForm } from "./form/form.ts";
 import { isMarkdown, markdown } from "./markdown.ts";
 import { badge, isolationBadge, TIERS } from "./marks.ts";
@@ -42,16 +42,7 @@ export function toolView(tool: Tool, store: Store): ToolView {
     el("p.calm.waiting", "Results appear here."),
     results,
   );
-  const runButton = el(
-    "button",
-    {
-      type: "submit",
-      class: "main-action",
-      "aria-keyshortcuts": "Control+Enter",
-      title: "Ctrl+Enter",
-    },
-    "Run",
-  );
+  const runButton = submitButton("Run");
   const clearButton = button("Clear", () => form.clear());
   const copyAsButton = button("Copy as …", () => {
     const text = form.arguments();

@@ -1,7 +1,7 @@
 // JSON as a tree with expandable nodes or as a table, which keep all digits of numbers.
 
 import { Digits } from "./digits.ts";
-import { el, quietButton } from "./dom.ts";
+import { el, quietButton, table } from "./dom.ts";
 import { prose } from "./visible.ts";
 
 /** Limit of the entries of one level that are shown before the user expands the rest. */
@@ -23,19 +23,14 @@ export function asTable(value: unknown): (() => HTMLElement) | null {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0 || columns.length > MOST_COLUMNS) return null;
   return () => {
-    const cells = (row: { [key: string]: unknown }) =>
-      columns.map((key) => el("td", Object.hasOwn(row, key) ? cell(row[key]) : null));
+    const head = columns.map((key) => el("th", { scope: "col", named: key }));
+    const cells = rows
+      .slice(0, MOST_ROWS)
+      .map((row) => columns.map((key) => el("td", Object.hasOwn(row, key) && cell(row[key]))));
+    const shown = table(head, cells);
     const rest = rows.length - MOST_ROWS;
-    return el(
-      "div.table-scroll",
-      { tabindex: "0" },
-      el(
-        "table",
-        el("thead", el("tr", ...columns.map((key) => el("th", { scope: "col", named: key })))),
-        el("tbody", ...rows.slice(0, MOST_ROWS).map((row) => el("tr", ...cells(row)))),
-      ),
-      rest > 0 && el("p.calm", `${rest} more rows; the tree has all`),
-    );
+    if (rest > 0) shown.append(el("p.calm", `${rest} more rows; the tree has all`));
+    return shown;
   };
 }
 
