@@ -59,7 +59,7 @@ const MISSING_CONTENT = `${INVALID} missing content array.`;
 const NO_OUTPUT = "Tool failed with no output.";
 
 /** The result that `value`, a tool's return value or an update, stands for. Never throws. */
-export function normaliseResult(value: any, _toolName?: string): Result {
+export function normaliseResult(value: any): Result {
   try {
     return normalise(value);
   } catch (error) {
@@ -99,11 +99,6 @@ function normalise(value: any): Result {
 /** The result that stands for `error`, which `execute` threw or rejected with. Never throws. */
 export function thrownToResult(error: unknown): Result {
   return resultOf([textBlock(thrownText(error))], {}, true);
-}
-
-/** The result for a call whose arguments were refused with `text`. */
-export function refusedToResult(text: string): Result {
-  return resultOf([textBlock(text)], { isError: true, error: text }, true);
 }
 
 function resultOf(content: Block[], details: unknown, isError: boolean): Result {

@@ -144,7 +144,7 @@ export function execute(
     return reply(call.id, ReplyKind.Refused, prepared.text);
   }
   const onUpdate = (partial: unknown) => {
-    if (!call.ended) reply(call.id, ReplyKind.Update, toJson(normaliseResult(partial, tool.name)));
+    if (!call.ended) reply(call.id, ReplyKind.Update, toJson(normaliseResult(partial)));
   };
   // Once the call was asked to end its tool never starts; the request is answered by then.
   if (!op_haft_start(call.id)) return end(call);
@@ -155,7 +155,7 @@ export function execute(
   } catch (error) {
     return call.fail(error);
   }
-  const done = (value: unknown) => finish(call, () => normalise(value, tool.name));
+  const done = (value: unknown) => finish(call, () => normaliseResult(value));
   if (isThenable(result)) captured.then(captured.resolve(result), done, call.fail);
   else done(result);
 }
@@ -197,19 +197,10 @@ async function executeTool(
   });
   if (!prepared.ok) throw new Error(prepared.text);
   const onUpdate = (partial: unknown): void => {
-    options.onUpdate?.(normalise(partial, name));
+    options.onUpdate?.(normaliseResult(partial));
   };
   const own = options.signal;
-  return normalise(await started(call, tool, toolCallId, prepared.args, onUpdate, own), name);
-}
-
-// A result may be a proxy or have getters that throw.
-function normalise(value: unknown, toolName: string) {
-  try {
-    return normaliseResult(value, toolName);
-  } catch (error) {
-    return thrownToResult(error);
-  }
+  return normaliseResult(await started(call, tool, toolCallId, prepared.args, onUpdate, own));
 }
 
 function finish(call: RunningCall, result: () => ReturnType<typeof thrownToResult>): void {

@@ -5,8 +5,7 @@ import { test } from "node:test";
 
 import { importRuntime } from "./arguments_bundle.mjs";
 
-const { normaliseResult, thrownToResult, refusedToResult, sanitiseText } =
-  await importRuntime("25_result.ts");
+const { normaliseResult, thrownToResult, sanitiseText } = await importRuntime("25_result.ts");
 
 const text = (...texts) => texts.map((one) => ({ type: "text", text: one }));
 const image = { type: "image", data: "aGk=", mimeType: "image/png" };
@@ -150,7 +149,7 @@ const RESULTS = [
 
 for (const [what, value, content, isError, details = {}, more = {}] of RESULTS) {
   test(`result: ${what}`, () => {
-    assert.deepEqual(normaliseResult(value, "t"), { content, details, isError, ...more });
+    assert.deepEqual(normaliseResult(value), { content, details, isError, ...more });
   });
 }
 
@@ -197,14 +196,6 @@ for (const [what, error, expected] of THROWN) {
     });
   });
 }
-
-test("refused arguments carry their text twice", () => {
-  assert.deepEqual(refusedToResult("no"), {
-    content: text("no"),
-    details: { isError: true, error: "no" },
-    isError: true,
-  });
-});
 
 const CLEANED = [
   ["plain text is the same", "hello\n\tthere é 😀", "hello\n\tthere é 😀"],
