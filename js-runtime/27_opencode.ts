@@ -212,16 +212,6 @@ function unavailableClient(): Record<string, unknown> {
         },
       },
     );
-  const parts = [
-    "session",
-    "config",
-    "file",
-    "find",
-    "path",
-    "project",
-    "provider",
-    "tui",
-    "event",
-  ];
+  const parts = "session config file find path project provider tui event".split(" ");
   return Object.fromEntries(parts.map((name) => [name, part(name)]));
 }

@@ -4,26 +4,12 @@
 
 import vm from "node:vm";
 
-const WEB_GLOBALS = [
-  "AbortController",
-  "AbortSignal",
-  "Blob",
-  "DOMException",
-  "Event",
-  "EventTarget",
-  "File",
-  "FormData",
-  "Headers",
-  "ReadableStream",
-  "Request",
-  "Response",
-  "TextDecoder",
-  "TextEncoder",
-  "URL",
-  "URLSearchParams",
-  "WritableStream",
-  "structuredClone",
-];
+const WEB_GLOBALS = `
+  AbortController AbortSignal Blob DOMException Event EventTarget File FormData Headers ReadableStream
+  Request Response TextDecoder TextEncoder URL URLSearchParams WritableStream structuredClone
+`
+  .trim()
+  .split(/\s+/);
 
 /** A context with the language and Web classes only, and `extra` globals. */
 export function bareContext(extra = {}) {
