@@ -1,7 +1,7 @@
 // `Bun.CryptoHasher` and its one-word relatives, over `node:crypto`.
 
 import { builtin } from "../builtin.ts";
-import { bytesNow, describe } from "./streams.ts";
+import { bytesToHash } from "./streams.ts";
 
 type Encoding = "hex" | "base64" | "base64url";
 type Data = string | ArrayBufferLike | ArrayBufferView;
@@ -15,7 +15,7 @@ export class CryptoHasher {
   constructor(algorithm: string, key?: Data, hash?: Hasher) {
     const { createHash, createHmac } = builtin("node:crypto");
     this.algorithm = algorithm;
-    const keyed = () => createHmac(algorithm, bytes(key)) as unknown as Hasher;
+    const keyed = () => createHmac(algorithm, bytesToHash(key)) as unknown as Hasher;
     this.#hash = hash ?? (key === undefined ? createHash(algorithm) : keyed());
   }
 
@@ -28,7 +28,7 @@ export class CryptoHasher {
   }
 
   update(data: Data): this {
-    this.#hash.update(bytes(data));
+    this.#hash.update(bytesToHash(data));
     return this;
   }
 
@@ -40,12 +40,6 @@ export class CryptoHasher {
   copy(): CryptoHasher {
     return new CryptoHasher(this.algorithm, undefined, this.#hash.copy());
   }
-}
-
-function bytes(data: unknown): Uint8Array {
-  const found = bytesNow(data);
-  if (!found) throw new TypeError(`expected a string or bytes to hash, not ${describe(data)}`);
-  return found;
 }
 
 function named(algorithm: string) {

@@ -3,7 +3,7 @@
 // Not for secrets. The numbers are the same as Bun's, because tools keep them in files.
 
 import { builtin } from "../builtin.ts";
-import { bytesNow, describe } from "./streams.ts";
+import { bytesToHash } from "./streams.ts";
 
 const MASK = (1n << 64n) - 1n;
 const SECRET = [
@@ -15,7 +15,7 @@ const SECRET = [
 const BLOCK = 48;
 
 function wyhash(data: unknown, seed: number | bigint = 0): bigint {
-  const input = bytesOf(data);
+  const input = bytesToHash(data);
   const view = new DataView(input.buffer, input.byteOffset, input.length);
   const read64 = (at: number) => view.getBigUint64(at, true);
   const start = BigInt.asUintN(64, BigInt(seed));
@@ -70,22 +70,16 @@ function mix(a: bigint, b: bigint): bigint {
 }
 
 const crc32 = (data: unknown, seed?: number): number =>
-  builtin("node:zlib").crc32(bytesOf(data), seed);
+  builtin("node:zlib").crc32(bytesToHash(data), seed);
 
 function adler32(data: unknown): number {
   let low = 1;
   let high = 0;
-  for (const byte of bytesOf(data)) {
+  for (const byte of bytesToHash(data)) {
     low = (low + byte) % 65521;
     high = (high + low) % 65521;
   }
   return high * 65536 + low;
-}
-
-function bytesOf(data: unknown): Uint8Array {
-  const found = bytesNow(data);
-  if (!found) throw new TypeError(`expected a string or bytes to hash, not ${describe(data)}`);
-  return found;
 }
 
 export const hash = Object.assign((data: unknown, seed?: number | bigint) => wyhash(data, seed), {

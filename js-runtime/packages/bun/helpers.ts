@@ -99,13 +99,7 @@ export const inflateSync = (data: Uint8Array): Uint8Array =>
 
 export function concatArrayBuffers(buffers: (ArrayBuffer | Uint8Array)[]): ArrayBuffer {
   const parts = buffers.map((part) => (part instanceof Uint8Array ? part : new Uint8Array(part)));
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole.buffer;
+  return new Uint8Array(builtin("node:buffer").Buffer.concat(parts)).buffer;
 }
 
 /** V8 collects by itself. */

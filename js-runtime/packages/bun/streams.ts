@@ -107,6 +107,13 @@ export function bytesNow(data: unknown): Uint8Array | undefined {
   return undefined;
 }
 
+/** The bytes of what can be hashed. */
+export function bytesToHash(data: unknown): Uint8Array {
+  const found = bytesNow(data);
+  if (!found) throw new TypeError(`expected a string or bytes to hash, not ${describe(data)}`);
+  return found;
+}
+
 export function describe(value: unknown): string {
   return value === null || typeof value !== "object"
     ? String(value)

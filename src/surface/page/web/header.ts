@@ -1,11 +1,19 @@
 // Header of the page: navigation, counts, state of the connection.
 
-import { el, type Icon, icon } from "./dom.ts";
+import { el, icon } from "./dom.ts";
 import { isRunning } from "./log.ts";
 import type { Connection, Store } from "./store.ts";
 import { themeButton } from "./theme.ts";
 
-export type View = "start" | "tools" | "calls" | "sessions" | "problems";
+export const VIEWS = {
+  start: "Start",
+  tools: "Tools",
+  calls: "Calls",
+  sessions: "Sessions",
+  problems: "Problems",
+} as const;
+
+export type View = keyof typeof VIEWS;
 
 const WORDS: { [State in Connection]: string } = {
   connecting: "Connecting",
@@ -24,13 +32,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
   };
   const links = new Map<View, HTMLAnchorElement>();
   const nav = el("nav", { "aria-label": "Views" });
-  for (const [view, text] of [
-    ["start", "Start"],
-    ["tools", "Tools"],
-    ["calls", "Calls"],
-    ["sessions", "Sessions"],
-    ["problems", "Problems"],
-  ] as [View & Icon, string][]) {
+  for (const [view, text] of Object.entries(VIEWS) as [View, string][]) {
     const href = view === "start" ? "#/" : `#/${view}`;
     const link = el("a", { href }, icon(view), el("span", text), counts[view]);
     links.set(view, link);

@@ -5,7 +5,7 @@ import { json, type Tool, whenTokenIsWanted } from "./api.ts";
 import { callsView } from "./calls.ts";
 import { parse } from "./digits.ts";
 import { announce, el, fill } from "./dom.ts";
-import { header, type View } from "./header.ts";
+import { header, VIEWS, type View } from "./header.ts";
 import { setTitle } from "./notify.ts";
 import { problemsView } from "./problems.ts";
 import { questionDialog } from "./questions.ts";
@@ -34,8 +34,6 @@ const views = {
   sessions: sessions.element,
   problems: problemsView(store, reload),
 };
-const VIEWS = ["start", "tools", "calls", "sessions", "problems"] as const;
-const titles = { calls: "Calls", sessions: "Sessions", problems: "Problems" };
 const dialog = tokenDialog(() => store.retry());
 /** The view that the run and cancel keys apply to. */
 let current: Pick<ToolView, "run" | "cancel"> | null = null;
@@ -65,8 +63,8 @@ interface Route {
 
 function route(): Route {
   const [path = "", query] = location.hash.split("?", 2);
-  const [, word, name] = path.split("/");
-  const view = VIEWS.find((one) => one === word) ?? "start";
+  const [, word = "", name] = path.split("/");
+  const view = Object.hasOwn(VIEWS, word) ? (word as View) : "start";
   const none: Route = { view, name: null, arguments: null };
   if (view !== "tools" || !name) return none;
   try {
@@ -88,7 +86,7 @@ function show(): void {
   current = null;
   if (view !== "tools") {
     fill(main, views[view]);
-    setTitle(view === "start" ? "haft" : `${titles[view]} – haft`);
+    setTitle(view === "start" ? "haft" : `${VIEWS[view]} – haft`);
     if (view === "sessions") {
       current = sessions;
       sessions.shown();

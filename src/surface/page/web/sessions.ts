@@ -16,9 +16,10 @@ export interface SessionsView {
 
 export function sessionsView(): SessionsView {
   const cards = new Map<string, SessionCard>();
-  const prompt = area("Prompt", "What the agent is to do");
-  const folder = line("Directory", "the server's own");
-  const mode = line("Permission mode", "as the server is configured");
+  const question = el("textarea", { rows: "4", placeholder: "What the agent is to do" });
+  const prompt = labelled("Prompt", question);
+  const folder = labelled("Directory", line("the server's own"));
+  const mode = labelled("Permission mode", line("as the server is configured"));
   const note = el("div.wrong", { role: "alert" });
   const startButton = submitButton("Start");
   const form = el(
@@ -129,18 +130,12 @@ interface Field<Kind extends HTMLElement> {
   field: Kind;
 }
 
-function area(label: string, placeholder: string): Field<HTMLTextAreaElement> {
-  const id = freshId("session");
-  const field = el("textarea", { id, rows: "4", placeholder });
-  return { row: labelled(id, label, field), field };
+function labelled<Kind extends HTMLElement>(label: string, field: Kind): Field<Kind> {
+  field.id = freshId("session");
+  const head = el("div.head", el("label.name", { for: field.id }, label));
+  return { row: el("div.row", head, field), field };
 }
 
-function line(label: string, placeholder: string): Field<HTMLInputElement> {
-  const id = freshId("session");
-  const field = el("input", { id, type: "text", placeholder, spellcheck: "false" });
-  return { row: labelled(id, label, field), field };
-}
-
-function labelled(id: string, label: string, field: HTMLElement): HTMLElement {
-  return el("div.row", el("div.head", el("label", { for: id, class: "name" }, label)), field);
+function line(placeholder: string): HTMLInputElement {
+  return el("input", { type: "text", placeholder, spellcheck: "false" });
 }
