@@ -7,29 +7,12 @@
 import { renderLatex } from "@earendil-works/pi-tui/dist/latex.js";
 
 export { Input } from "@earendil-works/pi-tui/dist/components/input.js";
-export {
-  type SelectItem,
-  SelectList,
-  type SelectListLayoutOptions,
-  type SelectListTheme,
-} from "@earendil-works/pi-tui/dist/components/select-list.js";
-export {
-  type SettingItem,
-  SettingsList,
-  type SettingsListOptions,
-  type SettingsListTheme,
-} from "@earendil-works/pi-tui/dist/components/settings-list.js";
+export * from "@earendil-works/pi-tui/dist/components/select-list.js";
+export * from "@earendil-works/pi-tui/dist/components/settings-list.js";
 export { Spacer } from "@earendil-works/pi-tui/dist/components/spacer.js";
 export { type FuzzyMatch, fuzzyFilter, fuzzyMatch } from "@earendil-works/pi-tui/dist/fuzzy.js";
-export {
-  getKeybindings,
-  getKeybindings as getEditorKeybindings,
-  type KeybindingDefinition,
-  type KeybindingsConfig,
-  KeybindingsManager,
-  setKeybindings,
-  TUI_KEYBINDINGS,
-} from "@earendil-works/pi-tui/dist/keybindings.js";
+export * from "@earendil-works/pi-tui/dist/keybindings.js";
+export { getKeybindings as getEditorKeybindings } from "@earendil-works/pi-tui/dist/keybindings.js";
 export {
   decodeKittyPrintable,
   isKeyRelease,
