@@ -54,7 +54,7 @@ function evaluated(conditions: string[], values: unknown[]): () => boolean {
 const object = Object.prototype;
 const objectKeys = ownKeys(object).length;
 
-/** What is checked, with the words for a change of it. Globals come first: what is next is asked of them. */
+/** Checks with the words for a change. Globals come first: what is next is asked of them. */
 const CHECKS: readonly { changed: string; isIntact: () => boolean }[] = [
   {
     changed: "global constructors",

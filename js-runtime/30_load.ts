@@ -233,7 +233,7 @@ function unusable(authored: any): [string, string][] | undefined {
   return found.length > 0 ? found : undefined;
 }
 
-/** What a value is, in words. */
+/** Returns the kind of a value, in words. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (captured.isArray(value)) return "an array";

@@ -1,4 +1,4 @@
-// What scripts get from outside when they use it: they are evaluated before there is a Node, and cannot
+// Parts of Node and of the runtime that scripts ask for when they use them: they are evaluated before there is a Node, and cannot
 // import the runtime.
 
 interface Builtins {
@@ -17,7 +17,7 @@ interface Builtins {
   "node:zlib": typeof import("node:zlib");
 }
 
-/** What the runtime shares under `name`: see `shareWithScripts`. */
+/** Returns a value that the runtime shares: see `shareWithScripts`. */
 export function shared(name: string): any {
   return (globalThis as Record<symbol, any>)[Symbol.for(`haft.${name}`)];
 }

@@ -4,7 +4,7 @@
 // does in Bun. Calling it, constructing it or asking for a member of it throws an error that says what it
 // is and what to use.
 
-/** What to use instead, and the members. */
+/** Members by the words for what to use instead. */
 const INSTEAD: readonly [hint: string, names: string][] = [
   ["use node:http or node:net", "connect listen serve"],
   ["install a package for it, or use bun:sqlite", "postgres redis RedisClient sql SQL"],

@@ -1,6 +1,6 @@
 // Keys of the browser as a terminal sends them.
 
-/** What a terminal sends for keys that are not characters, by the names of the browser. */
+/** Sequences of a terminal for keys that are not characters, by the names of the browser. */
 export const NAMED_KEYS: { [key: string]: string } = {
   Enter: "\r",
   Escape: "\x1b",
