@@ -1,5 +1,5 @@
-// Parts of Node and of the runtime that scripts ask for when they use them: they are evaluated before there is a Node, and cannot
-// import the runtime.
+// Parts of Node and of the runtime that scripts ask for when they use them: scripts are evaluated before
+// there is a Node, and cannot import the runtime.
 
 interface Builtins {
   "node:buffer": typeof import("node:buffer");

@@ -51,8 +51,8 @@ export function generateUnifiedPatch(
   return formatPatch(patch ?? replacement(path, before, after), FILE_HEADERS_ONLY);
 }
 
-/** More lines than these that come and go are not compared one by one: it takes half a second. */
-const MAX_EDITS = 4000;
+/** More lines than these that come and go are not compared one by one: the time grows with their square. */
+const MAX_EDITS = 2000;
 
 /** Returns the patch that replaces all lines. */
 function replacement(path: string, before: string, after: string): StructuredPatch {
