@@ -23,7 +23,9 @@ use crate::fleet::{Fleet, Unavailable, open_link};
 use crate::frames::{CallerFrame, Finished, HostFrame, HostInfo, known_method};
 use crate::link::{LinkEvent, LinkOptions};
 use crate::message::Headers;
-use crate::serve_call::{CALLER, LATER, LOG_TRACE, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER};
+use crate::serve_call::{
+    CALLER, DEFAULT_SILENCE, LATER, LOG_TRACE, SILENCE, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER,
+};
 use crate::subjects;
 
 /// Number of hosts that may be lost during one call.
@@ -278,6 +280,8 @@ impl Fleet {
                             // The call may be lost.
                             ctx.ran_on(&shown(&by));
                             host = Some(by);
+                            // The host may wait for it.
+                            link.acknowledge();
                         }
                         Ok(frame) => {
                             if let Some(answer) = questions.hear(frame, ctx) {
@@ -321,6 +325,10 @@ impl Fleet {
         let mut headers = Headers::default().with(CALLER, self.options().caller.clone());
         if is_long {
             headers = headers.with(LATER, "1");
+        }
+        let silence = self.options().silence;
+        if silence != DEFAULT_SILENCE {
+            headers = headers.with(SILENCE, silence.as_millis().to_string());
         }
         if let Some(timeout) = call.timeout {
             headers = headers.with(TIMEOUT, timeout.as_millis().to_string());

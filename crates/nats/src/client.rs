@@ -94,7 +94,7 @@ impl Client {
         headers: Headers,
         payload: Bytes,
     ) {
-        if self.nats.connection_state() != State::Connected {
+        if !self.is_connected() {
             return;
         }
         let (subject, fields) = (subject.into(), headers.into_fields());
@@ -197,6 +197,11 @@ impl Client {
                 ConnectionState::Disconnected(why) => Err(ConnectError::new(why.clone())),
             },
         }
+    }
+
+    /// Returns true if there is a connection.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.nats.connection_state() == State::Connected
     }
 
     /// Follows the state of the connection.

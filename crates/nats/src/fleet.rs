@@ -374,9 +374,8 @@ pub(crate) async fn open_link(
 ) -> Link {
     let (id, key) = (subjects::new_id(), subjects::new_id());
     let events = subjects::events(tenant, &id);
-    let messages = client.subscribe(events.clone()).await;
-    let to = (subjects::control(tenant, &id), key.clone());
-    let link = Link::new(client, to, messages, options, true);
+    let ends = (events.clone(), subjects::control(tenant, &id), key.clone());
+    let link = Link::open(client, ends, options, true).await;
     let headers = headers.with(CALL, id).with(KEY, key);
     // The server says there if there is no subscriber.
     client.publish(subject, Some(&events), headers, payload);

@@ -33,7 +33,7 @@ pub(crate) struct Frame {
 
 /// Frame of a host.
 pub(crate) enum HostFrame {
-    /// The host runs the call.
+    /// The host has the call, and runs it. If the call may be too old, it waits for the confirmation.
     Accepted(HostInfo),
     /// The host did not begin the call; another one may.
     Refused(Refused),

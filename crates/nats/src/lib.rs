@@ -9,6 +9,7 @@
 //!   `message`, and `queue` know `async-nats`.
 //! - `subjects`: the layout, which tenant and which tool are called by which subject.
 //! - `link`: the messages of one call in their order, of any size, over two subjects.
+//! - `freshness`: whether a call that a host reads may be too old to be begun.
 //! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
 //! - [`Fleet`]: lists and calls the tools of other hosts.
 //! - `history`: the logs of calls of hosts, for readers elsewhere.
@@ -26,6 +27,7 @@ mod subjects;
 mod caller;
 mod discovery;
 mod fleet;
+mod freshness;
 mod history;
 mod queue;
 mod serve_call;
@@ -46,7 +48,7 @@ pub use queue::{
     Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEntry, QueueEvent, QueueSettings,
     QueueStatus, QueuedCall, Quota,
 };
-pub use serve_call::{CallLink, IncomingCall};
+pub use serve_call::{CallLink, DEFAULT_SILENCE, IncomingCall};
 pub use service::{Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};
 pub use tls::{MachineRoots, TlsFiles};

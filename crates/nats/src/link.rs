@@ -60,6 +60,8 @@ pub(crate) struct Link {
     client: Client,
     to: String,
     key: String,
+    /// The subject of the messages.
+    from: String,
     messages: Subscription,
     connection: watch::Receiver<ConnectionState>,
     options: LinkOptions,
@@ -116,21 +118,22 @@ pub(crate) enum LinkEvent {
 }
 
 impl Link {
-    /// Creates an end that sends to the subject `to` and receives `messages`, all with `key`. A held one
-    /// sends nothing before it has received something.
-    pub(crate) fn new(
+    /// Opens an end that sends to the subject `to` and receives what comes on `from`, all with `key`. A
+    /// held one sends nothing before it has received something.
+    pub(crate) async fn open(
         client: &Client,
-        (to, key): (String, String),
-        messages: Subscription,
+        (from, to, key): (String, String, String),
         options: LinkOptions,
         is_held: bool,
     ) -> Link {
+        let messages = client.subscribe(from.clone()).await;
         let now = Instant::now();
         Link {
             connection: client.state(),
             client: client.clone(),
             to,
             key,
+            from,
             messages,
             options,
             unconfirmed: VecDeque::new(),
@@ -169,6 +172,18 @@ impl Link {
     pub(crate) fn send_at_once(&mut self, frame: Bytes) {
         self.is_held = false;
         self.send(frame);
+    }
+
+    /// Sends a frame whose confirmation shows that the other side still listens. If it does not, the
+    /// server says so at once, as for the first message of a link.
+    pub(crate) fn ask(&mut self, frame: Bytes) {
+        self.publish(Some(&self.from), Headers::default());
+        self.send(frame);
+    }
+
+    /// Confirms at once what has arrived.
+    pub(crate) fn acknowledge(&mut self) {
+        self.say(Headers::default());
     }
 
     /// Returns true if the other side has everything.
@@ -358,13 +373,17 @@ impl Link {
 
     /// Sends a sign of life, which confirms what has arrived.
     fn say(&mut self, headers: Headers) {
+        self.publish(None, headers);
+        self.spoke_at = Instant::now();
+        self.unsaid = (0, 0);
+    }
+
+    fn publish(&self, reply: Option<&str>, headers: Headers) {
         let headers = headers
             .with(KEY, self.key.clone())
             .with(EXPECTED, self.expected.to_string());
         self.client
-            .publish(self.to.clone(), None, headers, Bytes::new());
-        self.spoke_at = Instant::now();
-        self.unsaid = (0, 0);
+            .publish(self.to.clone(), reply, headers, Bytes::new());
     }
 }
 

@@ -15,11 +15,12 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use haft_tool::{
     Answer, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt, Tier,
-    TraceContext,
+    TraceContext, since_1970,
 };
 
 use crate::client::Client;
 use crate::frames::{Ask, CallerFrame, Finished, Forward, HostFrame, HostInfo, Refused};
+use crate::freshness::Freshness;
 use crate::link::{Link, LinkEvent, LinkOptions};
 use crate::message::{Headers, Message};
 use crate::subjects;
@@ -32,6 +33,8 @@ pub(crate) const KEY: &str = "Haft-Key";
 pub(crate) const CALLER: &str = "Haft-Caller";
 /// Time that the caller gives the call, in milliseconds. A duration, because clocks differ.
 pub(crate) const TIMEOUT: &str = "Haft-Timeout";
+/// Time without a sign of life after which the caller gives up the call, in milliseconds.
+pub(crate) const SILENCE: &str = "Haft-Silence";
 /// Set if the caller has a user who can be asked.
 pub(crate) const USER: &str = "Haft-User";
 /// Id of the client that made a queued call.
@@ -46,6 +49,12 @@ pub(crate) const TRACE_STATE: &str = "tracestate";
 
 /// Id of the trace by which a caller without a span has recorded the call.
 pub(crate) const LOG_TRACE: &str = "Haft-Trace";
+
+/// Time without a sign of life after which callers give up a host, if they name no other one.
+pub const DEFAULT_SILENCE: Duration = Duration::from_secs(3);
+
+/// Number of questions whether a caller still waits, if its answers come late.
+const MAX_ASKED: usize = 3;
 
 /// Time after which a call without a result says that it is accepted.
 const ACCEPT_AFTER: Duration = Duration::from_millis(250);
@@ -239,13 +248,29 @@ impl Request {
 
     /// Opens the link.
     pub(crate) async fn open(&self, client: &Client, tenant: &str, silence: Duration) -> Link {
-        let messages = client.subscribe(subjects::control(tenant, &self.id)).await;
-        let to = (subjects::events(tenant, &self.id), self.key.clone());
+        let (from, to) = (
+            subjects::control(tenant, &self.id),
+            subjects::events(tenant, &self.id),
+        );
         let options = LinkOptions {
             silence,
             max_frame: MAX_FRAME,
         };
-        Link::new(client, to, messages, options, false)
+        Link::open(client, (from, to, self.key.clone()), options, false).await
+    }
+
+    /// Returns the age up to which the call is begun without asking whether its caller still waits. The
+    /// rest of the time in which the caller gives up is for the sign of life that it gets then.
+    fn max_age(&self) -> Duration {
+        let silence = self.message.headers.number(SILENCE);
+        silence.map_or(DEFAULT_SILENCE, Duration::from_millis) / 2
+    }
+
+    /// Returns true if the call is older, or its clock differs from the host's. So it is known of a call
+    /// that its caller's connection has kept.
+    fn is_older_than(&self, limit: Duration) -> bool {
+        let age = |made| since_1970().abs_diff(made);
+        subjects::made_at(&self.id).is_none_or(|made| age(made) > limit)
     }
 }
 
@@ -269,11 +294,48 @@ pub(crate) async fn refuse(link: Link, host: &HostInfo, why: &str) {
     finish(link, HostFrame::Refused(Refused { host, why })).await;
 }
 
+/// Asks the caller of a call that may be old whether it still waits. If it does not, nothing is begun,
+/// and there is no link any more.
+async fn still_awaited(mut link: Link, id: &str, host: &HostInfo, limit: Duration) -> Option<Link> {
+    for _ in 0..MAX_ASKED {
+        let asked = Instant::now();
+        link.ask(HostFrame::Accepted(host.clone()).encoded());
+        while !link.is_confirmed() {
+            match link.next().await {
+                LinkEvent::Frame(frame) => {
+                    if let Ok(CallerFrame::Cancel { .. }) = CallerFrame::read(&frame) {
+                        refuse(link, host, "it was cancelled").await;
+                        return None;
+                    }
+                }
+                LinkEvent::Confirmed => {}
+                _ => {
+                    tracing::warn!(
+                        call = id,
+                        "a call came late and is not begun: its caller does not wait any more"
+                    );
+                    return None;
+                }
+            }
+        }
+        // The host may have stood still again. The caller has given a sign of life after the question.
+        if asked.elapsed() <= limit {
+            return Some(link);
+        }
+    }
+    tracing::warn!(
+        call = id,
+        "a call came late and is not begun: its caller answers too late"
+    );
+    refuse(link, host, "the connection is too slow").await;
+    None
+}
+
 /// Runs a call to its end. `run` makes the outcome.
 pub(crate) async fn run<F>(
     request: &Request,
     mut link: Link,
-    host: &HostInfo,
+    (host, freshness): (&HostInfo, &Freshness),
     tool: &str,
     run: impl FnOnce(IncomingCall) -> F,
 ) where
@@ -281,9 +343,8 @@ pub(crate) async fn run<F>(
 {
     let headers = &request.message.headers;
     let accept_at = Instant::now() + ACCEPT_AFTER;
-    let mut is_accepted = false;
-    let arguments = if headers.get(LATER).is_some() {
-        is_accepted = true;
+    let is_long = headers.get(LATER).is_some();
+    let arguments = if is_long {
         link.send(HostFrame::Accepted(host.clone()).encoded());
         match arguments(&mut link).await {
             Some(arguments) => Ok(arguments),
@@ -299,6 +360,16 @@ pub(crate) async fn run<F>(
             return finish(link, end).await;
         }
     };
+    let max_age = request.max_age();
+    // Long arguments come only from a caller that has heard the host.
+    let is_old = freshness.may_be_older_than(max_age) || !is_long && request.is_older_than(max_age);
+    if is_old {
+        match still_awaited(link, &request.id, host, max_age).await {
+            Some(awaited) => link = awaited,
+            None => return,
+        }
+    }
+    let mut is_accepted = is_long || is_old;
     let (state, mut queued) = LinkState::new(headers.get(USER).is_some(), 1);
     let call = IncomingCall::of(&request.id, tool, arguments, headers, state.clone());
     let cancellation = call.cancellation.clone();

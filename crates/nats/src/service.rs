@@ -17,11 +17,12 @@ use haft_tool::{Error, ErrorKind, Outcome};
 use crate::client::{Client, Feed, Refusal};
 use crate::discovery::{Counts, Discovery, OfferedTool};
 use crate::frames::{Finished, HostFrame, HostInfo};
+use crate::freshness::{Echoes, Freshness};
 use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestion, LogReaders};
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
-use crate::serve_call::{self, InPlace, IncomingCall, Request};
+use crate::serve_call::{self, DEFAULT_SILENCE, InPlace, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
 /// Number of requests that wait to be read. More than a server sends between two looks.
@@ -130,6 +131,7 @@ struct Core {
     /// Number of tools that are offered.
     offered: watch::Sender<usize>,
     slots: Semaphore,
+    freshness: Arc<Freshness>,
 }
 
 impl Service {
@@ -150,7 +152,12 @@ impl Service {
             feed: Box::new(move || feed.follow_history()),
         };
         let tenant = options.tenant.clone();
+        // To load them may take long, and what comes later is no older than the first subscription.
+        let tools = provider.tools().await;
+        let (sender, messages) = mpsc::channel(CAPACITY);
+        let echoes = Echoes::new(client, &tenant, sender.clone()).await;
         let core = Arc::new(Core {
+            freshness: echoes.freshness(),
             history: HistoryDesk::new(client.clone(), tenant, host.clone(), log),
             client: client.clone(),
             slots: Semaphore::new(options.max_calls),
@@ -163,17 +170,19 @@ impl Service {
         });
         let (drain, draining) = oneshot::channel();
         let (running, offered) = (core.running.subscribe(), core.offered.subscribe());
-        let mut offering = Offering::new(core).await;
-        offering.refresh().await;
-        offering.flush().await;
-        let task = tokio::spawn(offering.run(draining));
-        Service {
+        let mut offering = Offering::new(core, echoes, (sender, messages)).await;
+        offering.offer(tools).await;
+        let tenant = offering.core.options.tenant.clone();
+        let service = Service {
             host,
             drain: Mutex::new(Some(drain)),
             running,
             offered,
-            task,
-        }
+            task: tokio::spawn(offering.run(draining)),
+        };
+        // Its echoes go on meanwhile.
+        client.flush(&tenant).await;
+        service
     }
 
     /// Returns the host as others see it.
@@ -236,14 +245,19 @@ struct Offering {
     others: Vec<Feed>,
     /// Requests about calls that run here, also when no new ones are taken.
     _peers: Option<Feed>,
+    /// They tell how old the messages are.
+    echoes: Echoes,
     sender: mpsc::Sender<Message>,
     messages: mpsc::Receiver<Message>,
     refusals: broadcast::Receiver<Refusal>,
 }
 
 impl Offering {
-    async fn new(core: Arc<Core>) -> Offering {
-        let (sender, messages) = mpsc::channel(CAPACITY);
+    async fn new(
+        core: Arc<Core>,
+        echoes: Echoes,
+        (sender, messages): (mpsc::Sender<Message>, mpsc::Receiver<Message>),
+    ) -> Offering {
         let refusals = core.client.refusals();
         let tenant = core.options.tenant.clone();
         let discovery = Discovery::new(core.host.clone(), tenant.clone());
@@ -283,15 +297,15 @@ impl Offering {
             direct,
             others,
             _peers: peers,
+            echoes,
             sender,
             messages,
             refusals,
         }
     }
 
-    /// Subscribes to what is offered now.
-    async fn refresh(&mut self) {
-        let tools = self.core.provider.tools().await;
+    /// Offers these tools and no others.
+    async fn offer(&mut self, tools: Vec<OfferedTool>) {
         let tenant = &self.core.options.tenant;
         let subject = |tool: &OfferedTool| subjects::call(tenant, &tool.name, &tool.digest);
         let mut before = std::mem::take(&mut self.by_subject);
@@ -335,9 +349,15 @@ impl Offering {
                     self.drain().await;
                     let _ = done.send(());
                 }
+                // Before the messages, which may be many.
+                () = self.echoes.tick() => self.echoes.send(),
                 Some(message) = self.messages.recv() => self.receive(message),
-                () = provider.changed(), if !self.is_leaving => self.refresh().await,
+                () = provider.changed(), if !self.is_leaving => {
+                    let tools = provider.tools().await;
+                    self.offer(tools).await;
+                }
                 Ok(refusal) = self.refusals.recv() => {
+                    self.echoes.refused(&refusal.subject);
                     // A server without readers of logs is a choice and not a fault. A host that may serve
                     // single tools only gets all calls through the queue group.
                     let is_choice = refusal.subject.starts_with(&subjects::log_ask(&tenant, ""))
@@ -367,14 +387,10 @@ impl Offering {
         self.tools.clear();
         self.tell_news();
         // The connection may end with the service.
-        self.flush().await;
-    }
-
-    async fn flush(&self) {
         self.core.client.flush(&self.core.options.tenant).await;
     }
 
-    fn receive(&self, message: Message) {
+    fn receive(&mut self, message: Message) {
         let core = &self.core;
         let tenant = &core.options.tenant;
         if message.subject.starts_with(subjects::CALLS) {
@@ -392,6 +408,8 @@ impl Offering {
                     }
                 }
             });
+        } else if self.echoes.receive(&message.subject) {
+            // Nothing else belongs to it.
         } else if message.subject.starts_with("$SRV.") {
             let counts = core.counts.lock();
             self.discovery
@@ -408,7 +426,8 @@ impl Offering {
                     let _place = place;
                     let link = core.open(&request).await;
                     let run = |request| core.provider.forwarded(request);
-                    serve_call::run(&request, link, &core.host, "", run).await;
+                    let by = (&core.host, &*core.freshness);
+                    serve_call::run(&request, link, by, "", run).await;
                 });
             }
         } else if [core.host.id.as_str(), "all"]
@@ -477,10 +496,17 @@ impl Core {
             Ok(request) => {
                 let link = self.open(&request).await;
                 let run = |call| self.call(call);
-                serve_call::run(&request, link, &self.host, tool, run).await;
+                let by = (&self.host, &*self.freshness);
+                serve_call::run(&request, link, by, tool, run).await;
             }
             Err(message) => {
-                let answer = self.serve_plain(&message, tool).await;
+                let answer = if self.freshness.may_be_older_than(DEFAULT_SILENCE / 2) {
+                    // There is no link to ask whether it still waits.
+                    let why = "the host was cut off, so the call may be old and is not begun; make it again";
+                    Err(("503", why.to_owned()))
+                } else {
+                    self.serve_plain(&message, tool).await
+                };
                 self.answer_plain(&message, answer);
             }
         }

@@ -21,6 +21,7 @@
 //! tool is the one that the caller trusts, also while hosts are updated one by one.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use haft_tool::{Error, ErrorKind, since_1970};
 
@@ -182,9 +183,11 @@ fn random<const N: usize>() -> [u8; N] {
     random
 }
 
+/// Digits of ids.
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 /// Returns a new id: a ULID, whose order is that of time.
 pub(crate) fn new_id() -> String {
-    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let now = since_1970().as_millis();
     let random = random::<10>()
         .iter()
@@ -194,6 +197,14 @@ pub(crate) fn new_id() -> String {
         .rev()
         .map(|place| (bits >> (5 * place) & 31) as usize);
     letters.map(|letter| char::from(ALPHABET[letter])).collect()
+}
+
+/// Returns when an id was made, since 1970 by the clock of who made it.
+pub(crate) fn made_at(id: &str) -> Option<Duration> {
+    let value = |digit: &u8| ALPHABET.iter().position(|known| known == digit);
+    let mut digits = id.as_bytes().get(..10)?.iter();
+    let millis = digits.try_fold(0, |millis, digit| Some(millis << 5 | value(digit)? as u64))?;
+    Some(Duration::from_millis(millis))
 }
 
 #[cfg(test)]
@@ -219,5 +230,10 @@ mod tests {
         let (one, other) = (new_id(), new_id());
         assert!(is_token(&one) && one.len() == 26);
         assert_ne!(one, other);
+        let age = since_1970().checked_sub(made_at(&one).expect("it is an id"));
+        assert!(age.expect("it was made before") < Duration::from_secs(60));
+        let known = made_at("01ARZ3NDEKTSV4RRFFQ69G5FAV");
+        assert_eq!(known, Some(Duration::from_millis(1_469_922_850_259)));
+        assert_eq!((made_at("c1"), made_at("01ARZ3NDEu")), (None, None));
     }
 }

@@ -14,16 +14,13 @@ use crate::family::pinned::PinStore;
 use haft_config::{Config, DEFAULT_TENANT, McpServer, Remote};
 use haft_mcp::{Definitions, Failure, Pins, Record, Standing};
 use haft_nats::{
-    Auth, ConnectOptions, Fleet, FleetLog, FleetOptions, HistoryNews, HistoryQuestion, HostInfo,
-    Listing, MachineRoots, Queue, QueueCaller, QueueSettings, RemoteCall, TlsFiles, Unavailable,
-    check_tenant, machine_name,
+    Auth, ConnectOptions, DEFAULT_SILENCE, Fleet, FleetLog, FleetOptions, HistoryNews,
+    HistoryQuestion, HostInfo, Listing, MachineRoots, Queue, QueueCaller, QueueSettings,
+    RemoteCall, TlsFiles, Unavailable, check_tenant, machine_name,
 };
 use haft_process::private_files::{self, Durability};
 use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
 use serde_json::json;
-
-/// Time without a sign of life after which a host is lost, if the configuration sets none.
-const SILENCE: Duration = Duration::from_secs(3);
 
 /// Time beyond the host's own grace period for a cancelled call to end.
 const GRACE_MARGIN: Duration = Duration::from_secs(1);
@@ -100,7 +97,7 @@ pub(super) fn remote_of(
         key: remote.key.clone(),
     };
     let caller = machine_name();
-    let silence = remote.silence.unwrap_or(SILENCE);
+    let silence = remote.silence.unwrap_or(DEFAULT_SILENCE);
     let identity = format!(
         "{:?} {urls} {tenant} {auth:?} {tls:?} {silence:?}",
         urls.all()

@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haft_nats::{Client, Fleet};
-use haft_tool::{ErrorKind, Event, Outcome, Stopped};
+use haft_tool::{ErrorKind, Event, Outcome, Stopped, since_1970};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::freshness::headers_of;
 use crate::hosts::{Caller, Host, call, started};
 use crate::queue::serve_queue;
 use crate::server::{SOON, Server, options};
@@ -32,7 +33,7 @@ pub struct HostProcess {
 
 impl HostProcess {
     /// Starts it and waits until it serves.
-    fn start(server: &Server, name: &str) -> HostProcess {
+    pub fn start(server: &Server, name: &str) -> HostProcess {
         HostProcess::with(server, name, "")
     }
 
@@ -53,6 +54,7 @@ impl HostProcess {
             .env(URL, server.url().as_str())
             .env(NAME, name)
             .env(QUEUED, tool)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
@@ -73,9 +75,24 @@ impl HostProcess {
     }
 
     /// Lets it stand still, with its connection.
-    fn suspend(&self) {
+    pub fn suspend(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::STOP).expect("it runs");
+        rustix::process::kill_process(id, signal).expect("it runs");
+    }
+
+    /// Lets it end when all calls that it has got have ended, and checks how many it has begun.
+    pub fn end_after(mut self, calls: usize) {
+        drop(self.child.stdin.take());
+        self.wait_for(&format!("ended after {calls} calls"));
     }
 
     /// Kills it, and returns the time.
@@ -146,17 +163,29 @@ async fn host_process() {
     let client = Client::connect(options(url.parse().expect("an address"))).await;
     let (host, client) = (Host::new(&name), client.expect("a server"));
     let tool = std::env::var(QUEUED).expect("another test starts it");
-    let _service = if tool.is_empty() {
+    let service = if tool.is_empty() {
         host.serve(&client).await
     } else {
         host.offer(&[&tool]);
         serve_queue(&host, &client, 8).await
     };
     println!("serving");
-    for count in 1.. {
-        started(&host, count).await;
-        println!("started");
+    // Ends with the other process, or when that wants it.
+    let ending =
+        tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    let printing = async {
+        for count in 1.. {
+            started(&host, count).await;
+            println!("started");
+        }
+    };
+    tokio::select! {
+        _ = ending => {}
+        () = printing => {}
     }
+    service.take_no_more().await;
+    service.calls_ended().await;
+    println!("ended after {} calls", host.count());
 }
 
 #[tokio::test]
@@ -283,7 +312,7 @@ async fn a_host_that_panics_loses_its_call_at_once() {
 }
 
 /// For callers whose last message may come before the host listens.
-fn short_silence(options: &mut haft_nats::ServiceOptions) {
+pub fn short_silence(options: &mut haft_nats::ServiceOptions) {
     options.caller_silence = Duration::from_secs(1);
 }
 
@@ -311,9 +340,7 @@ async fn the_call_of_a_caller_that_says_nothing_is_cancelled() {
     let client = server.client().await;
     let _service = host.serve_with(&client, short_silence).await;
     // A request of a caller that was killed before it could say anything else.
-    let headers = haft_nats::Headers::default()
-        .with("Haft-Call", "c1")
-        .with("Haft-Key", "k1");
+    let headers = headers_of(since_1970());
     client.publish("haft.v1.call.default.hold.d1", None, headers, "{}".into());
     let mut stopped = host.stopped.subscribe();
     let why = timeout(SOON, stopped.wait_for(Option::is_some))

@@ -10,6 +10,7 @@ mod calls;
 mod cluster;
 mod discovery;
 mod failures;
+mod freshness;
 mod history;
 mod hostile;
 mod hosts;
