@@ -1,4 +1,4 @@
-//! Whether a call that a host reads may be so old that its caller has given it up.
+//! The age of calls that a host reads: its caller may have given up an old one.
 //!
 //! A host that was stopped or cut off reads later what came for it meanwhile. What a server sends to a
 //! client arrives in its order, so what a host reads after an echo of its own has left the server after
@@ -90,7 +90,7 @@ impl Echoes {
     /// before.
     pub(crate) async fn new(client: &Client, tenant: &str, to: mpsc::Sender<Message>) -> Echoes {
         let freshness = Arc::new(Freshness::new());
-        let inbox = format!("{}.", subjects::control(tenant, &subjects::new_id()));
+        let inbox = subjects::echoes(tenant, &subjects::new_id());
         let mut ticks = interval(ECHO_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Echoes {
@@ -122,7 +122,7 @@ impl Echoes {
         if !self.client.is_connected() {
             return;
         }
-        // Its name is not known before, so that nobody else can answer earlier.
+        // Its name is new, so that no other client can send it back before.
         let name = subjects::new_id();
         let back = format!("{}{name}", self.inbox);
         // No client listens to the events of a call of that name, and the server says so: a host needs no
@@ -141,7 +141,8 @@ impl Echoes {
             .publish(to, reply, Headers::default(), Bytes::new());
     }
 
-    /// Takes a message if it is an echo.
+    /// Takes a message if it is an echo. Who has made it back does not matter: its name says when it was
+    /// sent.
     pub(crate) fn receive(&mut self, subject: &str) -> bool {
         let Some(name) = subject.strip_prefix(&self.inbox) else {
             return false;

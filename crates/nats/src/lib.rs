@@ -9,7 +9,7 @@
 //!   `message`, and `queue` know `async-nats`.
 //! - `subjects`: the layout, which tenant and which tool are called by which subject.
 //! - `link`: the messages of one call in their order, of any size, over two subjects.
-//! - `freshness`: whether a call that a host reads may be too old to be begun.
+//! - `freshness`: the age of calls, of which a host begins no old one whose caller does not wait.
 //! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
 //! - [`Fleet`]: lists and calls the tools of other hosts.
 //! - `history`: the logs of calls of hosts, for readers elsewhere.

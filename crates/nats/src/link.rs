@@ -83,6 +83,8 @@ pub(crate) struct Link {
     /// Set while the other side is not known to listen.
     is_held: bool,
     has_heard: bool,
+    /// Set if it matters whether the other side still listens.
+    is_asking: bool,
     /// Set when both sides know the end.
     is_over: bool,
 }
@@ -148,6 +150,7 @@ impl Link {
             heard_at: now,
             is_held,
             has_heard: false,
+            is_asking: false,
             is_over: false,
         }
     }
@@ -174,10 +177,10 @@ impl Link {
         self.send(frame);
     }
 
-    /// Sends a frame whose confirmation shows that the other side still listens. If it does not, the
-    /// server says so at once, as for the first message of a link.
+    /// Sends a frame whose confirmation shows that the other side still listens. If it has not been heard
+    /// and does not listen, the server says so.
     pub(crate) fn ask(&mut self, frame: Bytes) {
-        self.publish(Some(&self.from), Headers::default());
+        self.is_asking = true;
         self.send(frame);
     }
 
@@ -361,7 +364,9 @@ impl Link {
             }
             on_the_way += part.bytes.len();
             let bytes = part.bytes.clone();
-            self.client.publish(self.to.clone(), None, headers, bytes);
+            // The server says there if there is no subscriber.
+            let reply = (self.is_asking && !self.has_heard).then_some(self.from.as_str());
+            self.client.publish(self.to.clone(), reply, headers, bytes);
             if self.sent == 0 {
                 self.sent_at = Instant::now();
             }
@@ -373,17 +378,13 @@ impl Link {
 
     /// Sends a sign of life, which confirms what has arrived.
     fn say(&mut self, headers: Headers) {
-        self.publish(None, headers);
-        self.spoke_at = Instant::now();
-        self.unsaid = (0, 0);
-    }
-
-    fn publish(&self, reply: Option<&str>, headers: Headers) {
         let headers = headers
             .with(KEY, self.key.clone())
             .with(EXPECTED, self.expected.to_string());
         self.client
-            .publish(self.to.clone(), reply, headers, Bytes::new());
+            .publish(self.to.clone(), None, headers, Bytes::new());
+        self.spoke_at = Instant::now();
+        self.unsaid = (0, 0);
     }
 }
 

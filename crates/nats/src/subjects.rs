@@ -6,6 +6,7 @@
 //! | `haft.v1.call.TENANT.TOOL.DIGEST.HOST` | one host | calls, while another host does not answer |
 //! | `haft.v1.evt.TENANT.CALL` | the caller | from the host: updates, logs, questions, the result |
 //! | `haft.v1.ctl.TENANT.CALL` | the host that runs the call | from the caller: cancellation, answers |
+//! | `haft.v1.ctl.TENANT.ID.ECHO` | one host | its own echoes |
 //! | `haft.v1.q.TENANT.TOOL.DIGEST` | a stream of the server | calls that must not be lost |
 //! | `haft.v1.q.TENANT.CLIENT` | a stream of the server | which calls of a client have not ended |
 //! | `haft.v1.list.TENANT` | all hosts | who is there |
@@ -60,6 +61,11 @@ pub(crate) fn events(tenant: &str, call: &str) -> String {
 /// Returns the subject of what a caller sends about its call.
 pub(crate) fn control(tenant: &str, call: &str) -> String {
     format!("haft.v1.ctl.{tenant}.{call}")
+}
+
+/// Returns the beginning of the subjects on which the echoes of a host come back.
+pub(crate) fn echoes(tenant: &str, id: &str) -> String {
+    format!("{}.", control(tenant, id))
 }
 
 /// Returns the subject on which all hosts say that they are there.

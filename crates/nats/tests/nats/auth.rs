@@ -170,7 +170,7 @@ async fn certificates_of_both_sides_are_checked() {
 }
 
 /// Hosts and callers of two tenants.
-const TENANTS: &str = r#"
+pub const TENANTS: &str = r#"
 host_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],
   subscribe: ["haft.v1.call.a.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>", "$SRV.>"] }
 echo_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use haft_nats::{Client, Fleet, Headers};
-use haft_tool::{ErrorKind, since_1970};
+use haft_tool::{Error, ErrorKind, Outcome, Stopped, since_1970};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use url::Url;
 
+use crate::auth::TENANTS;
 use crate::failures::{HostProcess, short_silence};
-use crate::hosts::{Host, call, started};
+use crate::hosts::{Caller, Host, call, started};
 use crate::server::{Server, options};
 
 /// The subject of calls of the tool `echo`.
@@ -38,11 +40,24 @@ fn fleet(server: &Server, silence: Duration) -> Arc<Fleet> {
 }
 
 /// Calls as a client that knows nothing of haft, and returns the code of the error.
-async fn plain(client: &Client) -> Option<String> {
-    let answer = client.library().request(ECHO, Bytes::new()).await;
+async fn plain(client: &Client, subject: &str) -> Option<String> {
+    let subject = subject.to_owned();
+    let answer = client.library().request(subject, Bytes::new()).await;
     let headers = answer.expect("an answer").headers;
     let code = headers.as_ref()?.get("Nats-Service-Error-Code");
     code.map(ToString::to_string)
+}
+
+/// Makes a call in a task. The fleet outlives it, so that the host gets the confirmation of its result.
+fn calling(fleet: &Arc<Fleet>, arguments: &'static str) -> JoinHandle<Result<Outcome, Error>> {
+    let fleet = fleet.clone();
+    tokio::spawn(async move { call(&fleet, "echo", arguments).await })
+}
+
+/// Lets a host end, and checks how many calls it has begun. Callers confirm their results meanwhile.
+async fn ends_after(host: HostProcess, calls: usize) {
+    let ending = tokio::task::spawn_blocking(move || host.end_after(calls));
+    ending.await.expect("it has begun no others");
 }
 
 #[tokio::test]
@@ -51,17 +66,24 @@ async fn a_host_that_stood_still_begins_only_calls_whose_callers_wait() {
     let host = HostProcess::start(&server, "one");
     host.suspend();
     let patient = fleet(&server, Duration::from_secs(9));
-    let waiting = tokio::spawn(async move { call(&patient, "echo", "[1]").await });
-    let lost = call(&fleet(&server, Duration::from_secs(5)), "echo", "[2]").await;
+    let waiting = calling(&patient, "[1]");
+    let (cancelled, cancelling) = (Caller::new(), patient.clone());
+    let cancellation = cancelled.ctx.cancellation().clone();
+    let cancelled = tokio::spawn(async move { cancelled.call(&cancelling, "echo", "[2]").await });
+    let impatient = fleet(&server, Duration::from_secs(5));
+    let lost = call(&impatient, "echo", "[3]").await;
     assert_eq!(lost.expect_err("it stands still").kind(), ErrorKind::Lost);
+    cancellation.cancel();
     host.resume();
     let begun = waiting.await.expect("it ends").expect("its caller waits");
     assert_eq!(begun.text(), "[1]");
+    let stopped = cancelled.await.expect("it ends").expect("it is cancelled");
+    assert_eq!(stopped.stopped, Some(Stopped::Cancelled));
     // It comes by the same subscription as the lost one, and so after it.
-    let next = fleet(&server, Duration::from_secs(3));
-    let next = call(&next, "echo", "[3]").await.expect("its caller waits");
-    assert_eq!(next.text(), "[3]");
-    host.end_after(2);
+    let new = fleet(&server, Duration::from_secs(3));
+    let next = call(&new, "echo", "[4]").await.expect("its caller waits");
+    assert_eq!(next.text(), "[4]");
+    ends_after(host, 2).await;
 }
 
 #[tokio::test]
@@ -71,12 +93,12 @@ async fn a_host_that_stood_still_for_a_moment_begins_what_it_got() {
     let mut spy = server.client().await.subscribe(ECHO).await;
     host.suspend();
     let fleet = fleet(&server, Duration::from_secs(30));
-    let waiting = tokio::spawn(async move { call(&fleet, "echo", "[1]").await });
+    let waiting = calling(&fleet, "[1]");
     spy.next().await.expect("the server has it");
     host.resume();
     let begun = waiting.await.expect("it ends").expect("its caller waits");
     assert_eq!(begun.text(), "[1]");
-    host.end_after(1);
+    ends_after(host, 1).await;
 }
 
 /// Passes connections on to a server, and holds back what the server sends.
@@ -137,8 +159,8 @@ async fn a_host_that_was_cut_off_begins_no_call_that_is_lost() {
     let next = fleet(&server, Duration::from_secs(3));
     let next = call(&next, "echo", "[2]").await.expect("its caller waits");
     assert_eq!(next.text(), "[2]");
-    // Nobody can ask this caller.
-    let refused = plain(&server.client().await).await;
+    // This caller cannot be asked.
+    let refused = plain(&server.client().await, ECHO).await;
     assert_eq!(refused.as_deref(), Some("503"));
     service.take_no_more().await;
     service.calls_ended().await;
@@ -180,6 +202,29 @@ async fn who_listens_to_all_calls_makes_none_look_old() {
             .await
             .expect("an echo that the host sends to itself");
     }
-    assert_eq!(plain(&client).await, None);
+    assert_eq!(plain(&client, ECHO).await, None);
+    assert_eq!(host.count(), 1);
+}
+
+#[tokio::test]
+async fn a_host_needs_no_further_right_to_know_what_is_old() {
+    let server = Server::with(TENANTS);
+    let with = |user: &str| options(server.url_with("nats", &format!("{user}:x@")));
+    let client = async |user: &str| Client::connect(with(user)).await.expect("a server");
+    let host = Host::new("one");
+    host.offer(&["echo"]);
+    let tenant = |options: &mut haft_nats::ServiceOptions| options.tenant = "a".to_owned();
+    let _service = host.serve_with(&client("host").await, tenant).await;
+    // More time passes than a call may be old.
+    let all = client("all").await;
+    let _deaf = all.subscribe("haft.v1.call.a.hold.d1").await;
+    let fleet = server.fleet_with(|options| {
+        options.connect = with("all");
+        options.tenant = "a".to_owned();
+        options.silence = Duration::from_secs(3);
+    });
+    let lost = call(&fleet, "hold", "{}").await;
+    assert_eq!(lost.expect_err("no host answers").kind(), ErrorKind::Lost);
+    assert_eq!(plain(&all, "haft.v1.call.a.echo.d1").await, None);
     assert_eq!(host.count(), 1);
 }
