@@ -27,7 +27,7 @@ const DELAY_WINDOW: Duration = Duration::from_secs(10);
 /// Number of echoes that are awaited.
 const MAX_AWAITED: usize = 16;
 
-/// How old may be what a host reads now. Reading it costs two atomics.
+/// The highest age of what a host reads now. Reading it costs two atomics.
 pub(crate) struct Freshness {
     since: Instant,
     /// When the newest echo that came back was sent, in milliseconds. Before the first one nothing was
