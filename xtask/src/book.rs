@@ -10,6 +10,7 @@ use clap::Args;
 
 use crate::cargo_tools::MDBOOK;
 use crate::error::{During, Result};
+use crate::files;
 use crate::links::{self, Link};
 use crate::{command, workspace};
 
@@ -43,16 +44,15 @@ impl Book {
         if source.exists() {
             fs::remove_dir_all(&source).during(|| format!("remove `{}`", source.display()))?;
         }
-        fs::create_dir_all(&source).during(|| format!("make `{}`", source.display()))?;
-        let settings = links::read(&root.join("docs/book.toml"))?;
-        write(&folder.join("book.toml"), &settings)?;
+        let settings = files::read(&root.join("docs/book.toml"))?;
+        files::write(&folder.join("book.toml"), &settings)?;
         for page in pages(&root)? {
-            let text = links::read(&page)?;
+            let text = files::read(&page)?;
             let name = match page.file_name() {
                 Some(name) if page.parent() != Some(&root) => name,
                 _ => FIRST_PAGE.as_ref(),
             };
-            write(&source.join(name), &in_the_book(&root, &page, &text))?;
+            files::write(&source.join(name), &in_the_book(&root, &page, &text))?;
         }
         copy_pictures(&root.join(PICTURES), &source.join("page"))?;
         let into = match self.into {
@@ -73,24 +73,16 @@ impl Book {
 
 /// Returns the README and the files of `docs`.
 fn pages(root: &Path) -> Result<Vec<PathBuf>> {
-    let folder = root.join("docs");
-    let doing = || format!("list `{}`", folder.display());
     let mut pages = vec![root.join("README.md")];
-    for entry in fs::read_dir(&folder).during(doing)? {
-        let path = entry.during(doing)?.path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(path);
-        }
-    }
+    let found = files::entries(&root.join("docs"))?.into_iter();
+    pages.extend(found.filter(|path| path.extension().is_some_and(|it| it == "md")));
     Ok(pages)
 }
 
 fn copy_pictures(from: &Path, to: &Path) -> Result<()> {
-    let doing = || format!("copy `{}`", from.display());
-    fs::create_dir_all(to).during(doing)?;
-    for entry in fs::read_dir(from).during(doing)? {
-        let entry = entry.during(doing)?;
-        fs::copy(entry.path(), to.join(entry.file_name())).during(doing)?;
+    for picture in files::entries(from)? {
+        let name = picture.file_name().unwrap_or_default();
+        files::copy(&picture, &to.join(name))?;
     }
     Ok(())
 }
@@ -132,10 +124,6 @@ fn target_in_the_book(root: &Path, page: &Path, link: &Link) -> String {
     } else {
         format!("{REPOSITORY}/{}{heading}", path.display())
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).during(|| format!("write `{}`", path.display()))
 }
 
 #[cfg(test)]

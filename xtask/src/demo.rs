@@ -4,13 +4,13 @@
 //! copy of the examples that is removed afterwards.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::Args;
 
 use crate::error::{During, Error, Result};
-use crate::{command, prerequisites, workspace};
+use crate::{command, programs, workspace};
 
 /// Get what is missing, build haft, then list and call a tool of `example-tools/`.
 #[derive(Args)]
@@ -21,8 +21,7 @@ const TOOL: &str = "example-tools/js/repo-stats/index.ts";
 
 impl Demo {
     pub fn run(self) -> Result<()> {
-        prerequisites::for_a_build()?;
-        let haft = build()?;
+        let haft = programs::build_haft(false)?;
         let project = project(&workspace::root())?;
         let calls: [&[&str]; 3] = [
             &["list"],
@@ -33,21 +32,6 @@ impl Demo {
             .iter()
             .try_for_each(|call| shown(&haft, project.path(), call))
     }
-}
-
-/// Builds haft, and returns the program.
-pub fn build() -> Result<PathBuf> {
-    let root = workspace::root();
-    let target = workspace::target_dir(&root)?;
-    let haft = target
-        .join("debug")
-        .join(format!("haft{}", std::env::consts::EXE_SUFFIX));
-    if !haft.exists() {
-        eprintln!("building haft; the first time takes about ten minutes");
-    }
-    let mut cargo = command::cargo(&root);
-    command::run(cargo.args(["build", "--package", "haft"]))?;
-    Ok(haft)
 }
 
 /// Makes a git repository with one commit, which holds the examples.

@@ -19,7 +19,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::{During, Error, Result};
-use crate::machine::Machine;
+use crate::files;
 use crate::{command, workspace};
 use crate::{packages, prerequisites};
 
@@ -44,10 +44,7 @@ const MIN_FUNCTIONS: usize = 5_000;
 impl Layout {
     pub fn run(self) -> Result<()> {
         prerequisites::for_a_build()?;
-        let why = "to see which functions run";
-        if command::on_path("valgrind").is_none() {
-            packages::ensure(why, &["valgrind".into()], &Machine::look())?;
-        }
+        packages::ensure_programs("to see which functions run", &[("valgrind", "valgrind")])?;
         let root = workspace::root();
         let haft = build(&root)?;
         let ground = Ground::make()?;
@@ -90,10 +87,9 @@ impl Ground {
         let making = || "make modules to be listed".to_owned();
         let folder = tempfile::tempdir().during(making)?;
         let tools = folder.path().join(".omp/agent/tools");
-        fs::create_dir_all(&tools).during(making)?;
         for number in 0..MODULES {
             let text = MODULE.replace("NUMBER", &number.to_string());
-            fs::write(tools.join(format!("tool_{number}.ts")), text).during(making)?;
+            files::write(&tools.join(format!("tool_{number}.ts")), &text)?;
         }
         Ok(Ground(folder))
     }

@@ -1,13 +1,13 @@
 //! Links of Markdown documents: the files and the headings that they name, and the pages of the book.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::command;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 
 /// List of the book's pages, in `docs`.
 pub const SUMMARY: &str = "SUMMARY.md";
@@ -48,7 +48,7 @@ pub fn check(root: &Path) -> Result<()> {
     let mut anchors = HashMap::new();
     let mut problems = Vec::new();
     for path in documents(root)? {
-        let text = read(&root.join(&path))?;
+        let text = files::read(&root.join(&path))?;
         for link in links(&text) {
             if let Some(problem) = problem(root, &path, &link, &mut anchors)? {
                 problems.push(format!("{}:{}: {problem}", path.display(), link.line));
@@ -131,7 +131,7 @@ fn problem(
         return Ok(None);
     };
     if !anchors.contains_key(&path) {
-        anchors.insert(path.clone(), anchors_of(&read(&path)?));
+        anchors.insert(path.clone(), anchors_of(&files::read(&path)?));
     }
     let is_there = anchors[&path].contains(heading);
     Ok((!is_there).then(|| format!("`{file}` has no heading `#{heading}`")))
@@ -140,20 +140,17 @@ fn problem(
 /// Returns a problem for each page of `docs` that the book does not have.
 fn missing_pages(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("docs");
-    let pages: HashSet<String> = links(&read(&folder.join(SUMMARY))?)
+    let pages: HashSet<String> = links(&files::read(&folder.join(SUMMARY))?)
         .into_iter()
         .map(|link| link.target)
         .collect();
     let mut problems = Vec::new();
-    let doing = || format!("list `{}`", folder.display());
-    for entry in fs::read_dir(&folder).during(doing)? {
-        let name = entry.during(doing)?.file_name();
-        let name = name.to_string_lossy();
+    for path in files::entries(&folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".md") && name != SUMMARY && !pages.contains(&*name) {
             problems.push(format!("docs/{name}: the page is not in docs/{SUMMARY}"));
         }
     }
-    problems.sort();
     Ok(problems)
 }
 
@@ -247,10 +244,6 @@ pub fn normalized(path: &Path) -> PathBuf {
         }
     }
     normalized
-}
-
-pub fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).during(|| format!("read `{}`", path.display()))
 }
 
 #[cfg(test)]

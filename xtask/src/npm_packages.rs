@@ -12,7 +12,8 @@ use std::process::Command;
 use clap::Args;
 
 use crate::error::{During, Error, Result};
-use crate::{command, prerequisites, workspace};
+use crate::files;
+use crate::{command, programs, workspace};
 
 /// Load a hundred npm packages under a grant, and report what is refused.
 #[derive(Args)]
@@ -153,11 +154,8 @@ const REFUSALS: &[&str] = &[
 impl NpmPackages {
     pub fn run(self) -> Result<()> {
         let root = workspace::root();
-        let program = workspace::program(self.program.as_deref(), || {
-            prerequisites::for_a_build()?;
-            command::run(command::cargo(&root).args(["build", "--package", "haft"]))?;
-            Ok(workspace::target_dir(&root)?.join("debug/haft"))
-        })?;
+        let build = || programs::build_haft(false);
+        let program = workspace::program(self.program.as_deref(), build)?;
         let packages: Vec<&str> = if self.packages.is_empty() {
             PACKAGES.to_vec()
         } else {
@@ -198,14 +196,10 @@ struct Project {
 
 impl Project {
     fn install(&self, packages: &[&str]) -> Result<()> {
-        let write = |path: &Path, text: &str| {
-            fs::write(path, text).during(|| format!("write `{}`", path.display()))
-        };
-        let home = self.folder.join("home");
-        fs::create_dir_all(&home).during(|| format!("make `{}`", home.display()))?;
+        files::make_folder(&self.folder.join("home"))?;
         let manifest = self.folder.join("package.json");
         if !manifest.exists() {
-            write(&manifest, "{\"private\": true}\n")?;
+            files::write(&manifest, "{\"private\": true}\n")?;
         }
         let missing: Vec<_> = packages
             .iter()
@@ -224,7 +218,6 @@ impl Project {
     fn write_tools(&self, packages: &[&str]) -> Result<()> {
         let tools = self.folder.join(".omp/tools");
         let _ = fs::remove_dir_all(&tools);
-        fs::create_dir_all(&tools).during(|| format!("make `{}`", tools.display()))?;
         for package in packages {
             let name = tool_name(package);
             let text = format!(
@@ -233,7 +226,7 @@ impl Project {
                  parameters: {{ type: 'object' }}, execute() {{}} }});\n"
             );
             let path = tools.join(format!("{name}.ts"));
-            fs::write(&path, text).during(|| format!("write `{}`", path.display()))?;
+            files::write(&path, &text)?;
         }
         Ok(())
     }

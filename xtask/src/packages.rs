@@ -26,6 +26,15 @@ pub fn ensure(why: &str, packages: &[String], machine: &Machine) -> Result<()> {
     command::run(&mut install)
 }
 
+/// Ensures that the programs are there. Each stands beside the package that has it.
+pub fn ensure_programs(why: &str, programs: &[(&str, &str)]) -> Result<()> {
+    let missing = programs
+        .iter()
+        .filter(|(program, _)| command::on_path(program).is_none())
+        .map(|(_, package)| (*package).to_owned());
+    ensure(why, &missing.collect::<Vec<_>>(), &Machine::look())
+}
+
 /// Returns the error that asks the user to install packages.
 fn ask(why: &str, names: &str, machine: &Machine) -> Error {
     let hint = if machine.apt {

@@ -5,9 +5,8 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::demo;
 use crate::error::Result;
-use crate::{command, prerequisites, workspace};
+use crate::{command, prerequisites, programs, workspace};
 
 /// Take the pictures of `docs/page/`: every view at the widths of a phone, a tablet and a laptop.
 #[derive(Args)]
@@ -28,13 +27,7 @@ pub struct Screenshots {
 impl Screenshots {
     pub fn run(self) -> Result<()> {
         prerequisites::for_the_page()?;
-        let haft = match self.haft {
-            Some(haft) => haft,
-            None => {
-                prerequisites::for_a_build()?;
-                demo::build()?
-            }
-        };
+        let haft = self.haft.map_or_else(|| programs::build_haft(false), Ok)?;
         let root = workspace::root();
         let mut node = Command::new("node");
         node.arg(root.join("xtask/screenshots.mjs"))

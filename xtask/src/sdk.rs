@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::error::Result;
 use crate::prerequisites::python_environment;
-use crate::{command, prerequisites, workspace};
+use crate::{command, prerequisites, programs, workspace};
 
 /// Build and test the library for another language with a real haft.
 #[derive(Args)]
@@ -47,10 +47,8 @@ impl Sdk {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
         prerequisites::for_a_build()?;
-        let haft = workspace::program(self.haft.as_deref(), || {
-            command::run(command::cargo(&root).args(["build", "--package", "haft"]))?;
-            Ok(target.join("debug/haft"))
-        })?;
+        let build = || programs::build_haft(false);
+        let haft = workspace::program(self.haft.as_deref(), build)?;
         match self.language {
             Language::Typescript => typescript(&root, &target, &haft, self.long),
             Language::Python => python(&root, &target, &haft, self.long),

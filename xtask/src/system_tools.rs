@@ -3,7 +3,6 @@
 //! They are symbolic links to the one program beside haft, so the next `cargo build` renews all of
 //! them. Only the program itself knows its tools.
 
-use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,8 @@ use std::process::Command;
 use clap::Args;
 
 use crate::error::{During, Result};
-use crate::{command, prerequisites, workspace};
+use crate::files;
+use crate::{command, programs};
 
 /// Name of the one program that contains all system tools.
 pub const PROGRAM: &str = "haft-system-tools";
@@ -27,16 +27,7 @@ pub struct SystemTools {
 
 impl SystemTools {
     pub fn run(self) -> Result<()> {
-        prerequisites::for_a_build()?;
-        let root = workspace::root();
-        let mut cargo = command::cargo(&root);
-        cargo.args(["build", "--package", "haft", "--bins"]);
-        if self.release {
-            cargo.arg("--release");
-        }
-        command::run(&mut cargo)?;
-        let profile = if self.release { "release" } else { "debug" };
-        for link in lay_out(&workspace::target_dir(&root)?.join(profile))? {
+        for link in lay_out(&programs::build(self.release)?)? {
             println!("{}", link.display());
         }
         Ok(())
@@ -51,7 +42,7 @@ pub fn names(program: &Path) -> Result<Vec<String>> {
 
 fn lay_out(built: &Path) -> Result<Vec<PathBuf>> {
     let folder = built.join("libexec/haft");
-    fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
+    files::make_folder(&folder)?;
     let mut links = Vec::new();
     for name in names(&built.join(PROGRAM))? {
         let link = folder.join(name);

@@ -15,6 +15,7 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::{command, workspace};
 
 /// The systems that CI has no machine for.
@@ -128,7 +129,7 @@ fn has_target(root: &Path, target: &str) -> Result<bool> {
 /// Lets build scripts "compile" C code without a compiler for the target.
 fn with_empty_objects(cargo: &mut Command, folder: &Path, target: &str) -> Result<()> {
     let programs = folder.join("bin");
-    fs::create_dir_all(&programs).during(|| format!("make `{}`", programs.display()))?;
+    files::make_folder(&programs)?;
     let suffix = target.replace('-', "_");
     for (variables, name, script) in [
         (["CC", "CXX"].as_slice(), "cc", COMPILER),
@@ -165,7 +166,7 @@ impl Debian {
         }
         let packages = folder.join("packages");
         for folder in [&packages, &root] {
-            fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+            files::make_folder(folder)?;
         }
         // Old lists name a rustc that is too old. Without the right to update them they may be new enough.
         let _ = Command::new("apt-get").args(["update", "-qq"]).status();

@@ -1,11 +1,12 @@
 //! Paths and pins of the workspace: the checkout, cargo's home, the build directory, `Cargo.lock`.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 
 /// Arguments that select all packages in two runs of cargo. In one run, the features that `xtask` asks
 /// for would be added to those of the product, and Deno's crates would be compiled once more with them.
@@ -68,7 +69,7 @@ pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) ->
 /// Returns the version of a package that `Cargo.lock` pins.
 pub fn locked_version(root: &Path, package: &str) -> Result<String> {
     let path = root.join("Cargo.lock");
-    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    let text = files::read(&path)?;
     version_in(&text, package)
         .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
 }
@@ -80,6 +81,26 @@ pub fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
     let text = command::output(&mut cargo)?;
     serde_json::from_str(&text)
         .map_err(|error| Error::unexpected(format!("`cargo metadata` is not JSON: {error}")))
+}
+
+/// Returns the target that the compiler builds for by default.
+pub fn host_target() -> Result<String> {
+    let said = command::output(Command::new("rustc").arg("-vV"))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned)
+        .ok_or_else(|| Error::unexpected("`rustc -vV` names no host"))
+}
+
+/// Returns a field of `[workspace.package]`.
+pub fn package_field(root: &Path, name: &str) -> Result<String> {
+    let manifest: toml::Table = files::read(&root.join("Cargo.toml"))?
+        .parse()
+        .map_err(|error| Error::unexpected(format!("`Cargo.toml`: {error}")))?;
+    let value = manifest["workspace"]["package"].get(name);
+    value
+        .and_then(toml::Value::as_str)
+        .map(str::to_owned)
+        .ok_or_else(|| Error::unexpected(format!("`[workspace.package]` has no `{name}`")))
 }
 
 fn version_in(lock: &str, package: &str) -> Option<String> {

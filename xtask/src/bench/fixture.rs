@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::error::{During, Result};
+use crate::files;
 
 /// Number of modules in the large listings.
 pub const MANY: usize = 100;
@@ -76,10 +77,7 @@ impl Fixture {
             for number in 0..count {
                 let number = number.to_string();
                 let path = fixture.path().join(path.replace('*', &number));
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).during(doing)?;
-                }
-                fs::write(&path, text.replace("NUMBER", &number)).during(doing)?;
+                files::write(&path, &text.replace("NUMBER", &number))?;
                 make_executable(&path).during(doing)?;
             }
         }

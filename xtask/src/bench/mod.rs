@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Error, Result};
-use crate::{command, prerequisites, workspace};
+use crate::{command, programs, workspace};
 use cases::{CASES, Programs};
 use measure::Plan;
 use table::Table;
@@ -53,7 +53,7 @@ impl Bench {
     pub fn run(self) -> Result<()> {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
-        let haft = workspace::program(self.haft.as_deref(), || build(&target))?;
+        let haft = workspace::program(self.haft.as_deref(), || programs::build_haft(true))?;
         let peer = peer::install(&root, &target.join("bench/peer"))?;
         let fixture = fixture::Fixture::make(&peer.modules)?;
         let host = build_bench(&root)?;
@@ -100,16 +100,6 @@ impl Bench {
             }
         }
     }
-}
-
-fn build(target: &std::path::Path) -> Result<PathBuf> {
-    prerequisites::for_a_build()?;
-    eprintln!("building haft for release; the first time takes about fifteen minutes");
-    let mut cargo = command::cargo(&workspace::root());
-    command::run(cargo.args(["build", "--release", "--package", "haft"]))?;
-    Ok(target
-        .join("release")
-        .join(format!("haft{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Builds `benches/host`; only cargo knows the name of the program.

@@ -10,7 +10,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::command;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 
 const BUN: &str = "1.4.5";
 /// The components with which tools of pi render.
@@ -51,8 +52,7 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
     let bun = modules.join(".bin/bun");
     let python = folder.join("venv/bin/python");
     if !bun.exists() || fs::read_to_string(&written).ok().as_ref() != Some(&manifest) {
-        fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
-        fs::write(&written, manifest).during(|| format!("write `{}`", written.display()))?;
+        files::write(&written, &manifest)?;
         let mut npm = Command::new("npm");
         npm.current_dir(folder)
             .args(["install", "--no-audit", "--no-fund"]);
@@ -77,7 +77,7 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
 /// The version of zod in the checkout's lock file, so that both sides validate with the same code.
 fn bundled_zod(root: &Path) -> Result<String> {
     let path = root.join("package-lock.json");
-    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    let text = files::read(&path)?;
     let lock: Value = serde_json::from_str(&text).unwrap_or_default();
     lock["packages"]["node_modules/zod"]["version"]
         .as_str()

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::error::{During, Error, Result};
+use crate::files;
 
 /// The tools of the tasks.
 const TOOLS: &str = include_str!("tools.ts");
@@ -24,13 +25,9 @@ impl Client {
     /// Starts a server with `tools` tools.
     pub fn start(haft: &Path, tools: usize, flags: &[&str]) -> Result<Client> {
         let home = TempDir::new().during(|| "make a directory".into())?;
-        let module = home.path().join("tools.ts");
-        std::fs::write(&module, TOOLS).during(|| "write the tools".into())?;
-        std::fs::create_dir_all(home.path().join(".config/haft"))
-            .during(|| "make a directory".into())?;
+        files::write(&home.path().join("tools.ts"), TOOLS)?;
         let config = "code: {calls: 1000, calls_at_once: 100}\n";
-        std::fs::write(home.path().join(".config/haft/config.yaml"), config)
-            .during(|| "write the configuration".into())?;
+        files::write(&home.path().join(".config/haft/config.yaml"), config)?;
         let mut child = Command::new(haft)
             .args(["--tool", "tools.ts", "serve", "mcp"])
             .args(flags)

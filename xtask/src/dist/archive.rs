@@ -6,7 +6,6 @@ use std::process::Command;
 use super::{Context, tree};
 use crate::command;
 use crate::error::Result;
-use crate::machine::Machine;
 use crate::packages;
 
 /// Levels of zstd. The window of `--long` spans the parts of the program that repeat; every zstd
@@ -20,13 +19,7 @@ pub fn stem(context: &Context) -> String {
 }
 
 pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
-    if command::on_path("zstd").is_none() {
-        packages::ensure(
-            "to compress the archive",
-            &["zstd".into()],
-            &Machine::look(),
-        )?;
-    }
+    packages::ensure_programs("to compress the archive", &[("zstd", "zstd")])?;
     let work = context.work("archive")?;
     tree::copy(&tree::folder(context), &work.join(stem(context)))?;
     let tar = work.join("haft.tar");

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use super::{Context, empty};
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::{command, prerequisites, workspace};
 
 /// Size limit of crates.io for one package.
@@ -74,11 +75,7 @@ pub fn stage(context: &Context, name: &str) -> Result<PathBuf> {
         if name.is_empty() || !from.is_file() {
             continue;
         }
-        let to = stage.join(name);
-        let folder = to.parent().expect("a file is in a folder");
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::copy(&from, &to))
-            .during(|| format!("copy `{name}`"))?;
+        files::copy(&from, &stage.join(name))?;
     }
     Ok(stage)
 }
@@ -92,20 +89,10 @@ fn bundle(context: &Context, stage: &Path) -> Result<()> {
         "src/surface/page/web/build.mjs",
         &stage.join("bundled/page"),
     )?;
-    let runtime = engine.join("runtime");
-    fs::create_dir_all(&runtime).during(|| format!("make `{}`", runtime.display()))?;
-    let folder = stage.join("js-runtime");
-    for entry in fs::read_dir(&folder).during(|| format!("read `{}`", folder.display()))? {
-        let path = entry
-            .during(|| format!("read `{}`", folder.display()))?
-            .path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    for path in files::entries(&stage.join("js-runtime"))? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()) {
-            fs::copy(&path, runtime.join(&name)).during(|| format!("copy `{name}`"))?;
+            files::copy(&path, &engine.join("runtime").join(&*name))?;
         }
     }
     Ok(())
@@ -113,12 +100,9 @@ fn bundle(context: &Context, stage: &Path) -> Result<()> {
 
 /// Copies the licences into each package; `include` of `haft` names them.
 fn copy_licences(stage: &Path) -> Result<()> {
-    let packages = stage.join("crates");
-    let listing = || format!("read `{}`", packages.display());
-    for package in fs::read_dir(&packages).during(listing)? {
-        let package = package.during(listing)?.path();
+    for package in files::entries(&stage.join("crates"))? {
         for name in LICENCES {
-            fs::copy(stage.join(name), package.join(name)).during(|| format!("copy `{name}`"))?;
+            files::copy(&stage.join(name), &package.join(name))?;
         }
     }
     Ok(())

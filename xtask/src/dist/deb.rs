@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Context, tree, write};
+use super::{Context, tree};
 use crate::command;
 use crate::error::{During, Result};
-use crate::machine::Machine;
+use crate::files;
 use crate::packages;
 
 /// Debian packages of the libraries that the program may need.
@@ -35,14 +35,12 @@ pub fn name(context: &Context) -> String {
     format!(
         "haft_{}-{REVISION}_{}.deb",
         facts.version,
-        architecture(context)
+        context.facts.architecture()
     )
 }
 
 pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
-    if command::on_path("dpkg-deb").is_none() {
-        packages::ensure("to make the .deb", &["dpkg".into()], &Machine::look())?;
-    }
+    packages::ensure_programs("to make the .deb", &[("dpkg-deb", "dpkg")])?;
     let root = context.work("deb")?;
     let usr = root.join("usr");
     tree::copy(&tree::folder(context), &usr)?;
@@ -55,7 +53,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     )
     .during(moving)?;
     fs::rename(doc.join("CHANGELOG.md"), doc.join("changelog")).during(moving)?;
-    write(&doc.join("changelog.Debian"), &changelog(context)?)?;
+    files::write(&doc.join("changelog.Debian"), &changelog(context)?)?;
     for folder in [usr.join("share/man/man1"), doc.clone()] {
         for file in tree::files(&folder)? {
             // `-n`: neither name nor time, so that the bytes depend on the content only.
@@ -63,12 +61,12 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
         }
     }
     let repository = super::formula::repository(context)?;
-    write(
+    files::write(
         &doc.join("copyright"),
         &COPYRIGHT.replace("REPOSITORY", &repository),
     )?;
-    write(&root.join("DEBIAN/md5sums"), &md5sums(&root)?)?;
-    write(&root.join("DEBIAN/control"), &control(context, &root)?)?;
+    files::write(&root.join("DEBIAN/md5sums"), &md5sums(&root)?)?;
+    files::write(&root.join("DEBIAN/control"), &control(context, &root)?)?;
     let made = context.out.join(name(context));
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.env("SOURCE_DATE_EPOCH", context.epoch.to_string());
@@ -76,14 +74,6 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     dpkg.arg(if context.quick { "-z0" } else { "-z6" });
     command::output(dpkg.arg("--build").arg(&root).arg(&made))?;
     Ok(vec![made])
-}
-
-fn architecture(context: &Context) -> &str {
-    match context.facts.processor() {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }
 
 fn control(context: &Context, root: &Path) -> Result<String> {
@@ -106,7 +96,7 @@ fn control(context: &Context, root: &Path) -> Result<String> {
          Finds the tools that people write for LLM agents, in any language, and runs\n \
          them from the terminal, over MCP, REST or JSON-RPC.\n",
         facts.version,
-        architecture(context),
+        context.facts.architecture(),
         super::formula::contact(context)?,
         depends.join(", "),
         super::formula::repository(context)?,

@@ -4,8 +4,10 @@
 
 use std::path::PathBuf;
 
-use super::{Context, read, sums, write};
+use super::Context;
 use crate::error::{Error, Result};
+use crate::files;
+use crate::workspace;
 
 /// Conditions of Homebrew, with the target that each means.
 const PLATFORMS: [(&str, &str, &str); 4] = [
@@ -28,7 +30,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
                 choices.push_str(&format!(
                     "    on_{processor} do\n      url \"{repository}/releases/download/v{version}/{name}\"\n      \
                      sha256 \"{}\"\n    end\n",
-                    sums::sum(&archive)?
+                    files::sha256(&archive)?
                 ));
             }
         }
@@ -46,7 +48,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
         });
     }
     let made = context.out.join("haft.rb");
-    write(&made, &text(version, &repository, &sources))?;
+    files::write(&made, &text(version, &repository, &sources))?;
     Ok(vec![made])
 }
 
@@ -87,7 +89,7 @@ end
 
 /// Returns the address of the repository, as `Cargo.toml` has it.
 pub fn repository(context: &Context) -> Result<String> {
-    field(context, "repository")
+    workspace::package_field(&context.root, "repository")
 }
 
 /// Returns the mail address that Debian requires of a package.
@@ -97,15 +99,4 @@ pub fn contact(context: &Context) -> Result<String> {
         .trim_start_matches("https://github.com/")
         .replace('/', "+");
     Ok(format!("{path}@users.noreply.github.com"))
-}
-
-fn field(context: &Context, name: &str) -> Result<String> {
-    let manifest: toml::Table = read(&context.root.join("Cargo.toml"))?
-        .parse()
-        .map_err(|error| Error::unexpected(format!("`Cargo.toml`: {error}")))?;
-    let value = manifest["workspace"]["package"].get(name);
-    value
-        .and_then(toml::Value::as_str)
-        .map(str::to_owned)
-        .ok_or_else(|| Error::unexpected(format!("`[workspace.package]` has no `{name}`")))
 }

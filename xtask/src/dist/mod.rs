@@ -26,6 +26,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::{command, workspace};
 use program::Facts;
 
@@ -105,7 +106,7 @@ impl Dist {
             };
             return check::run(&context, &wanted);
         }
-        fs::create_dir_all(&out).during(|| format!("make `{}`", out.display()))?;
+        files::make_folder(&out)?;
         let needs_program = wanted.iter().any(|format| format.needs_program());
         let facts = match (&self.binary, needs_program) {
             (_, false) => Facts::of_source(&root)?,
@@ -141,6 +142,12 @@ impl Dist {
 }
 
 impl Format {
+    /// Returns the name that `--only` takes.
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or(String::new(), |value| value.get_name().to_owned())
+    }
+
     /// Returns true if the format wraps the program; the others describe the sources or the folder.
     fn needs_program(self) -> bool {
         !matches!(
@@ -155,9 +162,7 @@ impl Format {
 
     /// Removes the intermediate files, which hold the program several times.
     fn remove_work(self, context: &Context) -> Result<()> {
-        let name = self.to_possible_value();
-        let name = name.as_ref().map_or("", |value| value.get_name());
-        let folder = context.out.join("work").join(name);
+        let folder = context.out.join("work").join(self.name());
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(error).during(|| format!("remove `{}`", folder.display()))
@@ -218,16 +223,4 @@ fn size_and_name(path: &Path) -> Result<String> {
         .during(|| format!("read `{}`", path.display()))?
         .len();
     Ok(format!("{:>8.1} MB  {}", size as f64 / 1e6, path.display()))
-}
-
-/// Writes a file, and the folders that it needs.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let writing = || format!("write `{}`", path.display());
-    let folder = path.parent().expect("a file is in a folder");
-    fs::create_dir_all(folder).during(writing)?;
-    fs::write(path, text).during(writing)
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).during(|| format!("read `{}`", path.display()))
 }

@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Context, program, tree, write};
+use super::{Context, program, tree};
 use crate::command;
 use crate::error::{During, Result};
+use crate::files;
 use crate::install::place;
-use crate::machine::Machine;
 use crate::packages;
 
 /// Number of the user and the group, as in other images without a shell.
@@ -31,16 +31,8 @@ pub fn name(context: &Context) -> String {
     format!(
         "haft-{}-linux-{}.oci.tar",
         context.facts.version,
-        architecture(context)
+        context.facts.architecture()
     )
-}
-
-fn architecture(context: &Context) -> &str {
-    match context.facts.processor() {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }
 
 /// A store of images of its own, which is removed when it is dropped.
@@ -50,13 +42,8 @@ pub struct Store {
 
 impl Store {
     pub fn new(context: &Context) -> Result<Store> {
-        if command::on_path("buildah").is_none() {
-            packages::ensure(
-                "to make and check the container image",
-                &["buildah".into()],
-                &Machine::look(),
-            )?;
-        }
+        let why = "to make and check the container image";
+        packages::ensure_programs(why, &[("buildah", "buildah")])?;
         let folder = tempfile::Builder::new()
             .prefix("images-")
             .tempdir_in(context.out.join("work"))
@@ -165,13 +152,11 @@ fn lay_out(context: &Context, root: &Path) -> Result<()> {
     }
     for library in libraries(&haft)? {
         let inside = root.join(library.strip_prefix("/").unwrap_or(&library));
-        let parent = inside.parent().expect("a library is in a folder");
-        fs::create_dir_all(parent).during(|| format!("make `{}`", parent.display()))?;
         // `fs::copy` follows the links that libraries are named by.
         place::copy(&library, &inside, place::PROGRAM)?;
     }
-    write(&root.join("etc/passwd"), PASSWD)?;
-    write(&root.join("etc/group"), GROUP)?;
+    files::write(&root.join("etc/passwd"), PASSWD)?;
+    files::write(&root.join("etc/group"), GROUP)?;
     let tmp = root.join("tmp");
     fs::create_dir_all(&tmp)
         .and_then(|()| fs::set_permissions(&tmp, PermissionsExt::from_mode(0o1777)))

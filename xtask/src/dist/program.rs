@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use flate2::read::ZlibDecoder;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::glibc::{self, Glibc, needed, readelf};
-use super::{read, write};
 use crate::cargo_tools::AUDITABLE;
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::{command, prerequisites, system_tools, workspace};
 
 /// Facts about the program, kept in `BUILD.json` beside the packages.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Facts {
     pub version: String,
     /// Rust's name of the platform.
@@ -24,6 +27,7 @@ pub struct Facts {
     /// Names of the shared libraries that it loads.
     pub libraries: Vec<String>,
     /// Number of packages in its audit data; none without such data.
+    #[serde(rename = "auditedPackages")]
     pub audited: Option<usize>,
     pub bytes: u64,
 }
@@ -47,7 +51,7 @@ pub fn build(root: &Path, out: &Path) -> Result<Facts> {
     let mut linking = Vec::new();
     if cfg!(target_os = "linux") {
         let libraries = out.join("work/libraries");
-        write(&libraries.join("libgcc_s.so"), STATIC_LIBGCC)?;
+        files::write(&libraries.join("libgcc_s.so"), STATIC_LIBGCC)?;
         let arguments = glibc::link_arguments(&libraries)?;
         linking.extend(
             arguments
@@ -106,7 +110,9 @@ fn keep(root: &Path, out: &Path, haft: &Path, tools: &Path) -> Result<Facts> {
     }
     let facts = Facts::look(root, &folder.join("haft"))?;
     facts.check_version(&folder.join("haft"))?;
-    write(&out.join(RECORD), &facts.to_json())?;
+    let record = serde_json::to_string_pretty(&facts);
+    let record = record.map_err(|error| Error::unexpected(error.to_string()))?;
+    files::write(&out.join(RECORD), &format!("{record}\n"))?;
     Ok(facts)
 }
 
@@ -123,30 +129,15 @@ impl Facts {
                 hint: "make them with `cargo xtask dist`".into(),
             });
         }
-        let broken = || Error::unexpected(format!("`{}` is broken", path.display()));
-        let record: Value = serde_json::from_str(&read(&path)?).map_err(|_| broken())?;
-        let text = |name: &str| record[name].as_str().map(str::to_owned).ok_or_else(broken);
-        let libraries = record["libraries"].as_array().ok_or_else(broken)?;
-        Ok(Facts {
-            version: text("version")?,
-            target: text("target")?,
-            glibc: record["glibc"].as_str().and_then(glibc_version),
-            libraries: libraries
-                .iter()
-                .filter_map(|name| Some(name.as_str()?.to_owned()))
-                .collect(),
-            audited: record["auditedPackages"]
-                .as_u64()
-                .map(|count| count as usize),
-            bytes: record["bytes"].as_u64().ok_or_else(broken)?,
-        })
+        serde_json::from_value(files::read_json(&path)?)
+            .map_err(|_| Error::unexpected(format!("`{}` is broken", path.display())))
     }
 
     /// Returns the facts for formats that need no program.
     pub fn of_source(root: &Path) -> Result<Facts> {
         Ok(Facts {
-            version: version(root)?,
-            target: host_target()?,
+            version: workspace::package_field(root, "version")?,
+            target: workspace::host_target()?,
             glibc: None,
             libraries: Vec::new(),
             audited: None,
@@ -201,21 +192,18 @@ impl Facts {
         }
     }
 
-    fn to_json(&self) -> String {
-        let record = json!({
-            "version": self.version,
-            "target": self.target,
-            "glibc": self.glibc.map(|(major, minor)| format!("{major}.{minor}")),
-            "libraries": self.libraries,
-            "auditedPackages": self.audited,
-            "bytes": self.bytes,
-        });
-        format!("{record:#}\n")
-    }
-
     /// Returns the processor as `x86_64` or `aarch64`.
     pub fn processor(&self) -> &str {
         self.target.split('-').next().unwrap_or_default()
+    }
+
+    /// Returns the name that Debian and OCI have for the processor.
+    pub fn architecture(&self) -> &str {
+        match self.processor() {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        }
     }
 
     pub fn is_linux(&self) -> bool {
@@ -225,24 +213,6 @@ impl Facts {
     pub fn is_macos(&self) -> bool {
         self.target.contains("-apple-")
     }
-}
-
-/// Returns the version of the workspace.
-fn version(root: &Path) -> Result<String> {
-    let manifest: toml::Table = read(&root.join("Cargo.toml"))?
-        .parse()
-        .map_err(|error| Error::unexpected(format!("`Cargo.toml`: {error}")))?;
-    let version = manifest["workspace"]["package"]["version"].as_str();
-    version
-        .map(str::to_owned)
-        .ok_or_else(|| Error::unexpected("`Cargo.toml` has no version of the workspace"))
-}
-
-fn host_target() -> Result<String> {
-    let said = command::output(Command::new("rustc").arg("-vV"))?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .ok_or_else(|| Error::unexpected("`rustc -vV` names no host"))
 }
 
 /// Returns the newest version of glibc that a symbol of the program asks for.

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Context, archive, crates, read, write};
+use super::{Context, archive, crates};
 use crate::cargo_tools::CYCLONEDX;
 use crate::command;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::supply::notices;
 
 /// Returns the name of the file.
@@ -34,8 +35,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     cargo.args(["--no-build-deps", "--quiet"]);
     command::run(&mut cargo)?;
     let made = stage.join("bom.json");
-    let mut bom: Value = serde_json::from_str(&read(&made)?)
-        .map_err(|error| Error::unexpected(format!("`{}`: {error}", made.display())))?;
+    let mut bom = files::read_json(&made)?;
     // A random number for each run: without it the file depends on the sources alone.
     if let Some(bom) = bom.as_object_mut() {
         bom.remove("serialNumber");
@@ -48,7 +48,7 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
         .ok_or_else(|| Error::unexpected("the bill of materials has no components"))?;
     components.extend(npm(context)?);
     let file = context.out.join(name(context));
-    write(&file, &format!("{bom:#}\n"))?;
+    files::write(&file, &format!("{bom:#}\n"))?;
     Ok(vec![file])
 }
 

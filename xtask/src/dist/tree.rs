@@ -1,12 +1,12 @@
 //! The installation that packages wrap: programs, system tools, manual pages, completions, texts.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Context, empty, program};
 use crate::command;
-use crate::error::{During, Result};
+use crate::error::Result;
+use crate::files;
 use crate::install::layout::Layout;
 use crate::install::{self, place};
 
@@ -35,7 +35,7 @@ pub fn lay_out(context: &Context) -> Result<()> {
 /// Copies a folder: each file is a hard link, because several copies of the program take much room.
 /// A copy may replace files, but not change them.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).during(|| format!("make `{}`", to.display()))?;
+    files::make_folder(to)?;
     let mut cp = Command::new("cp");
     cp.arg("-al").arg(from.join(".")).arg(to);
     command::output(&mut cp).map(drop)
@@ -46,10 +46,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(next) = waiting.pop() {
-        for entry in fs::read_dir(&next).during(|| format!("read `{}`", next.display()))? {
-            let path = entry
-                .during(|| format!("read `{}`", next.display()))?
-                .path();
+        for path in files::entries(&next)? {
             if path.is_dir() && !path.is_symlink() {
                 waiting.push(path);
             } else if let Ok(relative) = path.strip_prefix(folder) {
@@ -75,8 +72,6 @@ pub fn put_stubs(context: &Context, prefix: &Path) -> Result<()> {
     let layout = Layout::below(prefix);
     let [_, system_tools] = program::kept(&context.out);
     let names = crate::system_tools::names(&system_tools)?;
-    let folder = prefix.join("libexec/haft");
-    fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
     let program = prefix.join("libexec").join(crate::system_tools::PROGRAM);
     place::copy(&system_tools, &program, place::PROGRAM)?;
     for name in names {

@@ -1,13 +1,13 @@
 //! `haft_tools-VERSION-py3-none-PLATFORM.whl`: the program as a script of Python's environment, and
 //! the Python library of `sdk/python`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Context, program, read, tree, write};
+use super::{Context, program, tree};
 use crate::command;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 use crate::install::place;
 
 /// Writes the folder as a wheel: a zip archive with a list of its files.
@@ -38,10 +38,8 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     let work = context.work("wheel")?;
     let version = &context.facts.version;
     let data = work.join(format!("{NAME}-{version}.data"));
-    let scripts = data.join("scripts");
-    fs::create_dir_all(&scripts).during(|| format!("make `{}`", scripts.display()))?;
     let [haft, _] = program::kept(&context.out);
-    place::copy(&haft, &scripts.join("haft"), place::PROGRAM)?;
+    place::copy(&haft, &data.join("scripts/haft"), place::PROGRAM)?;
     // pip puts these below the environment's prefix, where haft looks for its system tools.
     tree::put_stubs(context, &data.join("data"))?;
     for shared in [
@@ -56,8 +54,8 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     let library = context.root.join(LIBRARY);
     copy_sources(&library.join("src/haft"), &work.join("haft"))?;
     let info = work.join(format!("{NAME}-{version}.dist-info"));
-    write(&info.join("METADATA"), &metadata(context, &library)?)?;
-    write(
+    files::write(&info.join("METADATA"), &metadata(context, &library)?)?;
+    files::write(
         &info.join("WHEEL"),
         &format!(
             "Wheel-Version: 1.0\nGenerator: cargo xtask dist\nRoot-Is-Purelib: false\nTag: {}\n",
@@ -66,9 +64,8 @@ pub fn make(context: &Context) -> Result<Vec<PathBuf>> {
     )?;
     let texts = tree::folder(context).join("share/doc/haft");
     for name in ["LICENSE-APACHE", "LICENSE-MIT", "THIRD_PARTY_NOTICES.txt"] {
-        let licences = info.join("licenses");
-        fs::create_dir_all(&licences).during(|| format!("make `{}`", licences.display()))?;
-        place::copy(&texts.join(name), &licences.join(name), place::DATA)?;
+        let licence = info.join("licenses").join(name);
+        place::copy(&texts.join(name), &licence, place::DATA)?;
     }
     let made = context.out.join(name(context)?);
     let mut python = Command::new("python3");
@@ -101,7 +98,7 @@ fn tag(context: &Context) -> Result<String> {
 fn metadata(context: &Context, library: &Path) -> Result<String> {
     let path = library.join("pyproject.toml");
     let broken = |what: &str| Error::unexpected(format!("`{}`: {what}", path.display()));
-    let manifest: toml::Table = read(&path)?
+    let manifest: toml::Table = files::read(&path)?
         .parse()
         .map_err(|error: toml::de::Error| broken(&error.to_string()))?;
     let project = manifest["project"].as_table();
@@ -133,7 +130,7 @@ fn metadata(context: &Context, library: &Path) -> Result<String> {
         list("keywords").join(","),
         super::formula::repository(context)?,
         text("requires-python")?,
-        read(&library.join("README.md"))?,
+        files::read(&library.join("README.md"))?,
     ))
 }
 
@@ -144,10 +141,7 @@ fn copy_sources(from: &Path, to: &Path) -> Result<()> {
         if is_compiled {
             continue;
         }
-        let target = to.join(&file);
-        let folder = target.parent().expect("a file is in a folder");
-        fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
-        place::copy(&from.join(&file), &target, place::DATA)?;
+        place::copy(&from.join(&file), &to.join(&file), place::DATA)?;
     }
     Ok(())
 }

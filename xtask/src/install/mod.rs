@@ -8,15 +8,15 @@ pub mod layout;
 pub mod place;
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
 
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::supply::notices;
-use crate::{command, prerequisites, system_tools, workspace};
+use crate::{command, programs, system_tools, workspace};
 use layout::Layout;
 
 /// Build haft and install it: the program, the system tools, completions, manual pages, notices of third parties.
@@ -47,7 +47,7 @@ impl Install {
         place::folders(&prefix, &layout.folders())?;
         let built = match &self.from {
             Some(directory) => absolute(directory)?,
-            None => build(self.debug)?,
+            None => programs::build(!self.debug)?,
         };
         let haft = program(&built, "haft")?;
         let system_tools = program(&built, system_tools::PROGRAM)?;
@@ -92,19 +92,6 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).during(|| format!("find `{}`", path.display()))
 }
 
-fn build(debug: bool) -> Result<PathBuf> {
-    prerequisites::for_a_build()?;
-    let root = workspace::root();
-    let mut cargo = command::cargo(&root);
-    cargo.args(["build", "--package", "haft", "--bins"]);
-    if !debug {
-        cargo.arg("--release");
-    }
-    command::run(&mut cargo)?;
-    let profile = if debug { "debug" } else { "release" };
-    Ok(workspace::target_dir(&root)?.join(profile))
-}
-
 fn program(directory: &Path, name: &str) -> Result<PathBuf> {
     let path = directory.join(name);
     if path.is_file() {
@@ -121,13 +108,11 @@ fn manual(haft: &Path, layout: &Layout) -> Result<Vec<PathBuf>> {
     let pages = tempfile::tempdir().during(making)?;
     command::output(Command::new(haft).arg("manual").arg(pages.path()))?;
     let mut installed = Vec::new();
-    for entry in fs::read_dir(pages.path()).during(making)? {
-        let page = entry.during(making)?;
-        let path = layout.manual_page(&page.file_name());
-        place::copy(&page.path(), &path, place::DATA)?;
+    for page in files::entries(pages.path())? {
+        let path = layout.manual_page(page.file_name().unwrap_or_default());
+        place::copy(&page, &path, place::DATA)?;
         installed.push(path);
     }
-    installed.sort();
     Ok(installed)
 }
 

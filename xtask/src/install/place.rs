@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{During, Error, Result};
+use crate::files;
 
 /// The permissions of programs.
 pub const PROGRAM: u32 = 0o755;
@@ -80,6 +81,7 @@ pub fn same(first: &Path, to: &Path) -> Result<()> {
 fn put(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let folder = to.parent().expect("a file is in a folder");
     let doing = || format!("install `{}`", to.display());
+    files::make_folder(folder)?;
     // A folder of our own: its file has a unique name, and it is removed on failure.
     let beside = tempfile::Builder::new()
         .prefix(".haft-install-")

@@ -1,5 +1,6 @@
 //! Tests of the installation, with scripts in place of the built programs.
 
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use super::*;

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use super::Suite;
 use crate::command;
-use crate::error::{During, Result};
+use crate::error::Result;
+use crate::files;
 
 /// The suite needs Node 22 or later, which not every system has.
 const PACKAGES: [(&str, &str); 5] = [
@@ -135,16 +136,16 @@ fn install_once(
     if fs::read_to_string(&done).ok().as_ref() == Some(&wanted) {
         return Ok(());
     }
-    fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+    files::make_folder(folder)?;
     install(folder, packages)?;
-    fs::write(&done, wanted).during(|| format!("write `{}`", done.display()))
+    files::write(&done, &wanted)
 }
 
 fn npm(folder: &Path, packages: &[String]) -> Result<()> {
     let manifest = folder.join("package.json");
     // The package `node` installs the program by a script of its own.
     let text = r#"{"private":true,"type":"module","allowScripts":{"node":true}}"#;
-    fs::write(&manifest, text).during(|| format!("write `{}`", manifest.display()))?;
+    files::write(&manifest, text)?;
     let mut npm = Command::new("npm");
     npm.current_dir(folder)
         .args(["install", "--save-exact", "--no-audit", "--no-fund"])

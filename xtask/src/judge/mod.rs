@@ -18,7 +18,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 
 use crate::error::{During, Error, Result};
-use crate::{command, prerequisites, workspace};
+use crate::{command, programs, workspace};
 use judges::Judges;
 use server::Server;
 
@@ -109,7 +109,7 @@ impl Judge {
     pub fn run(self) -> Result<()> {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
-        let haft = workspace::program(self.haft.as_deref(), || build(&root, &target))?;
+        let haft = workspace::program(self.haft.as_deref(), || programs::build_haft(false))?;
         let suites = if self.suites.is_empty() {
             Suite::value_variants()
         } else {
@@ -294,11 +294,4 @@ impl Scene<'_> {
             ),
         ]
     }
-}
-
-fn build(root: &Path, target: &Path) -> Result<PathBuf> {
-    prerequisites::for_a_build()?;
-    command::run(command::cargo(root).args(["build", "--package", "haft"]))?;
-    let name = format!("haft{}", std::env::consts::EXE_SUFFIX);
-    Ok(target.join("debug").join(name))
 }

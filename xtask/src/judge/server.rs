@@ -1,6 +1,5 @@
 //! The servers under test: haft over HTTP on a free port, ended when the handle is dropped.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -8,6 +7,7 @@ use std::thread;
 
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 
 pub struct Server {
     child: Child,
@@ -25,15 +25,13 @@ impl Server {
     /// Serves on what an MCP server in JavaScript has, and nothing else.
     pub fn of_upstream(haft: &Path, upstream: &Path, home: &Path) -> Result<Server> {
         let config = home.join(".config/haft/config.yaml");
-        let folder = home.join(".config/haft");
-        fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
         // The suite calls every tool, and there is no user to approve a call.
         let text = format!(
             "mcp:\n  servers:\n    suite:\n      command: node\n      args: [{:?}]\n      \
              approval: {{\"*\": read}}\n      new_tools: offer\n",
             upstream.display().to_string()
         );
-        fs::write(&config, text).during(|| format!("write `{}`", config.display()))?;
+        files::write(&config, &text)?;
         let mut connect = Command::new(haft);
         connect.args(["mcp", "test", "suite"]);
         command::run(connect.env("HOME", home).current_dir(home))?;

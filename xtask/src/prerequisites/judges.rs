@@ -3,11 +3,11 @@
 //! The environment is in the user's cache, so that all checkouts share it. Its folder is named
 //! after the pinned packages, so that another version gets another folder.
 
-use std::fs;
 use std::path::Path;
 
 use super::python_environment;
-use crate::error::{During, Result};
+use crate::error::Result;
+use crate::files;
 use crate::workspace;
 
 /// Pinned Python packages, in pip's format.
@@ -15,7 +15,7 @@ const PINNED: &str = "tests/judges/requirements.txt";
 
 pub fn ensure(root: &Path) -> Result<()> {
     let list = root.join(PINNED);
-    let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let pinned = files::read(&list)?;
     let folder = workspace::user_cache()?
         .join("haft-judges")
         .join(pinned.trim().replace("==", "-"));

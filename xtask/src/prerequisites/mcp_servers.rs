@@ -8,7 +8,8 @@ use std::process::Command;
 
 use super::python_environment;
 use crate::command;
-use crate::error::{During, Result};
+use crate::error::Result;
+use crate::files;
 use crate::workspace;
 
 /// Folder with the pinned packages, in the formats of npm and pip.
@@ -19,16 +20,16 @@ pub fn ensure(root: &Path) -> Result<()> {
     // The tests look for them there.
     let folder = workspace::user_cache()?.join("haft-judges/mcp-servers");
     let python = folder.join("python");
-    fs::create_dir_all(&python).during(|| format!("make `{}`", python.display()))?;
+    files::make_folder(&python)?;
     python_environment::ensure(&python, &pinned.join("requirements.txt"))?;
     npm(&folder, &pinned.join("package.json"))
 }
 
 fn npm(folder: &Path, list: &Path) -> Result<()> {
-    let pinned = fs::read_to_string(list).during(|| format!("read `{}`", list.display()))?;
+    let pinned = files::read(list)?;
     let write = |name: &str| {
         let path = folder.join(name);
-        fs::write(&path, &pinned).during(|| format!("write `{}`", path.display()))
+        files::write(&path, &pinned)
     };
     // Written last, so that an incomplete installation is not used.
     let done = "haft-done";

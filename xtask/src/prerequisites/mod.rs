@@ -43,30 +43,16 @@ pub fn for_the_page() -> Result<()> {
 /// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
-    let machine = Machine::look();
-    chromium::ensure(&machine)?;
-    programs(
-        "to test the proxy of sandboxes",
-        &[("curl", "curl")],
-        &machine,
-    )?;
+    chromium::ensure(&Machine::look())?;
+    packages::ensure_programs("to test the proxy of sandboxes", &[("curl", "curl")])?;
     let keyring = [
         ("dbus-daemon", "dbus-daemon"),
         ("gnome-keyring-daemon", "gnome-keyring"),
     ];
-    programs("to test logins", &keyring, &machine)?;
+    packages::ensure_programs("to test logins", &keyring)?;
     judges::ensure(&workspace::root())?;
     mcp_servers::ensure(&workspace::root())?;
     nats_server::ensure(&workspace::root())
-}
-
-/// Ensures programs; with the name of each is that of its package.
-fn programs(why: &str, programs: &[(&str, &str)], machine: &Machine) -> Result<()> {
-    let missing = programs
-        .iter()
-        .filter(|(program, _)| command::on_path(program).is_none())
-        .map(|(_, package)| (*package).to_owned());
-    packages::ensure(why, &missing.collect::<Vec<_>>(), machine)
 }
 
 /// Ensures the compiler and `make`, with which some crates build their C sources.

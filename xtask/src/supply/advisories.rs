@@ -15,6 +15,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::{command, workspace};
 
 /// Address of the database.
@@ -109,7 +110,7 @@ impl Snapshot {
 /// Makes the database of the snapshot below `folder`, and reports an old snapshot.
 pub fn make_database(root: &Path, folder: &Path) -> Result<()> {
     let path = root.join(SNAPSHOT);
-    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    let text = files::read(&path)?;
     let snapshot = Snapshot::read(&text)
         .ok_or_else(|| Error::unexpected(format!("`{}` is not a snapshot", path.display())))?;
     tell_age(&snapshot.date);
@@ -206,18 +207,9 @@ fn seconds_of(date: &str) -> Option<u64> {
 /// Reads the advisories of a clone, sorted.
 fn read_database(crates: &Path) -> Result<Vec<Value>> {
     let mut found = BTreeMap::new();
-    let doing = |path: &Path| format!("read `{}`", path.display());
-    let list = |folder: &Path| -> Result<Vec<PathBuf>> {
-        let entries = fs::read_dir(folder).during(|| doing(folder))?;
-        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-        paths
-            .collect::<std::io::Result<_>>()
-            .during(|| doing(folder))
-    };
-    for folder in list(crates)? {
-        for path in list(&folder)? {
-            let text = fs::read_to_string(&path).during(|| doing(&path))?;
-            let advisory = facts(&text).ok_or_else(|| {
+    for folder in files::entries(crates)? {
+        for path in files::entries(&folder)? {
+            let advisory = facts(&files::read(&path)?).ok_or_else(|| {
                 Error::unexpected(format!("`{}` is not an advisory", path.display()))
             })?;
             found.insert(advisory["advisory"]["id"].to_string(), advisory);

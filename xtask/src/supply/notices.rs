@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::workspace;
 
 /// Notices of V8, whose crate has no files for them.
@@ -202,10 +203,7 @@ pub fn npm_packages(root: &Path) -> Result<Vec<[String; 3]>> {
 
 /// Returns the npm packages whose code is in the program, with their folders.
 fn npm(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
-    let path = root.join("package-lock.json");
-    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
-    let lock: Value = serde_json::from_str(&text)
-        .map_err(|error| Error::unexpected(format!("`{}` is not JSON: {error}", path.display())))?;
+    let lock = files::read_json(&root.join("package-lock.json"))?;
     let mut found = Vec::new();
     for (path, locked) in lock["packages"].as_object().into_iter().flatten() {
         let name = path.rsplit("node_modules/").next().unwrap_or_default();

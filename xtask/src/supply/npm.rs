@@ -2,22 +2,18 @@
 //!
 //! npm checks the hashes when it installs, but it would accept a package without one.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 
 /// The only registry from which packages may come.
 const REGISTRY: &str = "https://registry.npmjs.org/";
 
 pub fn check(root: &Path) -> Result<()> {
-    let path = root.join("package-lock.json");
-    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
-    let lock: Value = serde_json::from_str(&text)
-        .map_err(|error| Error::unexpected(format!("`{}` is not JSON: {error}", path.display())))?;
-    let problems = problems(&lock);
+    let problems = problems(&files::read_json(&root.join("package-lock.json"))?);
     if problems.is_empty() {
         Ok(())
     } else {

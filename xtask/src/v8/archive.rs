@@ -6,10 +6,8 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::command;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::workspace;
 
 const RELEASES: &str = "https://github.com/denoland/rusty_v8/releases/download";
@@ -27,7 +25,7 @@ pub struct Archive {
 impl Archive {
     /// Returns the archive that the checkout at `root` needs on this machine.
     pub fn needed(root: &Path) -> Result<Self> {
-        let target = host()?;
+        let target = workspace::host_target()?;
         let debug = env::var("V8_FORCE_DEBUG").is_ok_and(|on| ["1", "true", "yes"].contains(&&*on));
         Ok(Self {
             version: workspace::locked_version(root, "v8")?,
@@ -66,15 +64,6 @@ impl Archive {
 /// Returns the folder of cargo's home in which the `v8` crate keeps downloads.
 pub fn cache(cargo_home: &Path) -> PathBuf {
     cargo_home.join(".rusty_v8")
-}
-
-fn host() -> Result<String> {
-    let version = command::output(Command::new("rustc").arg("-vV"))?;
-    version
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .map(str::to_owned)
-        .ok_or_else(|| Error::unexpected("`rustc -vV` names no host"))
 }
 
 #[cfg(test)]

@@ -100,7 +100,6 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::super::archive::tests::archive_at;
-    use super::super::pins;
     use super::super::pins::tests::{hello, pins as pins_of};
     use super::*;
 
@@ -134,7 +133,7 @@ mod tests {
         let server = serve(body.clone(), body.len());
         let whole = folder.path().join("whole");
         fs::write(&whole, &body).expect("written");
-        let pins = pins_of(&pins::sum(&whole).expect("read"));
+        let pins = pins_of(&crate::files::sha256(&whole).expect("read"));
         fetch(&archive_at(&server), &entry, &pins).expect("downloaded");
         assert_eq!(fs::read(&entry).expect("kept"), body);
     }

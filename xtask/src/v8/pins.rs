@@ -4,14 +4,11 @@
 //! crate does not check it. `xtask/v8.sha256` is the table.
 
 use std::env;
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::archive::Archive;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 
 /// The table of hashes.
 const TABLE: &str = include_str!("../../v8.sha256");
@@ -46,7 +43,7 @@ impl Pins {
             );
             return Ok(());
         }
-        let actual = sum(path).during(|| format!("read `{}`", path.display()))?;
+        let actual = files::sha256(path)?;
         self.check_sum(archive, path, &actual)
     }
 
@@ -104,17 +101,6 @@ pub fn lines(list: &str) -> impl Iterator<Item = (&str, &str)> {
             let (sum, file) = line.split_once(char::is_whitespace)?;
             Some((sum, file.trim().trim_start_matches('*')))
         })
-}
-
-/// Returns the SHA-256 of a file.
-pub fn sum(path: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut hash)?;
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
 }
 
 #[cfg(test)]

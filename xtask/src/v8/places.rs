@@ -4,13 +4,13 @@
 //! named and that holds the wrong archive is an error, not a reason to search further.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
 use super::pins::{self, Pins};
 use super::store;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 
 pub struct Places {
     /// `RUSTY_V8_ARCHIVE`: a file or an address that the `v8` crate takes as it is.
@@ -78,12 +78,12 @@ fn check_given(given: &str, archive: &Archive, pins: &Pins) -> Result<Found> {
 /// Checks a bundled archive against the `SHA256SUMS` beside it.
 fn check_sum(path: &Path) -> Result<()> {
     let list = path.with_file_name("SHA256SUMS");
-    let text = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let text = files::read(&list)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let expected = expected_sum(&text, &name).ok_or_else(|| {
         Error::unexpected(format!("`{}` has no line for `{name}`", list.display()))
     })?;
-    let actual = pins::sum(path).during(|| format!("read `{}`", path.display()))?;
+    let actual = files::sha256(path)?;
     if actual != expected.to_ascii_lowercase() {
         return Err(Error::Missing {
             what: format!("`{}` is damaged: its SHA-256 is {actual}", path.display()),
@@ -99,6 +99,8 @@ fn expected_sum<'a>(list: &'a str, name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::archive::tests::archive;
     use super::super::pins::tests::{hello, pins};
     use super::*;

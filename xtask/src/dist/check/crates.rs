@@ -1,13 +1,13 @@
 //! The packages for crates.io: built in an empty folder, on a machine whose Node.js fails.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::super::{Context, crates, write};
+use super::super::{Context, crates};
 use super::{exists, put_tool};
 use crate::command;
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
+use crate::files;
 use crate::install::place;
 use crate::v8;
 
@@ -35,9 +35,8 @@ pub fn check(context: &Context) -> Result<String> {
     }
     let package = work.join(format!("haft-{version}"));
     // The other packages are not on crates.io until they are published together.
-    write(&package.join(".cargo/config.toml"), &patches)?;
+    files::write(&package.join(".cargo/config.toml"), &patches)?;
     let programs = work.join("programs");
-    fs::create_dir_all(&programs).during(|| format!("make `{}`", programs.display()))?;
     for name in ["node", "npm"] {
         place::program_text(NO_NODE, &programs.join(name))?;
     }

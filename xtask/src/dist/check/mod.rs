@@ -12,11 +12,10 @@ mod wheel;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
-use super::{Context, Format, archive, deb, read, sbom, sums};
+use super::{Context, Format, archive, deb, sbom, sums};
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 
 /// A tool of the user: a TypeScript module, so that V8, the transpiler and a host package run.
 const TOOL: &str = r#"import { z } from "zod";
@@ -53,20 +52,6 @@ pub fn run(context: &Context, formats: &[Format]) -> Result<()> {
 }
 
 impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Format::Archive => "archive",
-            Format::Npm => "npm",
-            Format::Wheel => "wheel",
-            Format::Deb => "deb",
-            Format::Oci => "oci",
-            Format::Crates => "crates",
-            Format::Sbom => "sbom",
-            Format::Formula => "formula",
-            Format::Sums => "sums",
-        }
-    }
-
     /// Checks the packages of this format and returns what was done.
     fn check(self, context: &Context) -> Result<String> {
         match self {
@@ -96,7 +81,7 @@ fn exists(path: &Path) -> Result<()> {
 
 /// Puts the example into a home directory.
 fn put_tool(home: &Path) -> Result<()> {
-    super::write(&home.join(".omp/agent/tools/greet.ts"), TOOL)
+    files::write(&home.join(".omp/agent/tools/greet.ts"), TOOL)
 }
 
 /// Uses haft: its version, a list, a call of a module and a call of a system tool. `start` makes the
@@ -140,8 +125,7 @@ fn is_gone(path: &Path) -> Result<()> {
 fn check_sbom(context: &Context) -> Result<String> {
     let path = context.out.join(sbom::name(context));
     exists(&path)?;
-    let bom: Value = serde_json::from_str(&read(&path)?)
-        .map_err(|error| Error::unexpected(format!("`{}`: {error}", path.display())))?;
+    let bom = files::read_json(&path)?;
     let components = bom["components"].as_array().map_or(0, Vec::len);
     for name in ["deno_core", "v8", "tokio", "zod"] {
         let all = bom["components"].as_array().into_iter().flatten();
@@ -161,12 +145,12 @@ fn check_sbom(context: &Context) -> Result<String> {
 fn check_formula(context: &Context) -> Result<String> {
     let path = context.out.join("haft.rb");
     exists(&path)?;
-    let text = read(&path)?;
+    let text = files::read(&path)?;
     let archive = context
         .out
         .join(format!("{}.tar.zst", archive::stem(context)));
     exists(&archive)?;
-    if !text.contains(&sums::sum(&archive)?) {
+    if !text.contains(&files::sha256(&archive)?) {
         return Err(Error::unexpected(
             "the formula has another checksum than the archive",
         ));
@@ -197,13 +181,13 @@ fn check_formula(context: &Context) -> Result<String> {
 fn check_sums(context: &Context) -> Result<String> {
     let path = context.out.join(sums::NAME);
     exists(&path)?;
-    let text = read(&path)?;
+    let text = files::read(&path)?;
     let mut listed = Vec::new();
     for line in text.lines() {
         let Some((sum, name)) = line.split_once("  ") else {
             return Err(Error::unexpected(format!("`{}`: {line}", path.display())));
         };
-        if sums::sum(&context.out.join(name))? != sum {
+        if files::sha256(&context.out.join(name))? != sum {
             return Err(Error::unexpected(format!("`{name}` has another checksum")));
         }
         listed.push(name.to_owned());

@@ -9,6 +9,7 @@ use super::super::{Context, npm};
 use super::{exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 
 /// First bytes of a program of Linux.
 const ELF: &[u8] = b"\x7fELF";
@@ -33,7 +34,7 @@ impl Project {
         let making = || "make an npm project".to_owned();
         let folder = tempfile::tempdir().during(making)?;
         let project = Project { folder };
-        super::super::write(
+        files::write(
             &project.path("project/package.json"),
             "{\"private\": true}\n",
         )?;
@@ -56,7 +57,7 @@ impl Project {
     /// Makes a folder with these programs only.
     fn programs(&self, names: &[&str]) -> Result<PathBuf> {
         let folder = self.path("programs");
-        fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
+        files::make_folder(&folder)?;
         for name in names {
             let program = command::on_path(name)
                 .ok_or_else(|| Error::unexpected(format!("there is no `{name}`")))?;
@@ -135,7 +136,7 @@ fn install(context: &Context, project: &Project, options: &[&str]) -> Result<()>
 fn remove(project: &Project) -> Result<()> {
     let mut npm = project.npm(&["uninstall", "haft"]);
     let manifest = project.path("project/package.json");
-    let text = fs::read_to_string(&manifest).during(|| format!("read `{}`", manifest.display()))?;
+    let text = files::read(&manifest)?;
     let platform = text.split('"').find(|word| word.starts_with("@haft/"));
     command::output(npm.args(platform))?;
     is_gone(&project.path("project/node_modules/.bin/haft"))?;

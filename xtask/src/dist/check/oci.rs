@@ -3,11 +3,12 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
+use super::super::Context;
 use super::super::oci::{self, Store};
-use super::super::{Context, sums};
 use super::{exercise, exists, put_tool};
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 
 const HOME: &str = "/home/haft";
 
@@ -32,7 +33,7 @@ pub fn check(context: &Context) -> Result<String> {
     Ok(format!(
         "run as user {} from an image without a shell: version, list, two calls, server and health check; sha256 {}",
         oci::USER,
-        &sums::sum(&file)?[..16]
+        &files::sha256(&file)?[..16]
     ))
 }
 

@@ -9,6 +9,7 @@ use super::super::{Context, archive, glibc, tree};
 use super::{deb_file, exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::machine::Machine;
 use crate::packages;
 
@@ -37,15 +38,10 @@ impl Root {
         let suite = if let Ok(suite) = fs::read_to_string(&done) {
             suite
         } else {
-            if command::on_path("mmdebstrap").is_none() {
-                packages::ensure(
-                    "to make a small Debian system",
-                    &["mmdebstrap".into()],
-                    &Machine::look(),
-                )?;
-            }
+            let why = "to make a small Debian system";
+            packages::ensure_programs(why, &[("mmdebstrap", "mmdebstrap")])?;
             let suite = bootstrap(&folder, context.facts.glibc)?;
-            fs::write(&done, &suite).during(|| format!("write `{}`", done.display()))?;
+            files::write(&done, &suite)?;
             suite
         };
         let root = Root { folder, suite };
@@ -138,7 +134,7 @@ fn machine_suite() -> Result<String> {
 
 /// Unpacks an archive without its outermost folder.
 pub fn unpack(archive: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).during(|| format!("make `{}`", to.display()))?;
+    files::make_folder(to)?;
     let mut tar = Command::new("tar");
     tar.args(["--extract", "--use-compress-program=zstd -d --long=27"]);
     tar.args(["--strip-components=1", "--no-same-owner", "--file"]);

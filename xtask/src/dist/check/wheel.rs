@@ -6,8 +6,7 @@ use super::super::{Context, wheel};
 use super::{exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Result};
-use crate::machine::Machine;
-use crate::packages;
+use crate::prerequisites::python_environment;
 
 /// Program of a user of the library.
 const LIBRARY_CALL: &str = r#"
@@ -19,10 +18,7 @@ with haft.HaftSync() as tools:
 pub fn check(context: &Context) -> Result<String> {
     let file = context.out.join(wheel::name(context)?);
     exists(&file)?;
-    if command::output(Command::new("python3").args(["-c", "import venv, ensurepip"])).is_err() {
-        let names = ["python3".into(), "python3-venv".into()];
-        packages::ensure("to try the wheel", &names, &Machine::look())?;
-    }
+    python_environment::ensure_python("to try the wheel")?;
     let folder = tempfile::tempdir().during(|| "make a folder".to_owned())?;
     let environment = folder.path().join("environment");
     let home = folder.path().join("home");

@@ -8,14 +8,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::write;
 use crate::command;
-use crate::error::{During, Error, Result};
-use crate::machine::Machine;
+use crate::error::{Error, Result};
+use crate::files;
 use crate::packages;
 
 /// Version of the C library that a program needs: 2.35 is `(2, 35)`.
@@ -50,7 +48,7 @@ struct Symbol {
 
 /// Makes the interfaces in `folder` and returns the arguments of `cc` that link with them.
 pub fn link_arguments(folder: &Path) -> Result<Vec<String>> {
-    fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+    files::make_folder(folder)?;
     let libc = installed("libc.so.6")?;
     let loader = loader(&libc)?;
     for library in [&libc, &installed("libm.so.6")?, &loader] {
@@ -69,13 +67,13 @@ pub fn link_arguments(folder: &Path) -> Result<Vec<String>> {
         installed("libc_nonshared.a")?.display(),
         place(&file_name(&loader)),
     );
-    write(&folder.join("libc.so"), &script)?;
-    write(
+    files::write(&folder.join("libc.so"), &script)?;
+    files::write(
         &folder.join("libm.so"),
         &format!("INPUT({})\n", place("libm.so.6")),
     )?;
     let source = folder.join("compat.c");
-    write(&source, COMPAT)?;
+    files::write(&source, COMPAT)?;
     let mut cc = Command::new("cc");
     cc.args(["-O2", "-fPIC", "-Wall", "-Werror", "-c", "-o"]);
     command::output(cc.arg(folder.join("compat.o")).arg(&source))?;
@@ -104,13 +102,8 @@ pub fn check(needed: Option<Glibc>) -> Result<()> {
 }
 
 pub fn readelf(program: &Path, what: &str) -> Result<String> {
-    if command::on_path("readelf").is_none() {
-        packages::ensure(
-            "to see which libraries the program needs",
-            &["binutils".into()],
-            &Machine::look(),
-        )?;
-    }
+    let why = "to see which libraries the program needs";
+    packages::ensure_programs(why, &[("readelf", "binutils")])?;
     command::output(Command::new("readelf").args(["--wide", what]).arg(program))
 }
 
@@ -217,8 +210,8 @@ fn interface(
 ) -> Result<()> {
     let source = folder.join(format!("{file}.s"));
     let versions = folder.join(format!("{file}.map"));
-    write(&source, &assembly(symbols))?;
-    write(&versions, &version_script(symbols))?;
+    files::write(&source, &assembly(symbols))?;
+    files::write(&versions, &version_script(symbols))?;
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-nostdlib", "-o"])
         .arg(folder.join(file));
@@ -283,6 +276,8 @@ fn version_script(symbols: &BTreeMap<String, Symbol>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::program::newest_glibc;
     use super::*;
 

@@ -12,9 +12,10 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, program, read, tree, write};
+use super::{Context, program, tree};
 use crate::command;
 use crate::error::{During, Error, Result};
+use crate::files;
 use crate::install::place;
 
 const INSTALL: &str = include_str!("install.js");
@@ -107,7 +108,6 @@ fn platform(context: &Context) -> Result<&'static Platform> {
 
 fn lay_out_platform(context: &Context, platform: &Platform, folder: &Path) -> Result<()> {
     let [haft, _] = program::kept(&context.out);
-    fs::create_dir_all(folder.join("bin")).during(|| format!("make `{}`", folder.display()))?;
     place::copy(&haft, &folder.join("bin/haft"), place::PROGRAM)?;
     tree::put_stubs(context, folder)?;
     put_texts(context, folder)?;
@@ -130,7 +130,7 @@ fn lay_out_platform(context: &Context, platform: &Platform, folder: &Path) -> Re
             platform.target
         ));
     }
-    write(&folder.join("package.json"), &format!("{manifest:#}\n"))
+    files::write(&folder.join("package.json"), &format!("{manifest:#}\n"))
 }
 
 /// Makes the package `haft`: the library, its launcher and the script.
@@ -140,7 +140,7 @@ fn lay_out_main(context: &Context, folder: &Path) -> Result<()> {
     fs::rename(&from, &to).during(|| format!("rename `{}`", from.display()))?;
     fs::set_permissions(&to, Permissions::from_mode(place::PROGRAM))
         .during(|| format!("make `{}` a program", to.display()))?;
-    write(&folder.join("install.cjs"), INSTALL)?;
+    files::write(&folder.join("install.cjs"), INSTALL)?;
     put_texts(context, folder)?;
 
     let mut packed = manifest["files"].as_array().cloned().unwrap_or_default();
@@ -161,14 +161,12 @@ fn lay_out_main(context: &Context, folder: &Path) -> Result<()> {
         manifest.insert(name.to_owned(), value);
     }
     let manifest = Value::Object(manifest);
-    write(&folder.join("package.json"), &format!("{manifest:#}\n"))
+    files::write(&folder.join("package.json"), &format!("{manifest:#}\n"))
 }
 
 /// Builds the library, copies what it publishes and returns its manifest.
 fn copy_library(library: &Path, folder: &Path) -> Result<Map<String, Value>> {
-    let path = library.join("package.json");
-    let manifest: Value = serde_json::from_str(&read(&path)?)
-        .map_err(|error| Error::unexpected(format!("`{}`: {error}", path.display())))?;
+    let manifest = files::read_json(&library.join("package.json"))?;
     if manifest["scripts"]["build"].is_string() {
         let mut build = Command::new("npm");
         build
@@ -186,11 +184,7 @@ fn copy_library(library: &Path, folder: &Path) -> Result<Map<String, Value>> {
         let Some(name) = file["path"].as_str() else {
             continue;
         };
-        let to = folder.join(name);
-        let parent = to.parent().expect("a file is in a folder");
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::copy(library.join(name), &to))
-            .during(|| format!("copy `{name}` of the library"))?;
+        files::copy(&library.join(name), &folder.join(name))?;
     }
     Ok(manifest.as_object().cloned().unwrap_or_default())
 }
@@ -208,17 +202,13 @@ fn packed(list: &Value) -> &Value {
 /// Returns the server's name in the MCP registry, which looks for it in `package.json`.
 fn mcp_name(context: &Context) -> Result<String> {
     let path = context.root.join("server.json");
-    let broken = || Error::unexpected(format!("`{}` has no name", path.display()));
-    let server: Value = serde_json::from_str(&read(&path)?).map_err(|_| broken())?;
-    server["name"]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(broken)
+    let server = files::read_json(&path)?;
+    let name = server["name"].as_str().map(str::to_owned);
+    name.ok_or_else(|| Error::unexpected(format!("`{}` has no name", path.display())))
 }
 
 fn put_texts(context: &Context, folder: &Path) -> Result<()> {
     let texts = tree::folder(context).join("share/doc/haft");
-    fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
     for name in [
         "README.md",
         "LICENSE-APACHE",
