@@ -23,7 +23,8 @@ pub(crate) struct Happened {
 }
 
 /// Kinds of events. A session ends with one `Completed`, which is its last event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Kind {
     Message,
     ToolUse,
@@ -35,13 +36,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// Returns the name of the event on the wire.
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Kind::Message => "message",
-            Kind::ToolUse => "tool_use",
-            Kind::ToolResult => "tool_result",
-            Kind::Error => "error",
-            Kind::Completed => "completed",
-        }
+        self.into()
     }
 }
 

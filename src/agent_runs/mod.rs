@@ -64,7 +64,8 @@ pub(crate) enum Refused {
 }
 
 /// State of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum State {
     Running,
     Completed,
@@ -222,11 +223,6 @@ impl Session {
 impl State {
     /// Returns the name of the state on the wire.
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Completed => "completed",
-            State::Failed => "failed",
-            State::Cancelled => "cancelled",
-        }
+        self.into()
     }
 }

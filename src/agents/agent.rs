@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use haft_config::Config;
 
 /// A coding agent that speaks MCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Agent {
     ClaudeCode,
     Codex,
     Cursor,
+    #[strum(serialize = "vscode")]
     VsCode,
     Opencode,
     Opencode2,
@@ -26,7 +28,8 @@ pub(crate) enum Agent {
 }
 
 /// Scope of an entry: the users and projects that it applies to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Scope {
     /// All users of the project: a file in the checkout.
     Project,
@@ -59,45 +62,11 @@ pub(crate) enum Format {
 }
 
 impl Agent {
-    pub(crate) const ALL: [Agent; 16] = [
-        Agent::ClaudeCode,
-        Agent::Codex,
-        Agent::Cursor,
-        Agent::VsCode,
-        Agent::Opencode,
-        Agent::Opencode2,
-        Agent::Gemini,
-        Agent::Pi,
-        Agent::Omp,
-        Agent::Copilot,
-        Agent::Goose,
-        Agent::Zed,
-        Agent::Kilo,
-        Agent::Roo,
-        Agent::Cline,
-        Agent::Windsurf,
-    ];
+    pub(crate) const ALL: &[Agent] = <Agent as strum::VariantArray>::VARIANTS;
 
     /// Returns its name on the command line.
     pub(crate) fn id(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::Cursor => "cursor",
-            Agent::VsCode => "vscode",
-            Agent::Opencode => "opencode",
-            Agent::Opencode2 => "opencode2",
-            Agent::Gemini => "gemini",
-            Agent::Pi => "pi",
-            Agent::Omp => "omp",
-            Agent::Copilot => "copilot",
-            Agent::Goose => "goose",
-            Agent::Zed => "zed",
-            Agent::Kilo => "kilo",
-            Agent::Roo => "roo",
-            Agent::Cline => "cline",
-            Agent::Windsurf => "windsurf",
-        }
+        self.into()
     }
 
     /// Returns its product name.
@@ -243,11 +212,7 @@ impl Agent {
 impl Scope {
     /// Returns its name on the command line.
     pub(crate) fn id(self) -> &'static str {
-        match self {
-            Scope::Project => "project",
-            Scope::User => "user",
-            Scope::Local => "local",
-        }
+        self.into()
     }
 }
 

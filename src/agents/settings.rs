@@ -170,9 +170,9 @@ impl Kind {
     fn refused(self, agent: Agent) -> Error {
         let flag = self.flag();
         let able = Agent::ALL
-            .into_iter()
-            .filter(|agent| self.form(*agent).is_some());
-        let able: Vec<&str> = able.map(Agent::id).collect();
+            .iter()
+            .filter(|agent| self.form(**agent).is_some());
+        let able: Vec<&str> = able.map(|agent| agent.id()).collect();
         let text = format!("{} has no setting for `{flag}`", agent.label());
         Error::new(ErrorKind::Usage, text)
             .with_hint(format!("leave it out; it is for: {}", able.join(", ")))

@@ -11,7 +11,8 @@ use super::line::{Event, Line, Outcome};
 const TRACE_DIGITS: usize = 32;
 
 /// Outcome of a call, for the selection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub(crate) enum Ended {
     /// The tool answered.
@@ -29,25 +30,14 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    const NAMES: [(&'static str, Ended); 6] = [
-        ("ok", Ended::Ok),
-        ("failed", Ended::Failed),
-        ("cancelled", Ended::Cancelled),
-        ("timeout", Ended::Timeout),
-        ("refused", Ended::Refused),
-        ("unfinished", Ended::Unfinished),
-    ];
-
     /// Returns its name.
     pub(crate) fn as_str(self) -> &'static str {
-        let named = Ended::NAMES.iter().find(|(_, known)| *known == self);
-        named.map_or("", |(name, _)| name)
+        self.into()
     }
 
     /// Returns the outcome of that name.
     pub(crate) fn from_name(name: &str) -> Option<Ended> {
-        let named = Ended::NAMES.iter().find(|(known, _)| *known == name);
-        named.map(|(_, ended)| *ended)
+        name.parse().ok()
     }
 
     fn of(outcome: Option<Outcome>) -> Ended {

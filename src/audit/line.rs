@@ -231,7 +231,8 @@ pub struct RecordedCall {
 }
 
 /// Outcome of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The tool answered.
@@ -328,13 +329,7 @@ fn program_name(pid: u32) -> Option<String> {
 impl Outcome {
     /// Returns the outcome as surfaces print it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "failed",
-            Outcome::Cancelled => "cancelled",
-            Outcome::Timeout => "timeout",
-            Outcome::Refused => "refused",
-        }
+        self.into()
     }
 }
 

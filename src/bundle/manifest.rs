@@ -21,7 +21,8 @@ pub(crate) struct About {
 }
 
 /// Operating system of the haft in the bundle, under the names of the manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Platform {
     Linux,
     Darwin,
@@ -41,11 +42,7 @@ impl Platform {
     }
 
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Platform::Linux => "linux",
-            Platform::Darwin => "darwin",
-            Platform::Win32 => "win32",
-        }
+        self.into()
     }
 }
 

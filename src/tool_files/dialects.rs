@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use haft_config::Config;
 
 /// Dialect of a new tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum NewDialect {
     OhMyPi,
     Pi,
@@ -14,6 +15,7 @@ pub(crate) enum NewDialect {
     ClaudeAgentSdk,
     AiSdk,
     Copilot,
+    #[strum(serialize = "openclaw")]
     OpenClaw,
 }
 
@@ -42,15 +44,7 @@ impl NewDialect {
 
     /// Returns the name that selects the dialect.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            NewDialect::OhMyPi => "oh-my-pi",
-            NewDialect::Pi => "pi",
-            NewDialect::Opencode => "opencode",
-            NewDialect::ClaudeAgentSdk => "claude-agent-sdk",
-            NewDialect::AiSdk => "ai-sdk",
-            NewDialect::Copilot => "copilot",
-            NewDialect::OpenClaw => "openclaw",
-        }
+        self.into()
     }
 
     /// Returns the folder in which tools of the dialect are found.

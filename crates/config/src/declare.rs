@@ -611,8 +611,7 @@ values! {
         rule.ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
     };
     Tier: Form::Word(&["read", "write", "exec"]), |text: &str| {
-        let found = [Tier::Read, Tier::Write, Tier::Exec].into_iter().find(|tier| tier.as_str() == text);
-        found.ok_or_else(|| format!("`{text}` is neither read nor write nor exec"))
+        text.parse().map_err(|_| format!("`{text}` is neither read nor write nor exec"))
     };
     ToolPattern: Form::Text, ToolPattern::parse;
     Isolation: Form::Word(&["none", "process", "sandbox"]), |text: &str| {

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use globset::{Glob, GlobMatcher};
+use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use super::declare::{
     self, Form, Slot, blocks, checked_map, default_settings, joined, map, optional_path, replaced,
@@ -18,7 +20,8 @@ use super::parse_duration;
 use haft_tool::{Isolation, TaskMode, Tier};
 
 /// Condition under which a result carries `structuredContent`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Structured {
     /// Only if the author of the tool declared its schema.
     #[default]
@@ -30,7 +33,8 @@ pub enum Structured {
 }
 
 /// Tools that are listed in code mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum CodeListing {
     /// No code mode.
     #[default]
@@ -42,7 +46,8 @@ pub enum CodeListing {
 }
 
 /// Store of the tokens of logins to servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LoginStore {
     /// The keyring of the system if there is one, else a private file.
     #[default]
@@ -165,7 +170,8 @@ pub enum McpTransport {
 }
 
 /// Treatment of tools that a server did not have when it was trusted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum NewTools {
     /// They wait until the user trusts them.
     #[default]
@@ -175,7 +181,10 @@ pub enum NewTools {
 }
 
 /// Configuration of another program that has MCP servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray, VariantNames,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum McpImport {
     /// `.mcp.json` of the project.
     Project,
@@ -186,6 +195,7 @@ pub enum McpImport {
     /// Cursor's `~/.cursor/mcp.json`.
     Cursor,
     /// VS Code's `mcp.json` of the user.
+    #[strum(serialize = "vscode")]
     VsCode,
     /// Codex' `~/.codex/config.toml`.
     Codex,
@@ -221,61 +231,32 @@ impl McpTransport {
 
     /// Returns the name of the transport as configurations write it.
     pub fn as_str(self) -> &'static str {
-        name_in(&Self::NAMES, self)
+        let name = Self::NAMES.iter().find(|(_, one)| *one == self);
+        name.map_or("", |(name, _)| name)
     }
 }
 
-impl std::str::FromStr for McpTransport {
+impl FromStr for McpTransport {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
-    }
-}
-
-impl NewTools {
-    const NAMES: [(&'static str, NewTools); 2] =
-        [("hold", NewTools::Hold), ("offer", NewTools::Offer)];
-}
-
-impl std::str::FromStr for NewTools {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
+        let text = text.trim();
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, transport)| *transport).ok_or_else(|| {
+            let names = Self::NAMES.map(|(name, _)| name);
+            format!("`{text}` is not one of {}", names.join(", "))
+        })
     }
 }
 
 impl McpImport {
-    /// All of them with their names.
-    pub const NAMES: [(&'static str, McpImport); 7] = [
-        ("project", McpImport::Project),
-        ("claude-code", McpImport::ClaudeCode),
-        ("claude-desktop", McpImport::ClaudeDesktop),
-        ("cursor", McpImport::Cursor),
-        ("vscode", McpImport::VsCode),
-        ("codex", McpImport::Codex),
-        ("opencode", McpImport::Opencode),
-    ];
+    /// All programs.
+    pub const ALL: &[McpImport] = <McpImport as VariantArray>::VARIANTS;
 
     /// Returns the name as configurations write it.
     pub fn as_str(self) -> &'static str {
-        name_in(&Self::NAMES, self)
+        self.into()
     }
-}
-
-impl std::str::FromStr for McpImport {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
-    }
-}
-
-/// Returns the name of a value in a table.
-fn name_in<T: PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
-    let entry = table.iter().find(|(_, one)| *one == value);
-    entry.map_or("", |(name, _)| name)
 }
 
 /// Checks the name of an MCP server: it is part of file names, keys and commands.
@@ -303,64 +284,14 @@ pub struct McpFlags {
     pub code: Option<CodeListing>,
 }
 
-impl CodeListing {
-    const NAMES: [(&'static str, CodeListing); 3] = [
-        ("never", CodeListing::Never),
-        ("auto", CodeListing::Auto),
-        ("only", CodeListing::Only),
-    ];
-}
-
-impl std::str::FromStr for CodeListing {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
-    }
-}
-
-impl Structured {
-    const NAMES: [(&'static str, Structured); 3] = [
-        ("declared", Structured::Declared),
-        ("always", Structured::Always),
-        ("never", Structured::Never),
-    ];
-}
-
-impl std::str::FromStr for Structured {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
-    }
-}
-
-impl LoginStore {
-    const NAMES: [(&'static str, LoginStore); 3] = [
-        ("auto", LoginStore::Auto),
-        ("keyring", LoginStore::Keyring),
-        ("file", LoginStore::File),
-    ];
-}
-
-impl std::str::FromStr for LoginStore {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(&Self::NAMES, text)
-    }
-}
-
-/// Returns the value of this name in a table.
-pub(super) fn named<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
+/// Parses the name of a variant.
+///
+/// # Errors
+/// Names all of them, as a sentence for people.
+pub fn parse_word<T: FromStr + VariantNames>(text: &str) -> Result<T, String> {
     let text = text.trim();
-    match table.iter().find(|(name, _)| *name == text) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
-            Err(format!("`{text}` is not one of {}", names.join(", ")))
-        }
-    }
+    let word = text.parse();
+    word.map_err(|_| format!("`{text}` is not one of {}", T::VARIANTS.join(", ")))
 }
 
 /// Parses `always`, `never` or a duration.
@@ -456,15 +387,13 @@ pub fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
 }
 
 values! {
-    Structured: Form::Word(&["declared", "always", "never"]), str::parse;
-    CodeListing: Form::Word(&["never", "auto", "only"]), str::parse;
-    LoginStore: Form::Word(&["auto", "keyring", "file"]), str::parse;
+    Structured: Form::Word(Structured::VARIANTS), parse_word;
+    CodeListing: Form::Word(CodeListing::VARIANTS), parse_word;
+    LoginStore: Form::Word(LoginStore::VARIANTS), parse_word;
     TaskMode: Form::Text, parse_task_mode;
     McpTransport: Form::Word(&["stdio", "http", "sse", "streamable-http"]), str::parse;
-    NewTools: Form::Word(&["hold", "offer"]), str::parse;
-    McpImport: Form::Word(&[
-        "project", "claude-code", "claude-desktop", "cursor", "vscode", "codex", "opencode",
-    ]), str::parse;
+    NewTools: Form::Word(NewTools::VARIANTS), parse_word;
+    McpImport: Form::Word(<McpImport as VariantNames>::VARIANTS), parse_word;
 }
 
 fn result_chars(slot: &mut Option<u32>) -> Slot<'_> {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use strum::{EnumString, VariantNames};
+
 use super::declare::{
     checked_map, default_settings, map, optional_path, replaced, settings, timeout, values, whole,
 };
-use super::mcp::{NewTools, check_pattern, named};
+use super::mcp::{NewTools, check_pattern, parse_word};
 use haft_tool::Tier;
 
 /// Name of the hosts that `remote: nats://…` reaches.
@@ -100,7 +102,8 @@ settings! {
 default_settings!(Remote, ServeNats);
 
 /// Calls of a host's log that other hosts may read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ServedHistory {
     /// Those that the host served to the tenant.
     #[default]
@@ -109,19 +112,6 @@ pub enum ServedHistory {
     All,
     /// None.
     None,
-}
-
-impl std::str::FromStr for ServedHistory {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ServedHistory, String> {
-        let names = [
-            ("tenant", ServedHistory::Tenant),
-            ("all", ServedHistory::All),
-            ("none", ServedHistory::None),
-        ];
-        named(&names, text)
-    }
 }
 
 /// Addresses of the servers of one cluster. A user and a password in them are never printed.
@@ -204,7 +194,7 @@ impl std::fmt::Debug for NatsUrls {
 
 values! {
     NatsUrls: super::declare::Form::Secret, str::parse;
-    ServedHistory: super::declare::Form::Word(&["tenant", "all", "none"]), str::parse;
+    ServedHistory: super::declare::Form::Word(ServedHistory::VARIANTS), parse_word;
 }
 
 #[cfg(test)]

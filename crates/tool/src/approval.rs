@@ -24,7 +24,8 @@ pub enum ApprovalMode {
 }
 
 /// A standing answer of the user or of a tool to the question whether a call may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// Run it.
@@ -241,12 +242,7 @@ impl Rule {
     /// Returns the rule of that name. Surrounding spaces and the case of letters are ignored (spec
     /// omp 10).
     pub fn from_name(name: &str) -> Option<Rule> {
-        match name.trim().to_lowercase().as_str() {
-            "allow" => Some(Rule::Allow),
-            "deny" => Some(Rule::Deny),
-            "prompt" => Some(Rule::Prompt),
-            _ => None,
-        }
+        name.trim().to_lowercase().parse().ok()
     }
 }
 

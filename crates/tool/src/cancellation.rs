@@ -88,7 +88,20 @@ impl Cancellation {
 
 /// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
 /// one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
     /// The call's deadline has passed.
@@ -124,22 +137,11 @@ impl Stopped {
 
     /// Returns the reason of that name.
     pub fn from_name(name: &str) -> Option<Stopped> {
-        let all = [
-            Stopped::Deadline,
-            Stopped::Cancelled,
-            Stopped::Discarded,
-            Stopped::HostShutdown,
-        ];
-        all.into_iter().find(|reason| reason.as_str() == name)
+        name.parse().ok()
     }
 
     /// Returns the reason's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Stopped::Deadline => "deadline",
-            Stopped::Cancelled => "cancelled",
-            Stopped::Discarded => "discarded",
-            Stopped::HostShutdown => "host-shutdown",
-        }
+        self.into()
     }
 }

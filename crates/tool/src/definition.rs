@@ -138,7 +138,21 @@ pub struct Dialect {
 }
 
 /// Tier of harm that a call may do. The variants are ordered: `Read < Write < Exec`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Reads and changes nothing.
@@ -152,10 +166,6 @@ pub enum Tier {
 impl Tier {
     /// Returns the tier's name as tools and configuration write it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Tier::Read => "read",
-            Tier::Write => "write",
-            Tier::Exec => "exec",
-        }
+        self.into()
     }
 }

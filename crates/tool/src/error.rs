@@ -17,7 +17,8 @@ pub struct Error {
 }
 
 /// Kind of a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The request itself is invalid (flags, JSON, configuration).
@@ -49,20 +50,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Returns the name of the kind, which is the same in all JSON that haft writes.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorKind::Usage => "usage",
-            ErrorKind::BadArguments => "bad-arguments",
-            ErrorKind::NoSuchTool => "no-such-tool",
-            ErrorKind::Untrusted => "untrusted",
-            ErrorKind::Denied => "denied",
-            ErrorKind::Load => "load",
-            ErrorKind::Stopped(_) => "stopped",
-            ErrorKind::IsolateLost => "isolate-lost",
-            ErrorKind::Unavailable => "unavailable",
-            ErrorKind::Limited => "limited",
-            ErrorKind::Lost => "lost",
-            ErrorKind::Internal => "internal",
-        }
+        self.into()
     }
 
     /// Returns the kind of that name. The reason of a stopped call is not in it, so there is none for

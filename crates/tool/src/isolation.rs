@@ -1,12 +1,25 @@
 //! Separation of a tool from haft's own process, and the rights of a tool that a caller resolved.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{PermissionProfile, ProfileSource};
 
 /// Separation of a tool from haft's own process. A later level is stricter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Isolation {
     /// Modules run in haft's process; programs run with the rights of the user.
     #[default]
@@ -24,24 +37,12 @@ impl Isolation {
 
     /// Returns the name in configuration files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Isolation::None => "none",
-            Isolation::Process => "process",
-            Isolation::Sandbox => "sandbox",
-        }
+        self.into()
     }
 
     /// Returns the level with that name.
     pub fn from_name(name: &str) -> Option<Isolation> {
-        Isolation::ALL
-            .into_iter()
-            .find(|level| level.as_str() == name)
-    }
-}
-
-impl fmt::Display for Isolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        name.parse().ok()
     }
 }
 

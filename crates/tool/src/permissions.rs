@@ -49,7 +49,22 @@ pub struct PermissionProfile {
 }
 
 /// A kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "see the fields of `PermissionProfile`")]
 pub enum PermissionKind {
@@ -550,21 +565,12 @@ impl PermissionKind {
 
     /// Returns the kind's key in the configuration.
     pub fn as_str(self) -> &'static str {
-        match self {
-            PermissionKind::Read => "read",
-            PermissionKind::Write => "write",
-            PermissionKind::Net => "net",
-            PermissionKind::Env => "env",
-            PermissionKind::Run => "run",
-            PermissionKind::Sys => "sys",
-            PermissionKind::Ffi => "ffi",
-            PermissionKind::Import => "import",
-        }
+        self.into()
     }
 
     /// Returns the kind with that key.
     pub fn from_name(name: &str) -> Option<PermissionKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+        name.parse().ok()
     }
 
     /// Returns the reason why an entry of a list cannot mean anything, as a fragment for people.
@@ -696,12 +702,6 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
         _ => (entry, None),
-    }
-}
-
-impl fmt::Display for PermissionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Source {
 }
 
 /// Tool system whose tools haft runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
     /// TypeScript and JavaScript modules (oh-my-pi, pi).
@@ -50,18 +51,7 @@ pub enum Family {
 impl Family {
     /// Returns the family's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Family::Js => "js",
-            Family::Kodelet => "kodelet",
-            Family::Ikigai => "ikigai",
-            Family::Amp => "amp",
-            Family::Gemini => "gemini",
-            Family::Shell => "shell",
-            Family::Plugin => "plugin",
-            Family::Mcp => "mcp",
-            Family::Remote => "remote",
-            Family::Native => "native",
-        }
+        self.into()
     }
 
     /// Returns the prefix that the names of the family's tools have, as in the program that they were
@@ -76,7 +66,8 @@ impl Family {
 }
 
 /// Origin of a tool: the user, the project or the embedding program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// From the user's own directories: trusted.
@@ -90,11 +81,7 @@ pub enum Level {
 impl Level {
     /// Returns the level's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Level::User => "user",
-            Level::Project => "project",
-            Level::Host => "host",
-        }
+        self.into()
     }
 }
 

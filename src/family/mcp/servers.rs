@@ -72,8 +72,10 @@ pub(super) fn read(
 
 /// Returns the program whose configuration a file is.
 fn import_of(config: &Config, candidate: &Candidate) -> McpImport {
-    let imports = McpImport::NAMES.into_iter().map(|(_, import)| import);
-    let mut imports = imports.filter(|import| *import != McpImport::Project);
+    let mut imports = McpImport::ALL
+        .iter()
+        .copied()
+        .filter(|import| *import != McpImport::Project);
     let is_file = |import: &McpImport| {
         let files = imported_files(config, *import);
         files.contains(&candidate.path)

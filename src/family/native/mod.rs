@@ -31,7 +31,8 @@ pub(super) const NAMES: [&str; 4] = [
     Kind::FileReader.name(),
 ];
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 enum Kind {
     GitStatus,
     GitDiffSummary,
@@ -64,7 +65,7 @@ pub(super) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Loaded {
     let (config, source) = (means.config, &candidate.source);
     let mut loaded = Loaded::default();
-    for kind in Kind::ALL {
+    for &kind in <Kind as strum::VariantArray>::VARIANTS {
         let confinement = match means.sandboxes.of(config, candidate, kind.name()) {
             Ok(confinement) => confinement,
             Err(problem) => {
@@ -104,20 +105,8 @@ fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Loaded {
 }
 
 impl Kind {
-    const ALL: [Kind; 4] = [
-        Kind::GitStatus,
-        Kind::GitDiffSummary,
-        Kind::WorkspaceInfo,
-        Kind::FileReader,
-    ];
-
     const fn name(self) -> &'static str {
-        match self {
-            Kind::GitStatus => "git-status",
-            Kind::GitDiffSummary => "git-diff-summary",
-            Kind::WorkspaceInfo => "workspace-info",
-            Kind::FileReader => "file-reader",
-        }
+        self.into_str()
     }
 
     fn description(self) -> &'static str {

@@ -426,7 +426,8 @@ pub(crate) struct Change {
 }
 
 /// Level that the tool belongs to, in order of precedence: the first one of a name counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Scope {
     Local,
     User,
@@ -442,11 +443,7 @@ impl Scope {
     ];
 
     /// Returns its name on command lines.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Scope::Local => "local",
-            Scope::User => "user",
-            Scope::Global => "global",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
     }
 }

@@ -66,7 +66,10 @@ pub(crate) struct ParameterSecurity {
 }
 
 /// Types of parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     #[default]
@@ -79,14 +82,8 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Returns its name in files.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Kind::String => "string",
-            Kind::Number => "number",
-            Kind::Boolean => "boolean",
-            Kind::Array => "array",
-            Kind::Object => "object",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -208,7 +208,10 @@ impl Commands {
 }
 
 /// Systems that the format knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Platform {
     Windows,
@@ -230,12 +233,8 @@ impl Platform {
     }
 
     /// Returns its name in files, which is also the value of `{OS}`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Platform::Windows => "windows",
-            Platform::Linux => "linux",
-            Platform::Macos => "macos",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

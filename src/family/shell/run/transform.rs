@@ -15,7 +15,8 @@ pub(crate) enum Transform {
 }
 
 /// The predefined transforms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Named {
     Lowercase,
     Uppercase,
@@ -36,18 +37,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 impl Named {
     pub(crate) fn from_name(name: &str) -> Option<Named> {
-        Some(match name {
-            "lowercase" => Named::Lowercase,
-            "uppercase" => Named::Uppercase,
-            "trim" => Named::Trim,
-            "base64encode" => Named::Base64Encode,
-            "base64decode" => Named::Base64Decode,
-            "urlencode" => Named::UrlEncode,
-            "urldecode" => Named::UrlDecode,
-            "jsonescaped" => Named::JsonEscaped,
-            "shellescaped" => Named::ShellEscaped,
-            _ => return None,
-        })
+        name.parse().ok()
     }
 
     /// Applies the transformation. The error is a short reason.

@@ -280,7 +280,7 @@ impl Args {
 
 impl ValueEnum for Agent {
     fn value_variants<'a>() -> &'a [Agent] {
-        &Agent::ALL
+        Agent::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {

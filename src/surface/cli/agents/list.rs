@@ -69,7 +69,7 @@ impl Args {
 
     fn rows(&self, config: &Config) -> Vec<Row> {
         let mut rows = Vec::new();
-        for agent in Agent::ALL {
+        for &agent in Agent::ALL {
             for scope in agent.scopes() {
                 let Some(place) = agent.place(*scope, config) else {
                     continue;

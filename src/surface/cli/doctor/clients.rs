@@ -43,7 +43,8 @@ enum Basis {
 }
 
 /// Effect on a tool, or on its results.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum Effect {
     /// The model does not get the tool.
     Drops,
@@ -252,12 +253,7 @@ pub(super) struct Finding {
 
 impl Effect {
     fn as_str(self) -> &'static str {
-        match self {
-            Effect::Drops => "drops",
-            Effect::Cuts => "cuts",
-            Effect::Hides => "hides",
-            Effect::Avoided => "avoided",
-        }
+        self.into()
     }
 }
 

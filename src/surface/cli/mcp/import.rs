@@ -11,7 +11,7 @@ use crate::agents::add_server;
 use crate::surface::cli::confirm::{confirm_or, nobody_can_be_asked};
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::stdout::Out;
-use haft_config::{Config, McpImport, McpServer, McpTransport};
+use haft_config::{Config, McpImport, McpServer, McpTransport, parse_word};
 use haft_discover::imported_files;
 use haft_mcp::foreign;
 use haft_render::{text, units};
@@ -21,7 +21,7 @@ use haft_tool::{Error, ErrorKind, visible};
 #[derive(clap::Args)]
 pub(super) struct Import {
     /// Programs: claude-code, claude-desktop, cursor, vscode, codex, opencode [default: all]
-    #[arg(value_name = "PROGRAM")]
+    #[arg(value_name = "PROGRAM", value_parser = parse_word::<McpImport>)]
     programs: Vec<McpImport>,
 
     /// Ask nothing
@@ -31,9 +31,8 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) async fn run(&self, config: &Config, out: &mut Out) -> Result<u8, Failure> {
-        let all = McpImport::NAMES.map(|(_, import)| import);
         let programs = if self.programs.is_empty() {
-            &all[..]
+            McpImport::ALL
         } else {
             &self.programs
         };

@@ -11,7 +11,7 @@ use crate::surface::mcp;
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::stdout::Out;
-use haft_config::{CodeListing, Config, ListenAddress, Structured, parse_task_mode};
+use haft_config::{CodeListing, Config, ListenAddress, Structured, parse_task_mode, parse_word};
 use haft_tool::TaskMode;
 
 /// Serve the tools to MCP clients, on standard input and output or over HTTP
@@ -35,7 +35,7 @@ pub(in crate::surface::cli) struct Args {
 
     /// When results carry structured content: declared, always or never; clients show it to models
     /// instead of the text
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", value_parser = parse_word::<Structured>)]
     structured: Option<Structured>,
 
     /// When a call goes on as a task, where the client knows tasks: a duration, always or never
@@ -49,7 +49,8 @@ pub(in crate::surface::cli) struct Args {
         value_name = "auto|only|never",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "auto"
+        default_missing_value = "auto",
+        value_parser = parse_word::<CodeListing>
     )]
     code: Option<CodeListing>,
 

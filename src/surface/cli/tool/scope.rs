@@ -100,7 +100,7 @@ impl ScopeArgs {
 }
 
 impl Choice {
-    const fn as_str(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Choice::Any => "any",
             Choice::One(scope) => scope.as_str(),
