@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_config::{Config, paths};
 use haft_discover::Candidate;
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{Family, suggest};
+use haft_tool::{Family, did_you_mean};
 
 /// Id of the provider of paths that are given by name.
 const GIVEN: &str = "config";
@@ -141,12 +141,8 @@ fn unknown(word: &str, known: &[Candidate], others: &[String]) -> Error {
         return Error::new(ErrorKind::Usage, text);
     }
     let keys = known.iter().map(|candidate| candidate.key.as_str());
-    let hint = match suggest(word, keys) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            "name a tool, not a package: `haft install` adds the packages that the tool imports"
-                .to_owned()
-        }
-    };
+    let otherwise =
+        "name a tool, not a package: `haft install` adds the packages that the tool imports";
+    let hint = did_you_mean(word, keys, otherwise);
     Error::new(ErrorKind::NoSuchTool, format!("there is no tool `{word}`")).with_hint(hint)
 }

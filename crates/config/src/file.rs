@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path;
 
 use haft_tool::error::{Error, ErrorKind};
-use haft_tool::{Problem, suggest};
+use haft_tool::{Problem, known_here};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -256,10 +256,7 @@ fn find<'r, 'f>(
     let known = fields.iter().map(|field| field.key);
     let known: Vec<&str> = known.filter(|key| !key.is_empty()).collect();
     if !known.contains(&key) {
-        let hint = match suggest(key, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", known.join(", ")),
-        };
+        let hint = known_here(key, &known);
         return Err((format!("unknown key `{key}`"), hint));
     }
     match fields.iter_mut().find(|field| field.key == key) {

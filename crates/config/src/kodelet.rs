@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::declare::{self, Field, Form, Origin, Slot, Write, default_settings, replaced};
 use super::paths;
-use haft_tool::{Problem, suggest};
+use haft_tool::{Problem, known_here};
 
 declare::settings! {
     /// Directories of Kodelet's tools, and the limits of their processes.
@@ -104,11 +104,8 @@ pub(super) fn read(block: &Value, fields: &mut [Field<'_>], origin: &Origin<'_>)
     };
     for (key, value) in entries {
         let Some(field) = fields.iter_mut().find(|field| field.key == key) else {
-            let known = || fields.iter().map(|field| field.key);
-            let hint = match suggest(key, known()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", known().collect::<Vec<_>>().join(", ")),
-            };
+            let known: Vec<&str> = fields.iter().map(|field| field.key).collect();
+            let hint = known_here(key, &known);
             let message = format!("`custom_tools.{key}` means nothing to haft");
             let problem = Problem::warning(message).at(file).hint(hint);
             read.problems.push(problem);

@@ -20,7 +20,7 @@ use std::time::Duration;
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{
     Family, Isolation, Level, Permission, PermissionKind, PermissionProfile, PermissionSource,
-    ProfileSource, ToolRights, TrustDomain, suggest,
+    ProfileSource, ToolRights, TrustDomain, known_here,
 };
 
 use super::declare::{
@@ -532,13 +532,7 @@ impl Config {
             return Ok(());
         };
         let hint = match &problem {
-            ProfileError::Unknown(name) => {
-                let known = self.profile_names();
-                match suggest(name, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known here: {}", known.join(", ")),
-                }
-            }
+            ProfileError::Unknown(name) => known_here(name, &self.profile_names()),
             ProfileError::Circle(_) => "remove one `extends`".to_owned(),
         };
         Err(Error::new(ErrorKind::Usage, format!("{place}: {problem}")).with_hint(hint))

@@ -78,7 +78,7 @@ pub use runner::{CallCtx, Gate, McpClient, Runner, Test};
 pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use source::{Family, Level, Source, TrustDomain};
-pub use suggest::{MIN_SIMILARITY, similarity, suggest};
+pub use suggest::{MIN_SIMILARITY, did_you_mean, known_here, similarity, suggest};
 pub use timestamp::{Timestamp, since_1970};
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;

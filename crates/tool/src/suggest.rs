@@ -14,6 +14,24 @@ pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (best.0 > MIN_SIMILARITY).then_some(best.1)
 }
 
+/// Returns the hint for an unknown word: the most similar entry of `known`, or else `otherwise`.
+pub fn did_you_mean<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl Into<String>,
+) -> String {
+    match suggest(word, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => otherwise.into(),
+    }
+}
+
+/// Returns the hint for an unknown word that lists the known ones if none is similar.
+pub fn known_here(word: &str, known: &[&str]) -> String {
+    let all = format!("known here: {}", known.join(", "));
+    did_you_mean(word, known.iter().copied(), all)
+}
+
 /// Returns the similarity of two words, from 0 to 1. `-`, `_` and the case of letters are ignored,
 /// because people confuse these first.
 pub fn similarity(word: &str, known: &str) -> f64 {

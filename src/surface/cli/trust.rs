@@ -19,7 +19,7 @@ use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind, suggest};
+use haft_tool::{Error, ErrorKind, known_here};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -172,10 +172,7 @@ impl Args {
         if known.contains(&name) {
             return Ok(Some(name));
         }
-        let hint = match suggest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", known.join(", ")),
-        };
+        let hint = known_here(name, &known);
         let text = format!("unknown profile `{name}`");
         Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
     }

@@ -10,7 +10,7 @@ use super::super::references::{PREDEFINED, PROPERTIES, references};
 use super::super::report::Report;
 use super::super::run::survey::survey;
 use super::Opened;
-use haft_tool::{Problem, suggest};
+use haft_tool::{Problem, did_you_mean};
 
 /// Returns advice for the file at `path`, by place. A reference to a missing step is an error.
 pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
@@ -168,10 +168,7 @@ fn unknown_references(text: &str, place: Place, definition: &Definition, report:
         let steps = || definition.steps().iter().map(|step| step.name.as_str());
         if let Some(property) = found.property {
             if PROPERTIES.contains(&property) && !steps().any(|step| step == name) {
-                let hint = match suggest(name, steps()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "add that step, or correct the name".to_owned(),
-                };
+                let hint = did_you_mean(name, steps(), "add that step, or correct the name");
                 let text = format!("`{{{name}.{property}}}` refers to unknown step '{name}'");
                 report.error(place, text, hint);
             }
@@ -184,10 +181,7 @@ fn unknown_references(text: &str, place: Place, definition: &Definition, report:
             && definition.parameter(name).is_none();
         if is_meant {
             let known = definition.parameters.iter().map(|own| own.name.as_str());
-            let hint = match suggest(name, known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "add that parameter, or correct the name".to_owned(),
-            };
+            let hint = did_you_mean(name, known, "add that parameter, or correct the name");
             let text = format!("`{{{name}}}` refers to nothing and stays as it is");
             report.warning(place, text, hint);
         }

@@ -7,7 +7,7 @@ use super::{Schema, Shape, text_of};
 use crate::family::shell::definition::{Pattern, Size};
 use crate::family::shell::report::Report;
 use crate::family::shell::yaml::{Entry, Node, Value};
-use haft_tool::suggest;
+use haft_tool::did_you_mean;
 
 /// A tree from which everything that its schema does not allow was removed.
 pub(crate) struct Checked {
@@ -66,10 +66,9 @@ impl<'a> Check<'a, '_> {
     }
 
     fn unknown(&mut self, schema: Schema<'_>, what: &str, entry: &Entry) {
-        let hint = match suggest(&entry.key, schema.keys().map(|(key, _)| key)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("{what} has no such key; remove it"),
-        };
+        let known = schema.keys().map(|(key, _)| key);
+        let otherwise = format!("{what} has no such key; remove it");
+        let hint = did_you_mean(&entry.key, known, otherwise);
         let text = format!("unknown key `{}` is ignored", entry.key);
         self.report.warning(entry.place, text, hint);
     }
@@ -136,10 +135,7 @@ impl<'a> Check<'a, '_> {
         }
         let all = words.iter().map(text_of).collect::<Vec<_>>().join(", ");
         let known = words.iter().filter_map(serde_json::Value::as_str);
-        let hint = match suggest(text, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "use one of these words".to_owned(),
-        };
+        let hint = did_you_mean(text, known, "use one of these words");
         let text = match self.parameter {
             // In the words of the specification (spec cycod 34).
             Some(name) => {

@@ -7,7 +7,7 @@ use super::super::cycles::circle;
 use super::super::definition::{Definition, Place, Step};
 use super::super::references::circle_of_defaults;
 use super::super::report::Report;
-use haft_tool::suggest;
+use haft_tool::did_you_mean;
 
 pub(super) fn check(definition: &Definition, report: &mut Report<'_>) {
     waits(definition.steps(), report);
@@ -30,10 +30,8 @@ fn waits(steps: &[Step], report: &mut Report<'_>) {
                     "remove it from `wait-for`",
                 );
             } else if !places.contains_key(name.as_str()) {
-                let hint = match suggest(name, steps.iter().map(|step| step.name.as_str())) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "name another step of this tool".to_owned(),
-                };
+                let known = steps.iter().map(|step| step.name.as_str());
+                let hint = did_you_mean(name, known, "name another step of this tool");
                 report.error(
                     step.place,
                     format!("Step '{}' waits for unknown step '{name}'.", step.name),

@@ -3,7 +3,7 @@
 
 use super::super::definition::{Alias, Datum, Definition, Kind, Parameter};
 use super::super::references::{circle_of_defaults, is_computed};
-use haft_tool::{Problem, suggest};
+use haft_tool::{Problem, did_you_mean};
 
 /// Merges the alias with its base, which is not an alias itself. Returns `None` if the problems
 /// hold an error.
@@ -86,10 +86,7 @@ fn unknown(name: &str, alias: &Alias, names: &[String]) -> Problem {
         "`default-parameters` names '{name}', which '{}' does not have; it is ignored",
         alias.base_tool
     );
-    let hint = match suggest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "remove it".to_owned(),
-    };
+    let hint = did_you_mean(name, names.iter().map(String::as_str), "remove it");
     Problem::warning(text).hint(hint)
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
-use haft_tool::{Problem, ToolRef, suggest};
+use haft_tool::{Problem, ToolRef, did_you_mean};
 
 /// A tool that was read, with its file.
 pub(crate) struct LoadedFile {
@@ -216,10 +216,8 @@ impl<'a> Filling<'a> {
     ) -> Result<Arc<ResolvedTool>, Refused> {
         let path = &self.brought[user].path;
         let Some(index) = self.names.get(name).copied() else {
-            let hint = match suggest(name, self.names.keys().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "add that tool, or correct the name".to_owned(),
-            };
+            let known = self.names.keys().copied();
+            let hint = did_you_mean(name, known, "add that tool, or correct the name");
             let text = format!("{what} '{name}', and there is no tool of that name");
             self.report(user, place, Problem::error(text).at(path).hint(hint));
             return Err(Refused);

@@ -2,7 +2,7 @@
 
 use crate::registry::Catalog;
 use haft_render::text;
-use haft_tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, suggest};
+use haft_tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, did_you_mean};
 use haft_tool::{Error, ErrorKind};
 
 /// Approval rules that apply now.
@@ -115,12 +115,7 @@ fn neither(written: &str, catalog: &Catalog) -> Error {
     let modes = ApprovalMode::NAMES.iter().map(|(name, _)| *name);
     let known = modes.clone().chain(["reset"]);
     let tools = catalog.tools().map(|tool| tool.name.as_str());
-    let error = Error::new(ErrorKind::Usage, text);
-    match suggest(written, known.chain(tools)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => {
-            let modes: Vec<_> = modes.collect();
-            error.with_hint(format!("the modes are {}", modes.join(", ")))
-        }
-    }
+    let otherwise = format!("the modes are {}", modes.collect::<Vec<_>>().join(", "));
+    let hint = did_you_mean(written, known.chain(tools), otherwise);
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
 }

@@ -14,7 +14,7 @@ use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{text, units};
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{SessionEvent, SessionProvider, since_1970, suggest};
+use haft_tool::{SessionEvent, SessionProvider, did_you_mean, since_1970};
 
 /// Maximum number of characters of a result if the line length is unlimited.
 const RESULT: usize = 60;
@@ -209,12 +209,9 @@ fn find(name: &str, config: &Config) -> Result<PathBuf, Error> {
     }
     let error = Error::new(ErrorKind::Usage, format!("there is no session `{name}`"));
     let names = names(&folder);
-    Err(match suggest(name, names.iter().map(String::as_str)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!(
-            "`/session new {name}` begins it; `/session list` lists them"
-        )),
-    })
+    let known = names.iter().map(String::as_str);
+    let otherwise = format!("`/session new {name}` begins it; `/session list` lists them");
+    Err(error.with_hint(did_you_mean(name, known, otherwise)))
 }
 
 /// Returns a unique name.

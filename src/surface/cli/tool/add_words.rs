@@ -10,7 +10,7 @@ use super::add_draft::{Building, Words, options};
 use super::scope::ScopeArgs;
 use super::usage;
 use haft_tool::Error;
-use haft_tool::suggest;
+use haft_tool::did_you_mean;
 
 /// Parsed command line.
 #[derive(Default)]
@@ -93,8 +93,10 @@ fn unknown(option: &str) -> Error {
         .chain(options())
         .collect();
     let error = usage(format!("there is no flag `{option}`"));
-    match suggest(option, known.iter().map(String::as_str)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint("`haft help tool add` shows all of them"),
-    }
+    let known = known.iter().map(String::as_str);
+    error.with_hint(did_you_mean(
+        option,
+        known,
+        "`haft help tool add` shows all of them",
+    ))
 }
