@@ -15,6 +15,7 @@ use tokio::sync::{MutexGuard, broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::load_state::KnownFiles;
 use super::load_state::Why;
@@ -300,7 +301,9 @@ impl Watch {
             }
             self.look(&mut watcher, changed).await;
             // A changed file shows that the user works on these tools, and may break the next one.
-            importing.get_or_insert_with(|| AbortOnDrop(tokio::spawn(import(self.host.clone()))));
+            importing.get_or_insert_with(|| {
+                AbortOnDropHandle::new(tokio::spawn(import(self.host.clone())))
+            });
         }
     }
 
@@ -434,14 +437,6 @@ fn read_all(files: Vec<PathBuf>) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         .into_iter()
         .map(|path| (path.clone(), read(&path)))
         .collect()
-}
-
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 async fn after(time: Option<Duration>) {

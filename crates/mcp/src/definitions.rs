@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::text::one_line;
 use haft_process::private_files::{self, Durability};
@@ -79,7 +79,7 @@ impl ToolDefinition {
     /// Returns the hash of what models and people see and of the hints. The order of keys does not
     /// count.
     pub fn digest(&self) -> String {
-        let parts = serde_json::json!([
+        let mut parts = serde_json::json!([
             self.name,
             self.title,
             self.description,
@@ -87,7 +87,8 @@ impl ToolDefinition {
             self.output_schema,
             self.annotations,
         ]);
-        blake3::hash(canonical(&parts).to_string().as_bytes())
+        parts.sort_all_objects();
+        blake3::hash(parts.to_string().as_bytes())
             .to_hex()
             .to_string()
     }
@@ -101,11 +102,10 @@ impl ToolDefinition {
 
     /// Returns the tier that the definition names. Another host of haft says it by a hint of its own.
     pub fn claimed_tier(&self) -> Tier {
-        let named = self.annotations.as_ref().and_then(|hints| {
-            let tier = hints.get(TIER_HINT)?.as_str()?;
-            let all = [Tier::Read, Tier::Write, Tier::Exec];
-            all.into_iter().find(|known| known.as_str() == tier)
-        });
+        let named = self
+            .annotations
+            .as_ref()
+            .and_then(|hints| hints.get(TIER_HINT)?.as_str()?.parse().ok());
         let by_hint = if self.is_read_only() {
             Tier::Read
         } else {
@@ -124,23 +124,6 @@ impl ToolDefinition {
     pub fn label(&self) -> Option<&str> {
         let of_annotations = || self.annotations.as_ref()?.get("title")?.as_str();
         self.title.as_deref().or_else(of_annotations)
-    }
-}
-
-/// Returns the value with the keys of its objects in alphabetical order.
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut keys: Vec<_> = fields.keys().collect();
-            keys.sort();
-            let fields = keys.into_iter().map(|key| {
-                let field = fields.get(key).map_or(Value::Null, canonical);
-                (key.clone(), field)
-            });
-            Value::Object(fields.collect::<Map<_, _>>())
-        }
-        Value::Array(items) => items.iter().map(canonical).collect(),
-        other => other.clone(),
     }
 }
 
@@ -323,33 +306,13 @@ impl<T: fmt::Display> fmt::Display for Unusable<'_, T> {
     }
 }
 
-/// Reads and writes shared definitions.
-mod shared {
-    use super::{Arc, Definitions, Deserialize, Serialize};
-    use serde::{Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "serde prescribes it")]
-    pub(super) fn serialize<S: Serializer>(
-        definitions: &Option<Arc<Definitions>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        definitions.as_deref().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Arc<Definitions>>, D::Error> {
-        Ok(Option::deserialize(deserializer)?.map(Arc::new))
-    }
-}
-
 /// Knowledge of a server from earlier connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     pub(crate) version: u32,
     /// Its offer when it was last connected.
-    #[serde(default, with = "shared")]
+    #[serde(default)]
     pub definitions: Option<Arc<Definitions>>,
     /// The failure of the last start, if it failed.
     pub failure: Option<Failure>,

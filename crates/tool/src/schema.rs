@@ -11,6 +11,7 @@ mod words;
 
 use jsonschema::paths::Location;
 use jsonschema::{Keyword, ValidationError, ValidationOptions, Validator};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -243,27 +244,25 @@ fn shortened(value: &Value) -> Value {
     }
 }
 
+/// Bytes that `encodeURIComponent` of JavaScript encodes.
+const NOT_IN_COMPONENTS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+
+/// Encodes a text as `encodeURIComponent` of JavaScript does.
+pub fn encode_component(text: &str) -> String {
+    utf8_percent_encode(text, NOT_IN_COMPONENTS).to_string()
+}
+
 /// Decodes the percent-encoding (`%20`) of a part of an address, such as a pointer in a `$ref`.
 pub fn percent_decoded(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = match (first, tail) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
-                .ok()
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
-            _ => None,
-        };
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let decoded = percent_decode_str(pointer);
+    decoded.decode_utf8_lossy().into_owned()
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::panic::{Caught, caught};
 use super::ui::{
@@ -304,8 +304,7 @@ impl Listener {
             match &self.runtime {
                 None => doing.await,
                 Some(runtime) => {
-                    let task = runtime.spawn(doing);
-                    let _abort = AbortOnDrop(task.abort_handle());
+                    let task = AbortOnDropHandle::new(runtime.spawn(doing));
                     task.await.unwrap_or(Ok(None))
                 }
             }
@@ -379,14 +378,6 @@ impl Drop for Open<'_> {
         if let Some(updates) = &self.0.updates {
             updates.send(Progress::Answered);
         }
-    }
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

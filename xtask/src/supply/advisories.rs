@@ -238,22 +238,8 @@ fn facts(text: &str) -> Option<Value> {
     if let Some(affected) = affected.filter(|affected| *affected != json!({})) {
         facts["affected"] = affected;
     }
-    Some(sorted(facts))
-}
-
-/// Sorts the keys of objects, whether or not serde_json preserves their order.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields
-                .into_iter()
-                .map(|(name, value)| (name, sorted(value)));
-            let fields: BTreeMap<_, _> = fields.collect();
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        other => other,
-    }
+    facts.sort_all_objects();
+    Some(facts)
 }
 
 #[cfg(test)]

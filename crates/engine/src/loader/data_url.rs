@@ -52,7 +52,7 @@ impl DataUrl {
                 )));
             }
         };
-        let bytes = unescaped(&body);
+        let bytes: Vec<u8> = percent_encoding::percent_decode_str(&body).collect();
         let bytes = if is_base64 {
             BASE64_STANDARD.decode(bytes).map_err(|error| {
                 JsErrorBox::type_error(format!("The base64 of a `data:` URL is invalid: {error}"))
@@ -63,25 +63,4 @@ impl DataUrl {
         let text = text_of(bytes);
         Ok(DataUrl { media, text })
     }
-}
-
-/// Decodes percent-encoded text to bytes.
-fn unescaped(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    out
 }

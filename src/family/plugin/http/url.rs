@@ -11,6 +11,7 @@ use url::Url;
 use super::Refused;
 use crate::family::plugin::args::Args;
 use crate::family::plugin::template::{Part, parts};
+use haft_tool::schema::encode_component;
 
 pub(super) const WRONG_SCHEME: &str = "Invalid URL scheme: only http:// and https:// are allowed";
 
@@ -83,7 +84,7 @@ impl UrlTemplate {
                 }
                 Part::Parameter(name) => {
                     let start = text.len();
-                    encode(&args.text(name)?, &mut text);
+                    text.push_str(&encode_component(&args.text(name)?));
                     values.push((start..text.len(), name));
                 }
             }
@@ -169,17 +170,6 @@ fn check_start(name: &str, value: &str, is_followed: bool) -> Result<(), String>
         ));
     }
     Ok(())
-}
-
-/// Appends the text as `encodeURIComponent` encodes it.
-fn encode(value: &str, into: &mut String) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
-            into.push(byte.into());
-        } else {
-            into.push_str(&format!("%{byte:02X}"));
-        }
-    }
 }
 
 /// Refuses a value that makes a path segment `.` or `..`: those mean another path.

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::transform::{Named, url_encode};
+use super::transform::Named;
+use haft_tool::schema::encode_component;
 
 const ASTERISKS: &str = "***";
 
@@ -94,7 +95,7 @@ fn all_forms(secret: &str) -> Vec<String> {
     let for_urls = unpadded.replace('+', "-").replace('/', "_");
     let json = Named::JsonEscaped.apply(secret).unwrap_or_default();
     let for_shells = secret.replace('\'', r"'\''");
-    let encoded = url_encode(secret);
+    let encoded = encode_component(secret);
     let form = encoded.replace("%20", "+");
     vec![
         secret.to_owned(),

@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use haft_tool::schema::encode_component;
+
 /// One transformation of a value to text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Transform {
@@ -58,7 +60,7 @@ impl Named {
                 String::from_utf8(bytes)
                     .map_err(|_| "is base64 of bytes that are no UTF-8 text".to_owned())?
             }
-            Named::UrlEncode => url_encode(text),
+            Named::UrlEncode => encode_component(text),
             Named::UrlDecode => url_decode(text)?,
             Named::JsonEscaped => {
                 let json = serde_json::Value::from(text).to_string();
@@ -67,21 +69,6 @@ impl Named {
             Named::ShellEscaped => haft_shell_quote::shell_word(text),
         })
     }
-}
-
-/// Encodes as `encodeURIComponent` does.
-pub(crate) fn url_encode(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'\'' | b'(' | b')' => {
-                encoded.push(char::from(byte));
-            }
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 fn url_decode(text: &str) -> Result<String, String> {
