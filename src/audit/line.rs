@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use haft_config::{LoggedArguments, Permission, PermissionProfile};
+use haft_config::{LoggedArguments, Permission, PermissionKind, PermissionProfile};
 use haft_tool::{Block, Outcome as ToolOutcome, Stopped};
 use haft_tool::{Error, ErrorKind};
 
@@ -422,18 +422,8 @@ fn stopped(why: Stopped) -> Outcome {
 
 /// Returns the permissions in one line: `all`, or the limited kinds.
 pub(super) fn rights(profile: &PermissionProfile) -> String {
-    let kinds = [
-        ("read", &profile.read),
-        ("write", &profile.write),
-        ("net", &profile.net),
-        ("env", &profile.env),
-        ("run", &profile.run),
-        ("sys", &profile.sys),
-        ("ffi", &profile.ffi),
-        ("import", &profile.import),
-    ];
-    let bounded = kinds.iter().filter_map(|(kind, permission)| {
-        Some(match permission {
+    let bounded = PermissionKind::ALL.iter().filter_map(|kind| {
+        Some(match profile.of(*kind) {
             Permission::All => return None,
             Permission::None => format!("{kind}: none"),
             Permission::List(names) => format!("{kind}: [{}]", names.join(", ")),

@@ -134,6 +134,21 @@ pub enum StoreError {
     InProject,
 }
 
+/// Writes a file of the state below `home`, and makes its folder.
+pub(super) fn store(
+    folder: &Path,
+    home: &Path,
+    path: &Path,
+    content: &impl Serialize,
+) -> io::Result<()> {
+    if folder.starts_with(home) && !home.is_dir() {
+        // Root could create it, but it would be lost with the container.
+        return Err(io::Error::other("there is no home directory"));
+    }
+    private_files::make_folder(folder)?;
+    private_files::replace(path, &serde_json::to_vec(content)?, Durability::Synced)
+}
+
 impl Store {
     /// Returns the store in a state directory.
     pub fn at(state_dir: &Path, home: &Path) -> Store {
@@ -193,13 +208,7 @@ impl Store {
                         needs none";
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
-        if self.folder.starts_with(&self.home) && !self.home.is_dir() {
-            // Root could create it, but it would be lost with the container.
-            return Err(failed(io::Error::other("there is no home directory")));
-        }
-        private_files::make_folder(&self.folder).map_err(failed)?;
-        let text = serde_json::to_vec(grant).map_err(|error| failed(error.into()))?;
-        private_files::replace(&path, &text, Durability::Synced).map_err(failed)
+        store(&self.folder, &self.home, &path, grant).map_err(failed)
     }
 
     /// Removes the grants of a project and its tests; returns false if there were none.

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::grants::{StoreError, check_folder, is_there, read, real, text_of};
 use crate::paths::is_missing;
-use haft_process::private_files::{self, Durability};
 use haft_process::regular_files;
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem, Tier};
@@ -255,12 +254,7 @@ impl Permits {
                 _ => Ok(()),
             };
         }
-        if self.folder.starts_with(&self.home) && !self.home.is_dir() {
-            return Err(failed(io::Error::other("there is no home directory")));
-        }
-        private_files::make_folder(&self.folder).map_err(failed)?;
-        let text = serde_json::to_vec(permit).map_err(|error| failed(error.into()))?;
-        private_files::replace(&path, &text, Durability::Synced).map_err(failed)
+        crate::grants::store(&self.folder, &self.home, &path, permit).map_err(failed)
     }
 
     /// Returns the problem of a permit that is not used.

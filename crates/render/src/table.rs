@@ -9,6 +9,7 @@ use super::text;
 const GAP: usize = 2;
 
 /// One column with its title, and its rule for limited width.
+#[derive(Clone, Copy)]
 pub struct Column {
     /// The heading.
     pub title: &'static str,

@@ -87,6 +87,14 @@ impl ProblemResponse {
         Error::new(ErrorKind::Internal, detail).into()
     }
 
+    /// Creates a problem with the message and the hint of an error, under another status than its own.
+    pub(crate) fn of_error(status: StatusCode, error: &Error) -> ProblemResponse {
+        ProblemResponse {
+            hint: error.hint().map(str::to_owned),
+            ..ProblemResponse::new(status, error.message())
+        }
+    }
+
     /// Adds a hint for solving the problem.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> ProblemResponse {
         self.hint = Some(hint.into());

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
+use super::call;
 use super::response::{bytes, fresh};
 use crate::agent_runs::{Happened, Refused, Session, Sessions, State as How, Wish};
 use crate::event_log::Next;
@@ -120,15 +121,8 @@ pub(super) async fn start(
     JsonText(text, _memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
     check_scope(&client)?;
-    let request: SessionRequest = serde_json::from_str(&text).map_err(|error| {
-        let text = format!("the body is not a session: {error}");
-        if error.is_data() {
-            ProblemResponse::new(StatusCode::UNPROCESSABLE_ENTITY, text)
-                .hint("like {\"prompt\": \"…\", \"projectPath\": \"…\", \"permissionMode\": \"…\"}")
-        } else {
-            ProblemResponse::bad_request(text)
-        }
-    })?;
+    let hint = "like {\"prompt\": \"…\", \"projectPath\": \"…\", \"permissionMode\": \"…\"}";
+    let request: SessionRequest = call::parse(&text, "session", hint)?;
     let wish = Wish {
         prompt: request.prompt,
         project: request.project_path.map(PathBuf::from),
@@ -300,12 +294,7 @@ fn refused(why: Refused) -> ProblemResponse {
         }
         // The request may be valid: the agent is missing on this machine.
         Refused::Because(error) if error.kind() == ErrorKind::Load => {
-            let problem_response =
-                ProblemResponse::new(StatusCode::FAILED_DEPENDENCY, error.message());
-            match error.hint() {
-                Some(hint) => problem_response.hint(hint),
-                None => problem_response,
-            }
+            ProblemResponse::of_error(StatusCode::FAILED_DEPENDENCY, &error)
         }
         Refused::Because(error) => error.into(),
     }

@@ -532,7 +532,7 @@ impl RunRequest {
 }
 
 /// Parses a body. `what` completes "the body is not a …".
-fn parse<'a, T: Deserialize<'a>>(
+pub(super) fn parse<'a, T: Deserialize<'a>>(
     text: &'a str,
     what: &str,
     hint: &str,

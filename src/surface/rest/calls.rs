@@ -215,13 +215,7 @@ pub(super) async fn save_test(
     let saved = saving
         .await
         .map_err(|error| ProblemResponse::internal(error.to_string()))?;
-    let saved = saved.map_err(|error| {
-        let problem = ProblemResponse::new(StatusCode::CONFLICT, error.message());
-        match error.hint() {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        }
-    })?;
+    let saved = saved.map_err(|error| ProblemResponse::of_error(StatusCode::CONFLICT, &error))?;
     let body = bytes(&SavedTest {
         path: saved.path.display().to_string(),
         name: saved.name,

@@ -154,16 +154,6 @@ const COLUMNS: [Column; 6] = [
 /// Place of the host among the columns of the logs of several hosts.
 const HOST_COLUMN: usize = 3;
 
-const COLUMNS_OF_HOSTS: [Column; 7] = [
-    Column::new("TIME", Fit::Whole),
-    Column::new("OUTCOME", Fit::Whole),
-    Column::new("TOOK", Fit::Whole),
-    Column::new("HOST", Fit::KeepStart(12)),
-    Column::new("TOOL", Fit::KeepStart(16)),
-    Column::new("CALLER", Fit::KeepStart(12)),
-    Column::new("CALL", Fit::Whole),
-];
-
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let globals = globals.clone().with(self.cwd.clone(), self.config.clone());
@@ -239,12 +229,11 @@ impl Args {
         } else if !entries.is_empty() {
             let rows = entries.iter().map(|entry| row(entry, self.hosts));
             let rows: Vec<_> = rows.collect();
-            let columns = if self.hosts {
-                &COLUMNS_OF_HOSTS[..]
-            } else {
-                &COLUMNS[..]
-            };
-            let page = table::render(columns, &rows, out.width(), out.ink());
+            let mut columns = COLUMNS.to_vec();
+            if self.hosts {
+                columns.insert(HOST_COLUMN, Column::new("HOST", Fit::KeepStart(12)));
+            }
+            let page = table::render(&columns, &rows, out.width(), out.ink());
             let titles = page.find('\n').map_or(0, |end| end + 1);
             let page = &page[if is_first { 0 } else { titles }..];
             out.write_all(page.as_bytes())?;
@@ -345,23 +334,10 @@ fn verify(folder: &Path, home: &Path, out: &mut Out) -> Result<u8, Failure> {
             None => path,
         }
     };
-    for finding in &report.findings {
-        writeln!(
-            out,
-            "{} {}: {}",
-            ink.error("broken"),
-            place(finding),
-            text::clean(&finding.text)
-        )?;
-    }
-    for note in &report.notes {
-        writeln!(
-            out,
-            "{} {}: {}",
-            ink.warning("note"),
-            place(note),
-            text::clean(&note.text)
-        )?;
+    let broken = report.findings.iter().map(|it| (ink.error("broken"), it));
+    let notes = report.notes.iter().map(|it| (ink.warning("note"), it));
+    for (kind, it) in broken.chain(notes) {
+        writeln!(out, "{kind} {}: {}", place(it), text::clean(&it.text))?;
     }
     let lines = units::count(usize::try_from(report.lines).unwrap_or(usize::MAX), "line");
     let files = units::count(report.files, "file");
