@@ -208,11 +208,10 @@ impl Commands {
 }
 
 /// Systems that the format knows.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Platform {
     Windows,
     Linux,
