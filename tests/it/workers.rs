@@ -29,10 +29,8 @@ export default (pi) => [
     if (how === "abort") Deno.dlopen("libc.so.6", { abort: { parameters: [], result: "void" } }).symbols.abort();
     if (how === "exit") Deno.dlopen("libc.so.6", { _exit: { parameters: ["i32"], result: "void" } }).symbols._exit(7);
     if (how === "smash") {
-      const bytes = new Uint8Array(64);
-      const pointer = Deno.UnsafePointer.of(bytes);
       const libc = Deno.dlopen("libc.so.6", { memset: { parameters: ["pointer", "i32", "usize"], result: "pointer" } });
-      libc.symbols.memset(pointer, 65, 1n << 30n);
+      libc.symbols.memset(Deno.UnsafePointer.create(8n), 65, 1n);
     }
     return text("is still there");
   }),
