@@ -39,7 +39,9 @@ pub(crate) use kernel::{
     Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, private_bytes,
 };
 pub use kernel::{can_limit_processors, can_limit_trees, harden};
-pub(crate) use launch::{launch, leader, start_at_once};
+#[cfg(target_os = "linux")]
+pub(crate) use launch::leader;
+pub(crate) use launch::{launch, start_at_once};
 pub(crate) use nix::errno::Errno;
 pub(crate) use owned::kill_tree;
 pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
