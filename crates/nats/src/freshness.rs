@@ -49,14 +49,19 @@ impl Freshness {
     /// Returns true if what is read now may have left the server longer ago than that.
     pub(crate) fn may_be_older_than(&self, limit: Duration) -> bool {
         // In the reverse order of `note`: a new echo is not seen without the delay before it.
-        let echoed = self.echoed.load(Ordering::Acquire);
+        let age = self.age();
         let delay = self.delay.load(Ordering::Acquire);
-        let age = millis(self.since.elapsed()).saturating_sub(echoed);
         age.max(delay) > millis(limit)
     }
 
-    fn note(&self, sent: Instant, delay: Duration) {
-        self.delay.store(millis(delay), Ordering::Release);
+    /// Returns the time since the newest echo that came back was sent, in milliseconds.
+    fn age(&self) -> u64 {
+        let echoed = self.echoed.load(Ordering::Acquire);
+        millis(self.since.elapsed()).saturating_sub(echoed)
+    }
+
+    fn note(&self, sent: Instant, delay: u64) {
+        self.delay.store(delay, Ordering::Release);
         let sent = millis(sent.duration_since(self.since));
         self.echoed.store(sent, Ordering::Release);
     }
@@ -75,10 +80,8 @@ pub(crate) struct Echoes {
     inbox: String,
     /// The names of those that did not come back, and when they were sent.
     awaited: VecDeque<(String, Instant)>,
-    /// When the newest one that came back was sent.
-    echoed: Instant,
-    /// The delays of the last time, and when they ended.
-    delays: VecDeque<(Instant, Duration)>,
+    /// When the delays of the last time ended, and their milliseconds.
+    delays: VecDeque<(Instant, u64)>,
     /// Set until the server refuses what the host publishes for itself.
     may_be_direct: bool,
     ticks: Interval,
@@ -94,7 +97,6 @@ impl Echoes {
         let mut ticks = interval(ECHO_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Echoes {
-            echoed: freshness.since,
             freshness,
             _feed: client.feed(format!("{inbox}*"), None, to).await,
             client: client.clone(),
@@ -159,10 +161,9 @@ impl Echoes {
     fn note(&mut self, sent: Instant) {
         let now = Instant::now();
         // What was read just before this one could be as old as that.
-        self.delays.push_back((now, now - self.echoed));
+        self.delays.push_back((now, self.freshness.age()));
         self.delays.retain(|(ended, _)| now - *ended < DELAY_WINDOW);
         let longest = self.delays.iter().map(|(_, delay)| *delay).max();
-        self.echoed = sent;
         self.freshness.note(sent, longest.unwrap_or_default());
     }
 

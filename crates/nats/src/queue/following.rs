@@ -75,12 +75,17 @@ impl Following {
     /// # Errors
     /// As [`next`](Following::next).
     pub async fn read(&mut self) -> Result<&QueueEntry, Error> {
-        let read = match self.read.take() {
-            Some(read) => read,
-            None => self.queue.read(&self.id).await?,
-        };
+        let read = self.take_read().await?;
         self.is_due = true;
         Ok(self.read.insert(read))
+    }
+
+    /// Takes the record that was read, or reads it.
+    async fn take_read(&mut self) -> Result<QueueEntry, Error> {
+        match self.read.take() {
+            Some(read) => Ok(read),
+            None => self.queue.read(&self.id).await,
+        }
     }
 
     /// Waits for the end, and returns the call as it is then. Cancel safe.
@@ -114,10 +119,7 @@ impl Following {
     async fn step(&mut self) -> Result<Step, Error> {
         loop {
             if self.is_due {
-                let entry = match self.read.take() {
-                    Some(read) => read,
-                    None => self.queue.read(&self.id).await?,
-                };
+                let entry = self.take_read().await?;
                 if entry.call.status.is_end() {
                     return Ok(Step::Ended(Box::new(entry)));
                 }

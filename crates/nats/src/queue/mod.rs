@@ -198,11 +198,8 @@ impl Queue {
             let by = (caller.name, caller.owner);
             let numbers = (Some(sequence), Some(quota));
             let record = Record::queued(tool, digest, by, numbers, call.is_idempotent);
-            let kept = match self.store.create(&id, &record).await? {
-                Some(kept) => Some(kept),
-                // A host has begun it already.
-                None => self.store.get(&id).await?,
-            };
+            // A host may have begun it already.
+            let kept = self.store.create(&id, &record).await?;
             Ok(kept.map_or(record, |kept| kept.record))
         };
         let put = putting.await;

@@ -24,6 +24,12 @@ use crate::client::Client;
 use crate::message::Headers;
 use crate::subjects;
 
+/// Name of the stream of calls.
+const CALLS: &str = "CALLS";
+
+/// Name of the stream with a message for each call that has not ended.
+const QUOTAS: &str = "QUOTAS";
+
 /// Number of calls of one client that have not ended, if no host has said another one.
 const DEFAULT_QUOTA: u32 = 10_000;
 
@@ -95,16 +101,20 @@ impl Store {
         }
         let mut context = jetstream::new(client.library().clone());
         context.set_timeout(ANSWER);
-        let config = stream::Config {
-            name: format!("HAFT_CALLS_{tenant}"),
-            description: Some("Calls of tools that must not be lost".to_owned()),
-            subjects: vec![subjects::queued(tenant, "*", "*")],
-            retention: RetentionPolicy::WorkQueue,
+        let stream = |name: &str, description: &str, subject: String| stream::Config {
+            name: format!("HAFT_{name}_{tenant}"),
+            description: Some(description.to_owned()),
+            subjects: vec![subject],
             discard: DiscardPolicy::New,
             storage: StorageType::File,
             duplicate_window: DUPLICATES,
             max_age: settings.keep,
             ..stream::Config::default()
+        };
+        let subject = subjects::queued(tenant, "*", "*");
+        let config = stream::Config {
+            retention: RetentionPolicy::WorkQueue,
+            ..stream(CALLS, "Calls of tools that must not be lost", subject)
         };
         let calls = retried(settings.patience, || {
             context.get_or_create_stream(config.clone())
@@ -114,17 +124,11 @@ impl Store {
             Quota::Tenant => DEFAULT_QUOTA,
             Quota::Calls(calls) => calls,
         };
+        let what = "A message for each queued call that has not ended";
         let config = stream::Config {
-            name: format!("HAFT_QUOTAS_{tenant}"),
-            description: Some("A message for each queued call that has not ended".to_owned()),
-            subjects: vec![subjects::quota(tenant, "*")],
             max_messages_per_subject: i64::from(default),
-            discard: DiscardPolicy::New,
             discard_new_per_subject: true,
-            storage: StorageType::File,
-            duplicate_window: DUPLICATES,
-            max_age: settings.keep,
-            ..stream::Config::default()
+            ..stream(QUOTAS, what, subjects::quota(tenant, "*"))
         };
         let quotas = retried(settings.patience, || {
             context.get_or_create_stream(config.clone())
@@ -248,12 +252,9 @@ impl Store {
         }
         let now = self.time().await?;
         let subject = subjects::quota(&self.tenant, client);
-        let name = format!("STREAM.MSG.GET.HAFT_QUOTAS_{}", self.tenant);
         let (mut next, mut are_fewer) = (1, false);
         for _ in 0..MAX_RECOUNTED {
-            let which = json!({"seq": next, "next_by_subj": subject});
-            let got: Result<Got, _> = self.context.request(name.clone(), &which).await;
-            let Ok(Got { message: Some(raw) }) = got else {
+            let Some(raw) = self.next_message(QUOTAS, &subject, next).await else {
                 break;
             };
             next = raw.sequence + 1;
@@ -289,12 +290,27 @@ impl Store {
     /// Takes a message out of the stream of quotas. If the server is away, it is found when its client
     /// reaches the quota.
     pub(super) async fn take_out(&self, number: u64) {
-        let name = format!("STREAM.MSG.DELETE.HAFT_QUOTAS_{}", self.tenant);
+        let name = format!("STREAM.MSG.DELETE.HAFT_{QUOTAS}_{}", self.tenant);
+        // The library's own deletion also overwrites the message on the disk, which costs each call.
         let which = json!({"seq": number, "no_erase": true});
         let answer: Result<Value, _> = self.context.request(name, &which).await;
         if let Err(error) = answer {
             tracing::debug!("a call that has ended is not counted out: {error}");
         }
+    }
+
+    /// Returns the first message of a subject from the number `from` on, as it is kept: its headers may be
+    /// broken. `None` if there is none, or if the server does not answer.
+    async fn next_message(
+        &self,
+        stream: &str,
+        subject: &str,
+        from: u64,
+    ) -> Option<stream::RawMessage> {
+        let name = format!("STREAM.MSG.GET.HAFT_{stream}_{}", self.tenant);
+        let which = json!({"seq": from, "next_by_subj": subject});
+        let got: Result<Got, _> = self.context.request(name, &which).await;
+        got.ok()?.message
     }
 
     /// Takes the messages of one tool out of the stream that this client cannot read. Each of them ends the
@@ -310,11 +326,8 @@ impl Store {
         // It is among those that were sent and not acknowledged.
         let last = info.delivered.stream_sequence;
         let mut next = info.ack_floor.stream_sequence + 1;
-        let name = format!("STREAM.MSG.GET.HAFT_CALLS_{}", self.tenant);
         while next <= last {
-            let which = json!({"seq": next, "next_by_subj": subject});
-            let got: Result<Got, _> = self.context.request(name.clone(), &which).await;
-            let Ok(Got { message: Some(raw) }) = got else {
+            let Some(raw) = self.next_message(CALLS, &subject, next).await else {
                 return;
             };
             let sequence = raw.sequence;
@@ -349,7 +362,7 @@ impl Store {
         .await
     }
 
-    /// Adds a record. Returns `None` if there is one already.
+    /// Adds a record, or returns the one that there is. `None` if that cannot be read.
     pub(super) async fn create(&self, id: &str, record: &Record) -> Result<Option<Kept>, String> {
         let value = bytes_of(record)?;
         let create = async || match self.records.create(id, value.clone()).await {
@@ -359,14 +372,14 @@ impl Store {
             Err(error) if error.to_string().contains("wrong last sequence") => Ok(None),
             Err(error) => Err(error),
         };
-        let revision = retried(self.settings.patience, create).await?;
-        Ok(revision.map(|revision| Kept {
-            record: Record {
-                updated: Some(SystemTime::now()),
-                ..record.clone()
-            },
-            revision,
-        }))
+        let Some(revision) = retried(self.settings.patience, create).await? else {
+            return self.get(id).await;
+        };
+        let record = Record {
+            updated: Some(SystemTime::now()),
+            ..record.clone()
+        };
+        Ok(Some(Kept { record, revision }))
     }
 
     /// Reads a record.

@@ -265,10 +265,7 @@ impl Worker {
             let by = (caller, wire.headers.get(OWNER));
             let numbers = (sequence, wire.headers.number(QUOTA));
             let record = Record::queued(name, digest, by, numbers, tool.is_idempotent);
-            kept = match store.create(id, &record).await? {
-                Some(kept) => Some(kept),
-                None => store.get(id).await?,
-            };
+            kept = store.create(id, &record).await?;
         }
         let Some(kept) = kept else {
             // It cannot be read.
