@@ -399,7 +399,7 @@ impl Queue {
         self.lose(id, kept, &host).await
     }
 
-    /// Notes that the host of a call that was read is gone.
+    /// Notes that the host of a call that was read is gone, unless the call has another state by now.
     async fn lose(&self, id: &str, read: Kept, host: &HostInfo) -> Result<Option<Kept>, String> {
         let lost = self.store.change_read(id, Some(read), |record| {
             let is_theirs = record.host.as_ref() == Some(host);
@@ -418,7 +418,9 @@ impl Queue {
             true
         });
         let lost = lost.await?;
-        if let Some(kept) = &lost {
+        if let Some(kept) = &lost
+            && kept.record.status.is_end()
+        {
             self.ended(id, &kept.record).await;
         }
         Ok(lost)

@@ -277,8 +277,14 @@ impl Worker {
                 return Ok(Taken::Elsewhere);
             }
             if !known.may_repeat() {
-                self.queue.lose(id, kept, host).await?;
-                return Ok(Taken::Over);
+                let lost = self.queue.lose(id, kept, host).await?;
+                // Otherwise its host has put it back meanwhile.
+                let is_over = lost.is_none_or(|kept| kept.record.status.is_end());
+                return Ok(if is_over {
+                    Taken::Over
+                } else {
+                    Taken::Elsewhere
+                });
             }
         }
         let mut is_ours = false;
