@@ -29,6 +29,11 @@ pub fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))
 }
 
+/// Removes a folder with what is in it.
+pub fn remove_folder(folder: &Path) -> Result<()> {
+    fs::remove_dir_all(folder).during(|| format!("remove `{}`", folder.display()))
+}
+
 /// Copies a file, and makes the folder of the copy if needed.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     make_folder(to.parent().expect("a file is in a folder"))?;

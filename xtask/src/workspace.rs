@@ -68,10 +68,23 @@ pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) ->
 
 /// Returns the version of a package that `Cargo.lock` pins.
 pub fn locked_version(root: &Path, package: &str) -> Result<String> {
+    locked_field(root, package, "version")
+}
+
+/// Returns the SHA-256 of a package's crate file that `Cargo.lock` pins.
+pub fn locked_checksum(root: &Path, package: &str) -> Result<String> {
+    locked_field(root, package, "checksum")
+}
+
+fn locked_field(root: &Path, package: &str, field: &str) -> Result<String> {
     let path = root.join("Cargo.lock");
     let text = files::read(&path)?;
-    version_in(&text, package)
-        .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
+    field_in(&text, package, field).ok_or_else(|| {
+        Error::unexpected(format!(
+            "`{}` pins no {field} of `{package}`",
+            path.display()
+        ))
+    })
 }
 
 /// Returns cargo's metadata of the packages.
@@ -103,13 +116,13 @@ pub fn package_field(root: &Path, name: &str) -> Result<String> {
         .ok_or_else(|| Error::unexpected(format!("`[workspace.package]` has no `{name}`")))
 }
 
-fn version_in(lock: &str, package: &str) -> Option<String> {
+fn field_in(lock: &str, package: &str, field: &str) -> Option<String> {
     let lock: toml::Table = lock.parse().ok()?;
     let packages = lock.get("package")?.as_array()?;
     let entry = packages
         .iter()
         .find(|entry| entry.get("name").and_then(toml::Value::as_str) == Some(package))?;
-    Some(entry.get("version")?.as_str()?.to_owned())
+    Some(entry.get(field)?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -120,8 +133,8 @@ mod tests {
     fn the_lock_file_says_which_version_is_used() {
         let lock = "version = 4\n\n[[package]]\nname = \"v8_utils\"\nversion = \"1.0.0\"\n\n\
                     [[package]]\nname = \"v8\"\nversion = \"9.8.7\"\n";
-        assert_eq!(version_in(lock, "v8").as_deref(), Some("9.8.7"));
-        assert_eq!(version_in(lock, "v9"), None);
+        assert_eq!(field_in(lock, "v8", "version").as_deref(), Some("9.8.7"));
+        assert_eq!(field_in(lock, "v9", "version"), None);
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Archive {
         }
     }
 
+    /// Tells whether the library is one with V8's own checks.
+    pub fn is_debug(&self) -> bool {
+        self.profile == "debug"
+    }
+
     pub fn url(&self) -> String {
         format!("{}/v{}/{}", self.base, self.version, self.file_name())
     }
@@ -72,6 +77,13 @@ pub(super) mod tests {
 
     pub fn archive() -> Archive {
         archive_at(RELEASES)
+    }
+
+    pub fn archive_for(target: &str) -> Archive {
+        Archive {
+            target: target.into(),
+            ..archive()
+        }
     }
 
     pub fn archive_at(base: &str) -> Archive {
@@ -97,8 +109,8 @@ pub(super) mod tests {
     #[test]
     fn a_mirror_changes_the_url_and_windows_the_name() {
         let archive = Archive {
-            target: "x86_64-pc-windows-msvc".into(),
-            ..archive_at("https://mirror.example")
+            base: "https://mirror.example".into(),
+            ..archive_for("x86_64-pc-windows-msvc")
         };
         assert_eq!(
             archive.url(),

@@ -20,11 +20,20 @@ use crate::error::{During, Error, Result};
 /// Connection timeout: enough for a slow line, and short on a machine without a network.
 const CONNECT: Duration = Duration::from_secs(8);
 
+/// Failure of a download.
+#[derive(Debug)]
+pub enum FetchError {
+    /// The network or the server did not give the file.
+    Unreachable(Error),
+    /// The file is not the archive that is pinned, or cannot be kept.
+    Refused(Error),
+}
+
 /// Downloads the archive into cargo's cache, if its hash is pinned.
 ///
 /// # Errors
 /// If the server cannot be reached, the archive is broken, or its hash is another one.
-pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<()> {
+pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<(), FetchError> {
     let url = archive.url();
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_resolve(Some(CONNECT))
@@ -32,13 +41,15 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<()> {
         .timeout_recv_response(Some(CONNECT))
         .build()
         .into();
-    let mut answer = agent.get(&url).call().map_err(|why| Error::Missing {
-        what: format!("the V8 archive cannot be downloaded from {url}: {why}"),
-        hint:
-            "name a mirror (RUSTY_V8_MIRROR), a file (RUSTY_V8_ARCHIVE), or a folder with the file \
-               (HAFT_V8_BUNDLE); see docs/supply-chain.md"
+    let unreachable = |why: &dyn std::fmt::Display| {
+        FetchError::Unreachable(Error::Missing {
+            what: format!("the V8 archive cannot be downloaded from {url}: {why}"),
+            hint: "name a mirror (RUSTY_V8_MIRROR), a file (RUSTY_V8_ARCHIVE), or a folder with the file \
+                   (HAFT_V8_BUNDLE), or let it be built (HAFT_V8=source); see docs/supply-chain.md"
                 .into(),
-    })?;
+        })
+    };
+    let mut answer = agent.get(&url).call().map_err(|why| unreachable(&why))?;
     eprintln!("downloading {url}");
     let body = answer.body_mut();
     let bar = bar(body.content_length());
@@ -46,8 +57,11 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<()> {
     // Not in the cache, where it would be used before it is checked.
     let folder = entry.parent().unwrap_or(Path::new("."));
     let doing = || format!("write below `{}`", folder.display());
-    fs::create_dir_all(folder).during(doing)?;
-    let aside = tempfile::tempdir_in(folder).during(doing)?;
+    let make_aside = || {
+        fs::create_dir_all(folder)?;
+        tempfile::tempdir_in(folder)
+    };
+    let aside = make_aside().during(doing).map_err(FetchError::Refused)?;
     let whole = aside.path().join(archive.file_name());
     let ended = store::write(&whole, |file| {
         let mut copy = Tee {
@@ -64,9 +78,29 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<()> {
         Ok(())
     });
     bar.finish_and_clear();
-    ended?;
-    pins.check(archive, &whole)?;
-    fs::rename(&whole, entry).during(doing)
+    match ended {
+        Err(Error::Io { source, .. }) if is_of_network(&source) => {
+            return Err(unreachable(&source));
+        }
+        ended => ended.map_err(FetchError::Refused)?,
+    }
+    pins.check(archive, &whole).map_err(FetchError::Refused)?;
+    fs::rename(&whole, entry)
+        .during(doing)
+        .map_err(FetchError::Refused)
+}
+
+/// Tells whether a copy failed because the connection did: the decoder's errors are of other kinds.
+fn is_of_network(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof,
+    };
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | NotConnected | TimedOut | UnexpectedEof
+    ) || error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<ureq::Error>())
 }
 
 fn bar(length: Option<u64>) -> ProgressBar {
@@ -145,7 +179,11 @@ mod tests {
         let body = gzipped(b"the library");
         let half = body[..body.len() / 2].to_vec();
         let server = serve(half, body.len());
-        assert!(fetch(&archive_at(&server), &entry, &hello()).is_err());
+        let error = fetch(&archive_at(&server), &entry, &hello());
+        assert!(
+            matches!(error, Err(FetchError::Unreachable(_))),
+            "{error:?}"
+        );
         assert!(File::open(&entry).is_err());
     }
 
@@ -155,13 +193,24 @@ mod tests {
         let entry = folder.path().join("entry");
         let body = gzipped(b"another library");
         let server = serve(body.clone(), body.len());
-        let error = fetch(&archive_at(&server), &entry, &hello());
-        let error = error.expect_err("refused").to_string();
+        let Err(FetchError::Refused(error)) = fetch(&archive_at(&server), &entry, &hello()) else {
+            panic!("another content is not an error of the network");
+        };
+        let error = error.to_string();
         assert!(
             error.contains("is not the V8 archive that is pinned"),
             "{error}"
         );
         assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn a_page_in_place_of_the_archive_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let body = b"<html>Log in to this network".to_vec();
+        let server = serve(body.clone(), body.len());
+        let ended = fetch(&archive_at(&server), &folder.path().join("entry"), &hello());
+        assert!(matches!(ended, Err(FetchError::Refused(_))), "{ended:?}");
     }
 
     #[test]
@@ -171,7 +220,7 @@ mod tests {
         drop(listener);
         let archive = archive_at(&format!("http://{address}"));
         let ended = fetch(&archive, Path::new("/nowhere"), &hello());
-        let Err(Error::Missing { what, hint }) = ended else {
+        let Err(FetchError::Unreachable(Error::Missing { what, hint })) = ended else {
             panic!("{ended:?}");
         };
         assert!(what.contains(&archive.url()), "{what}");

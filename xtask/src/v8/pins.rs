@@ -47,12 +47,22 @@ impl Pins {
         self.check_sum(archive, path, &actual)
     }
 
-    fn check_sum(&self, archive: &Archive, path: &Path, actual: &str) -> Result<()> {
+    /// Tells whether an archive with this SHA-256 is pinned.
+    pub fn has(&self, archive: &Archive, actual: &str) -> bool {
+        self.sums(archive).contains(&actual)
+    }
+
+    fn sums(&self, archive: &Archive) -> Vec<&str> {
         let name = format!("{}/{}", archive.version, archive.file_name());
-        let pinned: Vec<&str> = lines(&self.table)
+        lines(&self.table)
             .filter(|(_, file)| *file == name)
             .map(|(sum, _)| sum)
-            .collect();
+            .collect()
+    }
+
+    fn check_sum(&self, archive: &Archive, path: &Path, actual: &str) -> Result<()> {
+        let name = format!("{}/{}", archive.version, archive.file_name());
+        let pinned = self.sums(archive);
         if pinned.contains(&actual) {
             return Ok(());
         }

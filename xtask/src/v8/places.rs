@@ -7,10 +7,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
+use super::choice::ArchiveChoice;
 use super::pins::{self, Pins};
+use super::source::record::BuildRecord;
 use super::store;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::{files, workspace};
 
 pub struct Places {
     /// `RUSTY_V8_ARCHIVE`: a file or an address that the `v8` crate takes as it is.
@@ -18,25 +20,32 @@ pub struct Places {
     pub cargo_home: PathBuf,
     /// `HAFT_V8_BUNDLE`: a folder with the archive and its `SHA256SUMS`.
     pub bundle: PathBuf,
+    pub choice: ArchiveChoice,
+    /// The SHA-256 of the crate whose source an archive may have been built from.
+    pub crate_sha256: String,
 }
 
 #[derive(Debug, PartialEq)]
 pub enum Found {
     Given(String),
     Cached(PathBuf),
+    /// It was built from source and is in cargo's cache.
+    Built(PathBuf),
     /// It was in the bundle and is in cargo's cache now.
     Bundled(PathBuf),
 }
 
 impl Places {
-    pub fn of(root: &Path, cargo_home: PathBuf) -> Self {
+    pub fn of(root: &Path, cargo_home: PathBuf, choice: ArchiveChoice) -> Result<Self> {
         let bundle =
             env::var_os("HAFT_V8_BUNDLE").map_or_else(|| root.join("../shared/v8"), PathBuf::from);
-        Self {
+        Ok(Self {
             given: env::var("RUSTY_V8_ARCHIVE").ok(),
             cargo_home,
             bundle,
-        }
+            choice,
+            crate_sha256: workspace::locked_checksum(root, "v8")?,
+        })
     }
 
     pub fn find(&self, archive: &Archive, pins: &Pins) -> Result<Option<Found>> {
@@ -44,18 +53,50 @@ impl Places {
             return check_given(given, archive, pins).map(Some);
         }
         let entry = archive.cache_entry(&self.cargo_home);
-        if entry.is_file() {
-            pins.check(archive, &entry)?;
-            return Ok(Some(Found::Cached(entry)));
+        if entry.is_file()
+            && let Some(found) = self.check_cached(entry.clone(), archive, pins)?
+        {
+            return Ok(Some(found));
         }
         let bundled = self.bundle.join(archive.file_name());
-        if bundled.is_file() {
+        if self.choice.takes_bundle() && bundled.is_file() {
             check_sum(&bundled)?;
             pins.check(archive, &bundled)?;
             store::copy(&bundled, &entry)?;
             return Ok(Some(Found::Bundled(bundled)));
         }
+        if self.choice == ArchiveChoice::Bundle {
+            return Err(Error::Missing {
+                what: format!("there is no V8 archive `{}`", bundled.display()),
+                hint: "name the folder with the archive and its SHA256SUMS: HAFT_V8_BUNDLE".into(),
+            });
+        }
         Ok(None)
+    }
+
+    /// Checks an archive in cargo's cache by the pins, or else by the record of its build. One that is
+    /// right, but is not what the user chose, is not found.
+    fn check_cached(
+        &self,
+        entry: PathBuf,
+        archive: &Archive,
+        pins: &Pins,
+    ) -> Result<Option<Found>> {
+        let actual = files::sha256(&entry)?;
+        if pins.has(archive, &actual) {
+            let is_chosen = self.choice.takes_pinned();
+            return Ok(is_chosen.then_some(Found::Cached(entry)));
+        }
+        match BuildRecord::read(&entry)? {
+            Some(record) => {
+                record.check(&entry, &actual, &self.crate_sha256)?;
+                Ok(self.choice.builds().then_some(Found::Built(entry)))
+            }
+            None => {
+                pins.check(archive, &entry)?;
+                Ok(Some(Found::Cached(entry)))
+            }
+        }
     }
 }
 
@@ -103,6 +144,7 @@ mod tests {
 
     use super::super::archive::tests::archive;
     use super::super::pins::tests::{hello, pins};
+    use super::super::source::record::tests::record;
     use super::*;
 
     /// An empty cargo home and an empty bundle folder.
@@ -117,6 +159,8 @@ mod tests {
             given: None,
             cargo_home: guard.path().join("cargo"),
             bundle: guard.path().join("bundle"),
+            choice: ArchiveChoice::Any,
+            crate_sha256: "the source".into(),
         };
         fs::create_dir(&places.bundle).expect("made");
         Disk {
@@ -234,5 +278,67 @@ mod tests {
         disk.places.given = Some("/nowhere/librusty_v8.a".into());
         let error = disk.places.find(&archive(), &hello()).expect_err("missing");
         assert!(error.to_string().contains("no such file"), "{error}");
+    }
+
+    /// Puts an archive into the cache as a build from source does, and returns its path.
+    fn put_built(places: &Places, text: &str, source: &str) -> PathBuf {
+        let entry = archive().cache_entry(&places.cargo_home);
+        fs::create_dir_all(entry.parent().expect("a folder")).expect("made");
+        fs::write(&entry, text).expect("written");
+        let sum = files::sha256(&entry).expect("read");
+        record(&sum, source).write(&entry).expect("recorded");
+        entry
+    }
+
+    #[test]
+    fn a_built_archive_is_found_by_its_record_until_it_or_the_source_changes() {
+        let mut disk = disk();
+        let entry = put_built(&disk.places, "built\n", "the source");
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, Some(Found::Built(entry.clone())));
+        disk.places.crate_sha256 = "a newer source".into();
+        let error = disk.places.find(&archive(), &hello()).expect_err("older");
+        assert!(error.to_string().contains("another version"), "{error}");
+        disk.places.crate_sha256 = "the source".into();
+        fs::write(&entry, "bu1lt\n").expect("changed");
+        let error = disk.places.find(&archive(), &hello()).expect_err("changed");
+        assert!(error.to_string().contains("its SHA-256 is"), "{error}");
+    }
+
+    #[test]
+    fn an_archive_that_was_not_chosen_is_not_found() {
+        let mut disk = disk();
+        put_built(&disk.places, "built\n", "the source");
+        disk.places.choice = ArchiveChoice::Download;
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, None);
+        let entry = put_built(&disk.places, "hello\n", "the source");
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, Some(Found::Cached(entry)), "it is pinned");
+        disk.places.choice = ArchiveChoice::Source;
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, None);
+        put_bundle(&disk.places, &good_sums());
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, None);
+    }
+
+    #[test]
+    fn a_bundle_that_was_chosen_replaces_the_cache_or_is_missed() {
+        let mut disk = disk();
+        let entry = put_built(&disk.places, "built\n", "the source");
+        disk.places.choice = ArchiveChoice::Bundle;
+        let error = disk
+            .places
+            .find(&archive(), &hello())
+            .expect_err("no bundle");
+        assert!(
+            error.to_string().contains("there is no V8 archive"),
+            "{error}"
+        );
+        let bundled = put_bundle(&disk.places, &good_sums());
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
+        assert_eq!(found, Some(Found::Bundled(bundled)));
+        assert_eq!(fs::read_to_string(entry).expect("there"), "hello\n");
     }
 }
