@@ -21,7 +21,14 @@ pub struct SourceAddition {
     pub text: &'static str,
 }
 
-pub const DIFFERENCES: [SourceDifference; 3] = [
+pub const DIFFERENCES: [SourceDifference; 4] = [
+    SourceDifference {
+        name: "a program that tests the library",
+        file: "BUILD.gn",
+        from: "static_library(\"rusty_v8\") {\n",
+        to: "group(\"haft\") {\n  deps = [ \"//haft:self_test\" ]\n}\n\nstatic_library(\"rusty_v8\") {\n",
+        flag: None,
+    },
     SourceDifference {
         name: "no inlining chain in messages",
         file: "build/config/compiler/BUILD.gn",

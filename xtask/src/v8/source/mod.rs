@@ -50,8 +50,43 @@ const SELF_TEST_OUTPUT: &str = "999999 2026 1.234,5";
 /// Memory of a job that compiles a cluster.
 const JOB_MEMORY_KIB: u64 = 3 << 20;
 
-/// One file of each group of sources, which CI compiles.
-const SAMPLES: [&str; 0] = [];
+/// Groups of sources of which a sample compiles the first object.
+const SAMPLES: [&str; 19] = [
+    "buildtools/third_party/libc++/libc++",
+    "rusty_v8",
+    "src/deno_inspector/deno_inspector_protocol",
+    "third_party/abseil-cpp/absl/strings/strings",
+    "third_party/highway/libhwy",
+    "third_party/icu/icui18n",
+    "third_party/icu/icuuc_private",
+    "third_party/simdutf/simdutf",
+    "v8/cppgc_base",
+    "v8/src/inspector/inspector",
+    "v8/third_party/inspector_protocol/crdtp",
+    "v8/torque_base",
+    "v8/torque_generated_definitions",
+    "v8/torque_generated_initializers",
+    "v8/v8_base_without_compiler",
+    "v8/v8_compiler",
+    "v8/v8_initializers",
+    "v8/v8_libbase",
+    "v8/v8_libplatform",
+];
+
+/// What the build generates for the objects of a sample. Ninja itself would first make all that their
+/// groups wait for, which is most of ICU.
+const SAMPLE_INPUTS: [&str; 10] = [
+    "gen/src/deno_inspector/protocol/Forward.h",
+    "gen/v8/builtins-generated/bytecodes-builtins-list.h",
+    "gen/v8/clustered/cppgc_base-0.cc",
+    "gen/v8/clustered/v8_base_without_compiler-0.cc",
+    "gen/v8/clustered/v8_compiler-0.cc",
+    "gen/v8/clustered/v8_initializers-0.cc",
+    "gen/v8/src/inspector/protocol/Forward.h",
+    "gen/v8/torque-generated/bit-fields.h",
+    "gen/v8/torque-generated/torque-csa-0.cc",
+    "gen/v8/torque-generated/torque-def-0.cc",
+];
 
 /// What a source build makes.
 #[derive(Clone, Copy, PartialEq)]
@@ -107,10 +142,11 @@ impl<'a> SourceBuild<'a> {
         self.write_source(&crate_sha256, &differences)?;
         self.write_clang_folder(&tools)?;
         let arguments = self.generate(&tools)?;
-        self.build(&tools, &lock)?;
         if self.extent == BuildExtent::Sample {
-            return Ok(());
+            self.build(&tools, &lock, &SAMPLE_INPUTS)?;
+            return self.compile_samples(&tools);
         }
+        self.build(&tools, &lock, &[LIBRARY, SELF_TEST])?;
         self.run_self_test()?;
         let library = self.out().join("obj/librusty_v8.a");
         let packed = self.folder.join(self.archive.file_name());
@@ -320,15 +356,13 @@ impl<'a> SourceBuild<'a> {
         gn.arg("gen").arg(self.out()).arg("--quiet");
         gn.arg(format!("--root={}", self.source().display()));
         gn.arg(format!("--script-executable={}", tools.python.display()));
-        gn.args(["--root-pattern=//:*", "--root-pattern=//haft:*"]);
         gn.arg(format!("--args={} {clang}", arguments.join(" ")));
         command::output(&mut gn)?;
         Ok(arguments)
     }
 
-    fn build(&self, tools: &BuildTools, lock: &File) -> Result<()> {
-        let targets = self.targets(tools)?;
-        let dry_run = command::output(self.ninja(tools).arg("-n").args(&targets))?;
+    fn build(&self, tools: &BuildTools, lock: &File, targets: &[&str]) -> Result<()> {
+        let dry_run = command::output(self.ninja(tools).arg("-n").args(targets))?;
         let plan = BuildPlan::of_dry_run(&dry_run);
         let jobs = jobs();
         eprintln!(
@@ -344,7 +378,7 @@ impl<'a> SourceBuild<'a> {
             .try_clone()
             .during(|| "share the lock with ninja".to_owned())?;
         let mut ninja = self.ninja(tools);
-        ninja.args(["-j", &jobs.to_string()]).args(&targets);
+        ninja.args(["-j", &jobs.to_string()]).args(targets);
         ninja.stdin(stdin).stdout(Stdio::piped());
         let mut child = ninja
             .spawn()
@@ -367,23 +401,23 @@ impl<'a> SourceBuild<'a> {
         })
     }
 
-    /// Returns the targets of ninja: of a sample, the first object of each group.
-    fn targets(&self, tools: &BuildTools) -> Result<Vec<String>> {
-        if self.extent == BuildExtent::Archive {
-            return Ok(vec![LIBRARY.to_owned(), SELF_TEST.to_owned()]);
+    /// Compiles the first object of each group.
+    fn compile_samples(&self, tools: &BuildTools) -> Result<()> {
+        let targets = command::output(self.ninja(tools).args(["-t", "targets", "all"]))?;
+        for group in SAMPLES {
+            let start = format!("obj/{group}/");
+            let mut names = targets.lines().filter_map(|line| line.split_once(": "));
+            let (object, _) = names
+                .find(|(name, _)| name.starts_with(&start) && name.ends_with(".o"))
+                .ok_or_else(|| Error::unexpected(format!("the build has no `{start}*.o`")))?;
+            let commands = command::output(self.ninja(tools).args(["-t", "commands", object]))?;
+            let compile = commands.lines().last().unwrap_or_default();
+            files::make_folder(&self.out().join(&start))?;
+            eprintln!("sample: {object}");
+            let mut shell = self.tool(Path::new("sh"), tools);
+            command::output(shell.current_dir(self.out()).args(["-c", compile]))?;
         }
-        let all = command::output(self.ninja(tools).args(["-t", "targets", "all"]))?;
-        SAMPLES
-            .iter()
-            .map(|group| {
-                let start = format!("obj/{group}/");
-                let mut names = all.lines().filter_map(|line| line.split_once(": "));
-                names
-                    .find(|(name, _)| name.starts_with(&start) && name.ends_with(".o"))
-                    .map(|(name, _)| name.to_owned())
-                    .ok_or_else(|| Error::unexpected(format!("the build has no `{start}*.o`")))
-            })
-            .collect()
+        Ok(())
     }
 
     fn ninja(&self, tools: &BuildTools) -> Command {
