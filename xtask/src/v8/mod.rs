@@ -85,7 +85,7 @@ fn get(choice: ArchiveChoice, archive: &Archive, entry: &Path, pins: &Pins) -> R
         match download::fetch(archive, entry, pins) {
             Ok(()) => return Ok(format!("downloaded, kept as {}", entry.display())),
             // Another content than the pinned one never leads to another source.
-            Err(FetchError::Unreachable(error)) if choice.builds() => error.report(),
+            Err(FetchError::Unreachable(error)) if choice.builds() => eprintln!("warning: {error}"),
             Err(FetchError::Unreachable(error) | FetchError::Refused(error)) => return Err(error),
         }
     }

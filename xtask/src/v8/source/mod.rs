@@ -294,7 +294,7 @@ impl<'a> SourceBuild<'a> {
         let library = clang
             .runtime_library()
             .expect("it was there when the tools were looked for");
-        let resources = folder.join("lib/clang").join(&clang.major);
+        let resources = folder.join("lib/clang").join(clang.major.to_string());
         let links = [
             (clang.base.join("bin"), folder.join("bin")),
             (clang.resources().join("include"), resources.join("include")),

@@ -12,8 +12,9 @@ use crate::machine::Machine;
 use crate::prerequisites::python_environment;
 use crate::{command, packages, workspace};
 
-/// The version of clang for which the differences of [`super::differences`] are written.
-const CLANG_VERSION: &str = "22";
+/// The version of clang for which the differences of [`super::differences`] are written. Older ones do
+/// not know flags of V8's build; a newer one may know more, and then keeps them.
+const CLANG_VERSION: u32 = 22;
 const CLANG_PACKAGES: [&str; 4] = ["clang-22", "lld-22", "llvm-22", "libclang-rt-22-dev"];
 /// The variable with which the `v8` crate, too, lets a user name another clang.
 const CLANG_VARIABLE: &str = "CLANG_BASE_PATH";
@@ -59,8 +60,8 @@ impl BuildTools {
 /// An installation of clang: the folder with `bin` and `lib`.
 pub struct ClangInstall {
     pub base: PathBuf,
-    /// The major version, as in the path of its resources.
-    pub major: String,
+    /// The major version, which is also in the path of its resources.
+    pub major: u32,
     /// The first line of `clang --version`.
     pub version: String,
 }
@@ -100,6 +101,12 @@ impl ClangInstall {
         let version = said.lines().next().unwrap_or_default().to_owned();
         let major = major_version(&version)
             .ok_or_else(|| missing(format!("`{}` says no version", clang.display())))?;
+        if major < CLANG_VERSION {
+            return Err(missing(format!(
+                "`{}` is clang {major}, and V8 needs {CLANG_VERSION} or newer",
+                clang.display()
+            )));
+        }
         let install = Self {
             base: base.to_owned(),
             major,
@@ -116,7 +123,7 @@ impl ClangInstall {
 
     /// Returns the folder with the compiler's own headers and libraries.
     pub fn resources(&self) -> PathBuf {
-        self.base.join("lib/clang").join(&self.major)
+        self.base.join("lib/clang").join(self.major.to_string())
     }
 
     /// Returns the library with the compiler's built-in functions: Debian names it by the machine,
@@ -141,10 +148,9 @@ impl ClangInstall {
 }
 
 /// Returns the major version that a line as "Debian clang version 22.1.8" names.
-fn major_version(line: &str) -> Option<String> {
+fn major_version(line: &str) -> Option<u32> {
     let (_, version) = line.split_once("version ")?;
-    let major: String = version.chars().take_while(char::is_ascii_digit).collect();
-    (!major.is_empty()).then_some(major)
+    version.split('.').next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -154,13 +160,13 @@ mod tests {
     #[test]
     fn the_version_of_each_vendor_is_read() {
         for (line, major) in [
-            ("Debian clang version 22.1.8 (1~deb12u1)", Some("22")),
-            ("Ubuntu clang version 23.0.0", Some("23")),
-            ("Apple clang version 17.0.0 (clang-1700.0.13.3)", Some("17")),
+            ("Debian clang version 22.1.8 (1~deb12u1)", Some(22)),
+            ("Ubuntu clang version 23.0.0", Some(23)),
+            ("Apple clang version 17.0.0 (clang-1700.0.13.3)", Some(17)),
             ("gcc (Debian 12.2.0-14) 12.2.0", None),
             ("clang version ?", None),
         ] {
-            assert_eq!(major_version(line).as_deref(), major, "{line}");
+            assert_eq!(major_version(line), major, "{line}");
         }
     }
 
@@ -172,5 +178,25 @@ mod tests {
         };
         assert!(what.contains("bin/clang` is missing"), "{what}");
         assert_eq!(hint, "get it");
+    }
+
+    #[test]
+    fn an_older_clang_is_an_error_that_names_both_versions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).expect("made");
+        for program in ["clang", "clang++", "ld.lld", "llvm-ar"] {
+            let path = bin.join(program);
+            std::fs::write(&path, "#!/bin/sh\necho Debian clang version 19.1.7\n")
+                .expect("written");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("set");
+        }
+        let error = ClangInstall::read(folder.path(), "get it").err();
+        let text = error.expect("refused").to_string();
+        assert!(
+            text.ends_with("is clang 19, and V8 needs 22 or newer"),
+            "{text}"
+        );
     }
 }
