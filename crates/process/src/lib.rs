@@ -41,6 +41,7 @@
 //! with this module.
 
 pub mod atomic_file;
+pub mod granted_path;
 pub mod owners;
 pub mod private_files;
 pub mod regular_files;
@@ -94,6 +95,7 @@ pub use environment::is_token;
 pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
+pub use granted_path::{GrantedPath, LinkBounds, PathRefusal};
 pub use lookup::{find_installed, find_safe, is_installed};
 pub use observe::{StartObserver, observed};
 pub use pipeline::run_pipeline;

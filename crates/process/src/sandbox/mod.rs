@@ -72,8 +72,10 @@ mod unavailable;
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+
+use crate::{GrantedPath, LinkBounds};
 
 #[cfg(target_os = "linux")]
 use linux::{available_namespaces, layers};
@@ -116,7 +118,7 @@ pub struct SandboxPolicy {
     pub private_tmp: bool,
     /// A folder of haft itself that the program may write to. It is not one of the user's files, so
     /// a policy without writable files stays one: mode and times of files cannot be changed.
-    pub own_folder: Option<PathBuf>,
+    pub own_folder: Option<GrantedPath>,
     /// Parts of the caller's own policy that the kernel cannot enforce, such as a denied path below
     /// an allowed one. They are reported in [`Layers::missing`].
     pub unenforced: Vec<String>,
@@ -127,9 +129,9 @@ pub struct SandboxPolicy {
 pub enum Access {
     /// Every path.
     All,
-    /// These files, and everything below these folders. A link stands for its target at the
-    /// creation of the sandbox. Missing paths are skipped.
-    Paths(Vec<PathBuf>),
+    /// These files, and everything below these folders. Missing paths are skipped, and those in
+    /// which a link stands by now.
+    Paths(Vec<GrantedPath>),
 }
 
 /// Network permission.
@@ -152,13 +154,21 @@ impl Default for Access {
 
 impl Access {
     /// Adds paths; [`Access::All`] covers them already.
-    pub fn extend<P: Into<PathBuf>>(&mut self, paths: impl IntoIterator<Item = P>) {
+    pub fn extend(&mut self, paths: impl IntoIterator<Item = GrantedPath>) {
         if let Access::Paths(list) = self {
-            for path in paths.into_iter().map(Into::into) {
+            for path in paths {
                 if !list.contains(&path) {
                     list.push(path);
                 }
             }
+        }
+    }
+
+    /// Returns true if the real path is one of these, or below one.
+    pub fn covers(&self, real: &Path) -> bool {
+        match self {
+            Access::All => true,
+            Access::Paths(list) => list.iter().any(|path| path.contains(real)),
         }
     }
 }
@@ -225,6 +235,33 @@ const LOADER_FOLDERS: &[&str] = &[
     "/usr/lib64",
 ];
 
+/// Real paths of the files that every program needs.
+struct SystemFiles {
+    read: Vec<GrantedPath>,
+    write: Vec<GrantedPath>,
+    loaders: Vec<GrantedPath>,
+}
+
+static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
+    // Links of the system are its administrator's: `/bin`, `/etc/localtime`, `/etc/resolv.conf`.
+    let links = LinkBounds::new([]);
+    let resolve = |path: PathBuf| links.resolve(&path).ok();
+    let all = |paths: &[&str]| paths.iter().map(PathBuf::from).filter_map(resolve).collect();
+    let loaders = LOADER_FOLDERS.iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| {
+            let name = entry.file_name().into_encoded_bytes();
+            let is_loader = name.starts_with(b"ld-") && !entry.path().is_dir();
+            is_loader.then(|| entry.path())
+        })
+    });
+    SystemFiles {
+        read: all(SYSTEM_READ),
+        write: all(SYSTEM_WRITE),
+        loaders: loaders.filter_map(resolve).collect(),
+    }
+});
+
 impl SandboxPolicy {
     /// Returns the mechanisms of this kernel, and what it cannot enforce of this policy.
     pub fn layers(&self) -> Layers {
@@ -235,19 +272,12 @@ impl SandboxPolicy {
     /// `/etc` for reading, harmless devices, `/proc`, and the dynamic loaders for execution.
     #[must_use]
     pub fn with_system_files(mut self) -> Self {
-        self.read.extend(SYSTEM_READ);
+        let files = &*SYSTEM_FILES;
+        self.read.extend(files.read.iter().cloned());
         // They are opened for both, so writing alone is not enough.
-        self.read.extend(SYSTEM_WRITE);
-        self.write.extend(SYSTEM_WRITE);
-        let loaders = LOADER_FOLDERS.iter().flat_map(|folder| {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.filter_map(|entry| {
-                let name = entry.file_name().into_encoded_bytes();
-                let is_loader = name.starts_with(b"ld-") && !entry.path().is_dir();
-                is_loader.then(|| entry.path())
-            })
-        });
-        self.execute.extend(loaders);
+        self.read.extend(files.write.iter().cloned());
+        self.write.extend(files.write.iter().cloned());
+        self.execute.extend(files.loaders.iter().cloned());
         self
     }
 }

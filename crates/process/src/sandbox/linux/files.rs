@@ -1,17 +1,18 @@
 //! Landlock rules of a policy: files, TCP ports, signals and abstract sockets.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
 use nix::errno::Errno;
 use rustix::fs::FileType;
 
 use super::{Access, Net, SandboxError, SandboxPolicy};
+use crate::GrantedPath;
 
 /// Flag of `landlock_create_ruleset` that asks for the version (landlock_create_ruleset(2)).
 const CREATE_RULESET_VERSION: u32 = 1;
@@ -57,13 +58,16 @@ pub(super) fn missing(policy: &SandboxPolicy, abi: u32) -> Vec<String> {
 }
 
 /// Makes the rules. `tmp` is the private temporary folder.
-pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedFd, SandboxError> {
+pub(super) fn rules(
+    policy: &SandboxPolicy,
+    tmp: Option<&GrantedPath>,
+) -> Result<OwnedFd, SandboxError> {
     // The crate leaves out the rights that the kernel does not know; `missing` lists them.
     let latest = ABI::V8;
     let write = AccessFs::from_write(latest) & !NEVER;
     let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
     let mut handled = NEVER;
-    let mut lists: Vec<(&[PathBuf], BitFlags<AccessFs>)> = Vec::new();
+    let mut lists: Vec<(&[GrantedPath], BitFlags<AccessFs>)> = Vec::new();
     let mut add = |access: &'_ Access, rights: BitFlags<AccessFs>| {
         if let Access::Paths(_) = access {
             handled |= rights;
@@ -74,8 +78,8 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
     add(&policy.execute, AccessFs::Execute.into());
     // The kernel reads the file to execute with the rights of the program.
     let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
-    let own = tmp.into_iter().chain(policy.own_folder.as_deref());
-    let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
+    let own = tmp.into_iter().chain(&policy.own_folder);
+    let own: Vec<GrantedPath> = own.cloned().collect();
     for (access, rights) in [
         (&policy.read, READ),
         (&policy.write, write | READ),
@@ -86,7 +90,8 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
         }
     }
     lists.push((&own, write | READ));
-    let everything = [PathBuf::from("/")];
+    let root = GrantedPath::without_links(Path::new("/"));
+    let everything: Vec<GrantedPath> = root.into_iter().collect();
     if policy.write == Access::All {
         // The kernel denies renames and links between folders in every sandbox, unless a rule
         // allows them.
@@ -121,16 +126,16 @@ pub(super) fn rules(policy: &SandboxPolicy, tmp: Option<&Path>) -> Result<OwnedF
 
 fn allow(
     ruleset: RulesetCreated,
-    path: &Path,
+    path: &GrantedPath,
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
-    let failed = |error: &dyn std::fmt::Display| {
-        SandboxError::Rules(format!("`{}`: {error}", path.display()))
-    };
-    let descriptor = match PathFd::new(path) {
+    let name = path.as_path().display();
+    let failed =
+        |error: &dyn std::fmt::Display| SandboxError::Rules(format!("`{name}`: {error}"));
+    let descriptor = match path.open() {
         Ok(descriptor) => descriptor,
         Err(error) => {
-            tracing::debug!(%error, path = %path.display(), "not in the sandbox");
+            tracing::debug!(%error, path = %name, "not in the sandbox");
             return Ok(ruleset);
         }
     };

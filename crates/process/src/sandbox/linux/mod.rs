@@ -119,7 +119,7 @@ impl Sandbox {
 
     /// Returns the private temporary folder.
     pub fn tmp(&self) -> Option<&Path> {
-        self.0.tmp.as_ref().map(PrivateTmp::path)
+        self.0.tmp.as_ref().map(|tmp| tmp.path().as_path())
     }
 
     /// Removes the private temporary folder before its sandbox, for a process that ends without

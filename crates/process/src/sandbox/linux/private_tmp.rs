@@ -7,10 +7,12 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Once;
 
 use tempfile::TempDir;
+
+use crate::GrantedPath;
 
 const PREFIX: &str = "haft-tmp-";
 
@@ -21,14 +23,14 @@ const ATTEMPTS: u32 = 5;
 #[derive(Debug)]
 pub(super) struct PrivateTmp {
     folder: TempDir,
-    real: PathBuf,
+    real: GrantedPath,
     _lock: File,
 }
 
 impl PrivateTmp {
     pub(super) fn new() -> io::Result<PrivateTmp> {
         static COLLECTED: Once = Once::new();
-        let parent = std::env::temp_dir();
+        let parent = std::env::temp_dir().canonicalize()?;
         COLLECTED.call_once(|| collect(&parent));
         let mut attempt = 1;
         loop {
@@ -38,7 +40,8 @@ impl PrivateTmp {
                 .tempdir_in(&parent)?;
             let made = File::open(folder.path()).and_then(|lock| {
                 lock.lock()?;
-                Ok((lock, folder.path().canonicalize()?))
+                let real = GrantedPath::without_links(folder.path());
+                Ok((lock, real.map_err(io::Error::other)?))
             });
             match made {
                 Ok((lock, real)) => {
@@ -57,7 +60,7 @@ impl PrivateTmp {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &GrantedPath {
         &self.real
     }
 
@@ -68,7 +71,7 @@ impl PrivateTmp {
         if let Err(error) = removed
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::debug!(%error, path = %self.real.display(), "a temporary folder is left");
+            tracing::debug!(%error, path = %self.real.as_path().display(), "a temporary folder is left");
         }
     }
 }
