@@ -7,13 +7,15 @@ use std::sync::Arc;
 use haft_config::grants;
 use haft_config::paths;
 use haft_config::permits::{Permit, Permits};
-use haft_config::{Config, Profile};
+use haft_config::{Config, Profile, RightsResolver};
 use haft_discover::Candidate;
 use haft_engine::PermitStore;
 use haft_engine::graph::RequestReader;
+use haft_process::LinkBounds;
 use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, ToolRights};
 use haft_tool::{
-    Family, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    Family, Isolation, LeftOutPath, Permission, PermissionKind, PermissionProfile,
+    PermissionSource,
 };
 
 /// Rights of the tools of one file, with everything that decided about them.
@@ -34,6 +36,7 @@ pub(crate) struct FileRights {
 /// Reader of the rights of several tool files. What they have in common is read once.
 pub(crate) struct RightsReader<'a> {
     config: &'a Config,
+    resolver: RightsResolver<'a>,
     store: Permits,
     requests: RequestReader,
 }
@@ -42,6 +45,7 @@ impl<'a> RightsReader<'a> {
     pub(crate) fn new(config: &'a Config) -> RightsReader<'a> {
         RightsReader {
             config,
+            resolver: config.rights(),
             store: permits_of(config),
             requests: RequestReader::default(),
         }
@@ -53,12 +57,12 @@ impl<'a> RightsReader<'a> {
     /// `name` is that of the tool; tools of a module share their rights, and its key stands for all
     /// of them.
     pub(crate) fn of(&self, candidate: &Candidate, name: &str) -> FileRights {
-        let (config, store) = (self.config, &self.store);
+        let (config, resolver, store) = (self.config, &self.resolver, &self.store);
         let place = candidate.place(name);
         let at_trust = candidate.verified.as_ref();
         let profile = match at_trust.and_then(|trusted| trusted.profile.as_deref()) {
-            Some(name) => config.profile_at_trust(&place, name),
-            None => config.profile_of(&place),
+            Some(name) => resolver.profile_at_trust(&place, name),
+            None => resolver.profile_of(&place),
         };
         let mut problems = Vec::new();
         let permit = if config.is_untrusted_listing {
@@ -79,7 +83,7 @@ impl<'a> RightsReader<'a> {
             permissions: PermissionProfile::everything(),
             ..profile.clone()
         };
-        let widest = config.bounded(place.domain, widest);
+        let widest = resolver.bounded(place.domain, widest);
         let is_recorded = config.records_permissions_of.as_deref() == Some(&*candidate.resolved);
         let mut rights = if is_recorded {
             ToolRights {
@@ -92,7 +96,7 @@ impl<'a> RightsReader<'a> {
             if let Some(permit) = &permit {
                 granted.permissions = permit.widened(granted.permissions);
             }
-            config.bounded(place.domain, granted)
+            resolver.bounded(place.domain, granted)
         };
         let mut permissions = PermissionProfile::clone(&rights.permissions);
         // Plain `permissions` are the user's last word; a profile is a proposal.
@@ -110,7 +114,8 @@ impl<'a> RightsReader<'a> {
                 ..request.clone()
             };
             if let Some(mut bounds) = shown.bounds() {
-                bounds.anchor(|entry| anchored(config, entry));
+                bounds.anchor(|entry| config.anchored(entry));
+                resolver.resolve_paths(&mut bounds);
                 permissions = if rights.isolation == Isolation::Sandbox {
                     permissions.narrowed_in_sandbox(&bounds)
                 } else {
@@ -123,6 +128,11 @@ impl<'a> RightsReader<'a> {
             };
             problems.extend(request.problem().map(place));
         }
+        let left_out = permissions.left_out.iter().map(LeftOutPath::problem);
+        problems.extend(left_out.map(|problem| Problem {
+            path: Some(candidate.path.clone()),
+            ..problem
+        }));
         rights.permissions = Arc::new(permissions);
         FileRights {
             rights,
@@ -143,16 +153,13 @@ fn widen_to_place(permissions: &mut PermissionProfile, candidate: &Candidate, co
     let folders = candidate.resolved.ancestors();
     let place = folders.filter(is_opencode).find_map(Path::parent);
     // The place is a real path, because that of the candidate is one.
-    let home = grants::real(&config.home);
+    let (home, cwd) = (grants::real(&config.home), grants::real(&config.cwd));
     let is_project = |place: &&Path| place.parent().is_some() && !home.starts_with(place);
-    let is_above = |place: &&Path| config.cwd.starts_with(place) && *place != config.cwd;
+    let is_above = |place: &&Path| cwd.starts_with(place) && *place != cwd;
     let Some(place) = place.filter(is_above).filter(is_project) else {
         return;
     };
-    let (cwd, place) = (
-        config.cwd.display().to_string(),
-        place.display().to_string(),
-    );
+    let (cwd, place) = (cwd.display().to_string(), place.display().to_string());
     for kind in [PermissionKind::Read, PermissionKind::Write] {
         if let Permission::List(list) = permissions.of_mut(kind)
             && list.contains(&cwd)
@@ -167,28 +174,41 @@ fn permits_of(config: &Config) -> Permits {
 }
 
 /// Store of what users grant tools when they are asked.
-pub(crate) struct GrantingStore(Permits);
+pub(crate) struct GrantingStore {
+    permits: Permits,
+    links: LinkBounds,
+}
 
 impl GrantingStore {
     pub(crate) fn new(config: &Config) -> GrantingStore {
-        GrantingStore(permits_of(config))
+        GrantingStore {
+            permits: permits_of(config),
+            links: config.link_bounds(),
+        }
     }
 }
 
 impl PermitStore for GrantingStore {
     fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
-        change(&self.0, file, |permit| permit.allow(kind, Some(what)))
+        change(&self.permits, file, |permit| {
+            let allowed = permit.allow(kind, Some(what), &self.links);
+            allowed.map_err(|refusal| refusal.to_string())
+        })
     }
 }
 
 /// Changes what the user granted and refused a file.
-fn change(store: &Permits, file: &Path, change: impl FnOnce(&mut Permit)) -> Result<(), String> {
+fn change(
+    store: &Permits,
+    file: &Path,
+    change: impl FnOnce(&mut Permit) -> Result<(), String>,
+) -> Result<(), String> {
     let before = store.read(file).ok().flatten();
-    let changed = Permit::renewed(file, before.as_ref()).and_then(|mut permit| {
-        change(&mut permit);
-        store.write(&permit)
-    });
-    changed.map_err(|error| error.message().to_owned())
+    let renewed = Permit::renewed(file, before.as_ref());
+    let mut permit = renewed.map_err(|error| error.message().to_owned())?;
+    change(&mut permit)?;
+    let written = store.write(&permit);
+    written.map_err(|error| error.message().to_owned())
 }
 
 /// The user's answers about the calls of one tool, beside what its file may access.
@@ -224,15 +244,8 @@ impl ApprovalMemory for StoredApprovals {
     fn approve(&self, tier: Tier) -> Result<(), String> {
         change(&self.store, &self.file, |permit| {
             permit.approved.insert(self.tool.clone(), tier);
+            Ok(())
         })
-    }
-}
-
-/// Returns an entry of a list with an absolute path. Relative paths start at the project.
-pub(crate) fn anchored(config: &Config, entry: &str) -> String {
-    match paths::expand(entry, &config.home) {
-        Ok(path) => paths::resolve(&config.cwd, &path).display().to_string(),
-        Err(_) => entry.to_owned(),
     }
 }
 

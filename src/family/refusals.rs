@@ -123,7 +123,7 @@ impl Attempt<'_> {
             // Only who makes a file is refused one that does not exist.
             Err(_) => {
                 let folder = path.parent()?.canonicalize().ok()?;
-                let is_refused = !is_within(&self.policy.write, &folder);
+                let is_refused = !self.policy.write.covers(&folder);
                 (PermissionKind::Write, Some(folder).filter(|_| is_refused)?)
             }
         };
@@ -140,37 +140,28 @@ impl Attempt<'_> {
     fn refused_existing(&self, path: PathBuf) -> Option<(PermissionKind, PathBuf)> {
         let policy = self.policy;
         // With every program granted, a file must be readable to be started.
-        let is_granted_program = policy.execute != Access::All && is_within(&policy.execute, &path);
+        let is_granted_program = policy.execute != Access::All && policy.execute.covers(&path);
         let is_readable =
-            is_granted_program || is_within(&policy.read, &path) || is_within(&policy.write, &path);
+            is_granted_program || policy.read.covers(&path) || policy.write.covers(&path);
         let is_program = path.is_file() && rustix::fs::access(&path, Mode::EXEC_OK).is_ok();
-        if is_program && !is_within(&policy.execute, &path) {
+        if is_program && !policy.execute.covers(&path) {
             return Some((PermissionKind::Run, path));
         }
         if !is_readable {
             return Some((PermissionKind::Read, path));
         }
-        if !is_within(&policy.write, &path) {
+        if !policy.write.covers(&path) {
             return Some((PermissionKind::Write, path));
         }
         // Files are removed and renamed with the right to their folder.
         let folder = path.parent()?.to_owned();
-        (!is_within(&policy.write, &folder)).then_some((PermissionKind::Write, folder))
+        (!policy.write.covers(&folder)).then_some((PermissionKind::Write, folder))
     }
 }
 
 /// Returns true if the text contains one of the parts.
 fn is_about(lower: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| lower.contains(part))
-}
-
-/// Returns true if the real path is one of the granted ones, or below one.
-fn is_within(granted: &Access, real: &Path) -> bool {
-    let Access::Paths(granted) = granted else {
-        return true;
-    };
-    let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
-    granted.any(|path| real.starts_with(path))
 }
 
 /// Returns the parts of a line that may be refused paths: what is quoted, what stands directly before

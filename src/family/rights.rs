@@ -16,13 +16,15 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 
 use super::file_rights::{FileRights, RightsReader};
-use super::program_files;
+use super::program_files::ProgramFiles;
 use super::refusals::{Attempt, RefusedAccess};
-use haft_config::{Config, paths};
+use haft_config::{Config, grants, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, Proxy};
 use haft_process::sandbox::{self, Access, Layers, Net, Sandbox, SandboxPolicy};
-use haft_process::{Environment, Finished, Limits, Names, Rights, Spawn, find_installed};
+use haft_process::{
+    Environment, Finished, GrantedPath, Limits, LinkBounds, Names, Rights, Spawn, find_installed,
+};
 use haft_tool::{
     Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
     Problem, ProfileSource, ToolBounds, ToolRights,
@@ -35,10 +37,13 @@ pub(super) const COPIES: &str = "verified";
 pub(crate) struct Sandboxes {
     is_required: AtomicBool,
     home: PathBuf,
+    state_dir: PathBuf,
     /// The system's folder for temporary files.
     temp_dir: PathBuf,
+    /// Bounds of the links that lead to programs and code.
+    links: LinkBounds,
     /// The paths below the home directory that programs read, looked up once.
-    program_files: OnceLock<Vec<PathBuf>>,
+    program_files: OnceLock<Vec<GrantedPath>>,
     made: Mutex<HashMap<SandboxPolicy, Made>>,
     /// Proxies by the `net` permission of the programs that use them, and its sources.
     proxies: Mutex<HashMap<NetKey, Arc<Proxy>>>,
@@ -78,7 +83,7 @@ pub(crate) struct Confinement {
     /// The name of the tool.
     name: Arc<str>,
     /// Files that its programs can read and start besides the granted ones.
-    own: Vec<PathBuf>,
+    own: Vec<GrantedPath>,
     /// The proxy of its programs, if `net` is limited to some hosts.
     proxy: Option<Arc<Proxy>>,
 }
@@ -87,8 +92,10 @@ impl Sandboxes {
     pub(crate) fn new(config: &Config) -> Sandboxes {
         Sandboxes {
             is_required: AtomicBool::new(config.sandbox.required),
-            home: config.home.clone(),
-            temp_dir: config.temp_dir.clone(),
+            home: grants::real(&config.home),
+            state_dir: config.state_dir.clone(),
+            temp_dir: grants::real(&config.temp_dir),
+            links: config.link_bounds(),
             program_files: OnceLock::new(),
             made: Mutex::default(),
             proxies: Mutex::default(),
@@ -116,9 +123,11 @@ impl Sandboxes {
             rights, profile, ..
         } = RightsReader::new(config).of(candidate, name);
         let source = profile.source;
-        let mut own = vec![candidate.resolved.clone()];
+        // It was resolved when it was found, and what runs was verified.
+        let file = GrantedPath::without_links(&candidate.resolved);
+        let mut own: Vec<GrantedPath> = file.into_iter().collect();
         if candidate.verified.is_some() {
-            own.push(config.state_dir.join(COPIES));
+            own.extend(self.resolve(&config.state_dir.join(COPIES)));
         }
         let cpus = config.limits_of(candidate.bounds_level()).program_cpus;
         let processors = Some(cpus as usize).filter(|_| cpus < u32::MAX);
@@ -179,7 +188,7 @@ impl Sandboxes {
         name: &str,
         rights: ToolRights,
         profile: ProfileSource,
-        own: Vec<PathBuf>,
+        own: Vec<GrantedPath>,
     ) -> Result<Confinement, String> {
         let mut permissions = rights.permissions.clone();
         let (mut sandbox, mut layers, mut missing) = (None, None, Vec::new());
@@ -224,22 +233,27 @@ impl Sandboxes {
         })
     }
 
-    /// Returns the rights of a module with their enforcement in a worker process that reads code in
-    /// the folder `code`; `None` for a module without a sandbox.
-    pub(super) fn bounds_of_module(
-        &self,
-        rights: &FileRights,
-        code: Option<PathBuf>,
-    ) -> ToolBounds {
+    /// Returns the real path of `path`, if the links on the way may be followed.
+    pub(super) fn resolve(&self, path: &Path) -> Option<GrantedPath> {
+        let resolved = self.links.resolve(path);
+        let resolved = resolved.inspect_err(|refusal| {
+            tracing::debug!(%refusal, path = %path.display(), "not in the sandbox");
+        });
+        resolved.ok()
+    }
+
+    /// Returns the rights of a module with their enforcement in a worker process, if it runs in a
+    /// sandbox.
+    pub(super) fn bounds_of_module(&self, rights: &FileRights) -> ToolBounds {
         let mut bounds = ToolBounds {
             rights: rights.rights.clone(),
             profile: rights.profile.source.clone(),
             layers: None,
             missing: Vec::new(),
         };
-        if let Some(code) = code {
+        if bounds.rights.isolation == Isolation::Sandbox {
             let permissions = &bounds.rights.permissions;
-            let mut policy = self.policy(permissions, &[code], None);
+            let mut policy = self.policy(permissions, &[], None);
             if has_some_hosts(&permissions.net) {
                 // The proxy is started with the worker.
                 policy.net = Net::Ports(Vec::new());
@@ -276,8 +290,8 @@ impl Sandboxes {
         &self,
         permissions: &PermissionProfile,
         program: &Path,
-        code: &[PathBuf],
-        cache: Option<PathBuf>,
+        code: &[GrantedPath],
+        cache: Option<&Path>,
     ) -> Result<WorkerSandbox, String> {
         let proxy = self.proxy(permissions)?;
         let mut policy = self.policy(permissions, code, proxy.as_deref());
@@ -289,9 +303,10 @@ impl Sandboxes {
                 proxy,
             });
         }
-        policy.execute.extend([program]);
-        policy.read.extend([program]);
-        policy.own_folder = cache;
+        let program = self.resolve(program);
+        policy.execute.extend(program.clone());
+        policy.read.extend(program);
+        policy.own_folder = cache.and_then(|cache| self.resolve(cache));
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
         let (_, missing) = in_force_of(&policy, sandbox.layers().clone());
         self.check_required(&missing)?;
@@ -331,7 +346,7 @@ impl Sandboxes {
     fn policy(
         &self,
         permissions: &PermissionProfile,
-        own: &[PathBuf],
+        own: &[GrantedPath],
         proxy: Option<&Proxy>,
     ) -> SandboxPolicy {
         let is_open = [&permissions.read, &permissions.write, &permissions.net]
@@ -340,7 +355,7 @@ impl Sandboxes {
         let mut policy = SandboxPolicy {
             read: paths_of(&permissions.read),
             write: paths_of(&permissions.write),
-            execute: programs_of(&permissions.run, own),
+            execute: self.programs_of(&permissions.run, own),
             net: match (&permissions.net, proxy) {
                 (Permission::All, _) => Net::All,
                 (_, Some(proxy)) => Net::Ports(vec![proxy.port()]),
@@ -353,13 +368,43 @@ impl Sandboxes {
             unenforced: unenforced(permissions),
         }
         .with_system_files();
-        // Equal policies share a sandbox, so what is granted already is not added.
-        let further = own.iter().filter(|file| !covers(&policy.read, file));
-        let further: Vec<PathBuf> = further.cloned().collect();
-        policy.read.extend(further);
-        let files = || program_files::of_user(&self.home);
-        policy.read.extend(self.program_files.get_or_init(files));
+        let files = || {
+            let store = grants::Store::at(&self.state_dir, &self.home);
+            let projects = || {
+                let (projects, _) = store.projects();
+                projects.into_iter().map(|project| PathBuf::from(project.path)).collect()
+            };
+            let files = ProgramFiles {
+                home: &self.home,
+                links: &self.links,
+                projects: &projects,
+            };
+            files.find()
+        };
+        let files = self.program_files.get_or_init(files);
+        // Equal policies share a sandbox, so what is granted already is not added. That includes
+        // what lies in a folder that the tool may write.
+        let granted = [policy.read.clone(), policy.write.clone()];
+        let further = own.iter().chain(files);
+        let further = further.filter(|file| !granted.iter().any(|it| it.covers(file.as_path())));
+        policy.read.extend(further.cloned());
         policy
+    }
+
+    /// Returns the files of the granted programs, and those that their first lines name.
+    fn programs_of(&self, permission: &Permission, own: &[GrantedPath]) -> Access {
+        let list = match permission.granted() {
+            Some(list) if list.is_empty() => return Access::All,
+            list => list.unwrap_or_default(),
+        };
+        let found = list.iter().filter_map(|program| find_installed(program));
+        let found = found.filter_map(|file| self.resolve(&file));
+        let mut files: Vec<GrantedPath> = found.chain(own.iter().cloned()).collect();
+        let interpreters = files.iter().flat_map(|file| interpreters(file.as_path()));
+        let interpreters = interpreters.filter_map(|file| self.resolve(&file));
+        let interpreters: Vec<GrantedPath> = interpreters.collect();
+        files.extend(interpreters);
+        Access::Paths(files)
     }
 
     /// Returns the proxy for programs that may reach some hosts. The kernel knows only ports.
@@ -517,40 +562,17 @@ fn has_some_hosts(net: &Permission) -> bool {
     !matches!(net, Permission::All | Permission::None)
 }
 
-/// Returns the granted paths. The private folder is granted by its own.
+/// Returns the granted paths, which were resolved when the rights were computed. One in which a link
+/// stands now grants nothing. The private folder is granted by its own.
 fn paths_of(permission: &Permission) -> Access {
     match permission.granted() {
         Some(list) if list.is_empty() => Access::All,
         list => {
-            let list = list.unwrap_or_default().into_iter().map(PathBuf::from);
-            Access::Paths(list.filter(|path| path.is_absolute()).collect())
+            let paths = list.unwrap_or_default().into_iter().map(PathBuf::from);
+            let paths = paths.filter_map(|path| GrantedPath::without_links(&path).ok());
+            Access::Paths(paths.collect())
         }
     }
-}
-
-/// Returns true if the real path of the file is granted.
-fn covers(access: &Access, file: &Path) -> bool {
-    let Access::Paths(granted) = access else {
-        return true;
-    };
-    let real = file.canonicalize();
-    real.is_ok_and(|real| {
-        let mut granted = granted.iter().filter_map(|path| path.canonicalize().ok());
-        granted.any(|path| real.starts_with(path))
-    })
-}
-
-/// Returns the files of the granted programs, and those that their first lines name.
-fn programs_of(permission: &Permission, own: &[PathBuf]) -> Access {
-    let list = match permission.granted() {
-        Some(list) if list.is_empty() => return Access::All,
-        list => list.unwrap_or_default(),
-    };
-    let found = list.iter().filter_map(|program| find_installed(program));
-    let mut files: Vec<PathBuf> = found.chain(own.iter().cloned()).collect();
-    let interpreters: Vec<PathBuf> = files.iter().flat_map(|file| interpreters(file)).collect();
-    files.extend(interpreters);
-    Access::Paths(files)
 }
 
 /// Returns the interpreter line after `#!`, if the file begins with it.

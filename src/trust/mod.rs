@@ -11,7 +11,7 @@ mod judge;
 mod placeholder;
 mod rights;
 
-pub(crate) use crate::family::file_rights::{FileRights, anchored};
+pub(crate) use crate::family::file_rights::FileRights;
 pub use grant::{Change, How};
 pub(crate) use haft_config::grants::real;
 pub use haft_config::grants::{Project, Store};

@@ -443,13 +443,14 @@ fn reviewed_files(
 /// Returns the profile that a tool will have.
 fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> ReviewedProfile {
     let place = candidate.place(&candidate.key);
+    let resolver = config.rights();
     let profile = match chosen {
-        Some(name) => config.profile_at_trust(&place, name),
-        None => config.profile_of(&place),
+        Some(name) => resolver.profile_at_trust(&place, name),
+        None => resolver.profile_of(&place),
     };
     ReviewedProfile {
         source: profile.source.clone(),
-        rights: config.bounded(place.domain, profile),
+        rights: resolver.bounded(place.domain, profile),
     }
 }
 

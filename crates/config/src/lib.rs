@@ -25,6 +25,7 @@ pub mod paths;
 pub mod permits;
 mod profiles;
 mod reference;
+mod rights_resolver;
 mod roots;
 mod serve;
 mod sessions;
@@ -60,6 +61,7 @@ pub use mcp::{parse_task_mode, parse_word};
 pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags, ServedHistory};
 pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
 pub use reference::{Setting, SettingSource};
+pub use rights_resolver::RightsResolver;
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
@@ -344,14 +346,6 @@ pub enum FileUse {
 }
 
 impl Config {
-    /// Returns the permissions of tools of that level.
-    pub fn permissions_of(&self, level: Level) -> PermissionProfile {
-        match level {
-            Level::User | Level::Host => self.permissions.clone(),
-            Level::Project => self.permissions.narrowed(&self.narrowing.permissions),
-        }
-    }
-
     /// Returns the limits of tools of that level.
     pub fn limits_of(&self, level: Level) -> Limits {
         match level {
@@ -477,7 +471,7 @@ impl Config {
         config.limits.check()?;
         config.limits = config.limits.shared_with(&config.narrowing.limits);
         anchor(&mut config.permissions, &cwd, &home);
-        let temp_dir = &config.temp_dir;
+        let temp_dir = &grants::real(&config.temp_dir);
         for permissions in [&mut config.permissions, &mut config.narrowing.permissions] {
             *permissions = mem::take(permissions).with_tmpdir(temp_dir);
         }
@@ -676,12 +670,16 @@ fn is_of_rights(key: &str) -> bool {
 
 /// Makes the paths of permissions absolute. Relative ones start at `base`.
 fn anchor(permissions: &mut PermissionProfile, base: &Path, home: &Path) {
-    permissions.anchor(|entry| match paths::expand(entry, home) {
-        Ok(path) if !profiles::is_tmpdir(entry) => {
+    permissions.anchor(|entry| anchored(entry, base, home));
+}
+
+fn anchored(entry: &str, base: &Path, home: &Path) -> String {
+    match paths::expand(entry, home) {
+        Ok(path) if !PermissionProfile::is_below_tmpdir(entry) => {
             paths::resolve(base, &path).display().to_string()
         }
         _ => entry.to_owned(),
-    });
+    }
 }
 
 fn working_directory(flags: &Flags, env: &Env) -> Result<PathBuf, Error> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grants::{StoreError, check_folder, is_there, read, real, text_of};
 use crate::paths::is_missing;
-use haft_process::regular_files;
+use haft_process::{GrantedPath, LinkBounds, PathRefusal, regular_files};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem, Tier};
 
@@ -98,10 +98,30 @@ impl Permit {
         self.allow.is_empty() && self.deny.is_empty() && self.approved.is_empty()
     }
 
-    /// Grants an entry; `None` grants the whole kind. An equal refusal ends.
-    pub fn allow(&mut self, kind: PermissionKind, entry: Option<&str>) {
+    /// Grants an entry; `None` grants the whole kind. An equal refusal ends. A path is granted as the
+    /// real path that it has now.
+    ///
+    /// # Errors
+    /// If a link on the way to the path may not be followed.
+    pub fn allow(
+        &mut self,
+        kind: PermissionKind,
+        entry: Option<&str>,
+        links: &LinkBounds,
+    ) -> Result<(), PathRefusal> {
+        let is_path =
+            |entry: &&str| kind.has_paths() && !PermissionProfile::is_below_tmpdir(entry);
+        let real = match entry.filter(is_path) {
+            Some(entry) => Some(links.resolve(Path::new(entry))?),
+            None => None,
+        };
+        // Another text of a path that is not UTF-8 would grant another path.
+        let real = real.as_ref().map(|real| real.as_path().to_str());
+        let real = real.map_or(entry, |real| real.or(entry));
         take(&mut self.deny, kind, entry);
-        put(&mut self.allow, kind, entry);
+        take(&mut self.deny, kind, real);
+        put(&mut self.allow, kind, real);
+        Ok(())
     }
 
     /// Refuses an entry; `None` refuses the whole kind. An equal grant ends.
@@ -129,13 +149,19 @@ impl Permit {
             let entries = entries.unwrap_or(Permission::None);
             allowed.set(kind, entries, PermissionSource::Permit);
         }
+        // The entries were real paths when they were granted: a link was put there afterwards.
+        allowed.resolve_paths(|entry| {
+            if PermissionProfile::is_below_tmpdir(entry) {
+                return Ok(entry.to_owned());
+            }
+            let granted = GrantedPath::without_links(Path::new(entry));
+            granted.map_or_else(|refusal| Err(refusal.to_string()), |_| Ok(entry.to_owned()))
+        });
         let mut widened = granted.widened(&allowed);
         let ffi = PermissionKind::Ffi;
-        if let Some(entries) = self.allow.get(&ffi)
-            && !granted.sources.contains_key(&ffi)
-        {
+        if self.allow.contains_key(&ffi) && !granted.sources.contains_key(&ffi) {
             // Nothing states it, so the default applies, which is `none`.
-            widened.set(ffi, entries.clone(), PermissionSource::Permit);
+            widened.set(ffi, allowed.ffi, PermissionSource::Permit);
         }
         widened
     }
@@ -280,6 +306,47 @@ mod tests {
         Permission::List(entries.iter().map(|&entry| entry.to_owned()).collect())
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_permit_grants_what_a_link_led_to_when_it_was_granted() {
+        use std::os::unix::fs::symlink;
+        let scratch = tempfile::tempdir().expect("a folder");
+        let root = scratch.path().canonicalize().expect("it exists");
+        let (tool, data, link) = (root.join("tool.ts"), root.join("data"), root.join("p/link"));
+        fs::write(&tool, "1").expect("a file");
+        fs::create_dir_all(root.join("p/own")).expect("a folder");
+        fs::create_dir_all(&data).expect("a folder");
+        symlink(&data, &link).expect("a link");
+        let text = |path: &Path| path.display().to_string();
+        let mut permit = Permit::new(&tool).expect("a file");
+        let mut allow = |path: &Path, links: &LinkBounds| {
+            permit.allow(PermissionKind::Read, Some(&text(path)), links)
+        };
+        let project = LinkBounds::new([root.join("p")]);
+        allow(&link, &project).expect_err("the link leads out of the project");
+        allow(&link, &LinkBounds::new([])).expect("it is the user's");
+        allow(&root.join("p/own"), &project).expect("it has no links");
+        let granted = || {
+            let mut granted = PermissionProfile::everything();
+            granted.read = Permission::None;
+            permit.widened(granted)
+        };
+        let own = text(&root.join("p/own"));
+        assert_eq!(granted().read, list(&[&text(&data), &own]));
+        fs::remove_dir(root.join("p/own")).expect("it is ours");
+        symlink("/", root.join("p/own")).expect("a link");
+        let rights = granted();
+        assert_eq!(rights.read, list(&[&text(&data)]));
+        let problem = rights.left_out[0].problem();
+        assert_eq!(
+            problem.message,
+            format!(
+                "`read` access to `{own}` with what you granted this tool is not granted: `{own}` \
+                 is a link"
+            )
+        );
+    }
+
     #[test]
     fn a_permit_widens_the_profile_of_the_file_that_it_was_granted_to() {
         let scratch = tempfile::tempdir().expect("a folder");
@@ -287,8 +354,13 @@ mod tests {
         let tool = folder.join("tool.ts");
         fs::write(&tool, "1").expect("a file");
         let mut permit = Permit::new(&tool).expect("a file");
-        permit.allow(PermissionKind::Read, Some("/work/data"));
-        permit.allow(PermissionKind::Net, None);
+        let links = LinkBounds::new([]);
+        for (kind, entry) in [
+            (PermissionKind::Read, Some("/work/data")),
+            (PermissionKind::Net, None),
+        ] {
+            permit.allow(kind, entry, &links).expect("it has no links");
+        }
         permit.deny(PermissionKind::Read, Some("/work/data/secret"));
         let mut granted = PermissionProfile::everything();
         granted.read = list(&["/tmp"]);

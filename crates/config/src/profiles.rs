@@ -271,90 +271,6 @@ impl fmt::Display for ProfileError {
 }
 
 impl Config {
-    /// Returns the rights of a tool: those of its profile, as far as `permissions` and the
-    /// project's own file grant them.
-    pub fn rights_of(&self, place: &ToolPlace<'_>) -> ToolRights {
-        self.bounded(place.domain, self.profile_of(place))
-    }
-
-    /// Returns the profile of a tool, before anything narrows it.
-    pub fn profile_of(&self, place: &ToolPlace<'_>) -> Profile {
-        self.profile_with(place, None)
-    }
-
-    /// Returns the profile of a trusted project's tool. `at_trust` is the profile that the user
-    /// chose when the project was trusted, in place of `sandbox.project`.
-    pub fn profile_at_trust(&self, place: &ToolPlace<'_>, at_trust: &str) -> Profile {
-        self.profile_with(place, Some(at_trust))
-    }
-
-    fn profile_with(&self, place: &ToolPlace<'_>, at_trust: Option<&str>) -> Profile {
-        let (key, name) = self.choice_by_place(place);
-        let by_place = match at_trust {
-            Some(chosen) if key == PROJECT_KEY => self.profile_by_trust(chosen),
-            _ => self.profile(name, &key, false),
-        };
-        let Some((key, name)) = self.choice_by_name(place) else {
-            return by_place;
-        };
-        let by_name = self.profile(name, &key, false);
-        if place.domain == TrustDomain::User {
-            return by_name;
-        }
-        Profile {
-            permissions: by_place.permissions.narrowed(&by_name.permissions),
-            isolation: by_place.isolation.max(by_name.isolation),
-            source: by_name.source,
-        }
-    }
-
-    /// Returns the profile of that name, which the user chose with `haft trust`.
-    fn profile_by_trust(&self, name: &str) -> Profile {
-        let mut profile = self.profile(name, TRUST_KEY, false);
-        profile.source.chosen_by = Some((TRUST_KEY.to_owned(), "`haft trust`".to_owned()));
-        let chosen = PermissionSource::Profile(profile.source.clone());
-        for sources in profile.permissions.sources.values_mut() {
-            *sources = vec![chosen.clone()];
-        }
-        profile
-    }
-
-    /// Returns the rights of a tool of that domain with that profile: those that `permissions` and
-    /// the project's own file grant, too.
-    pub fn bounded(&self, domain: TrustDomain, profile: Profile) -> ToolRights {
-        let mut wanted = profile.permissions;
-        let mut isolation = profile.isolation;
-        let is_project = domain == TrustDomain::Project;
-        if is_project {
-            isolation = isolation.max(self.narrowing.isolation);
-            if let Some(name) = &self.narrowing.profile {
-                let own = self.profile(name, PROJECT_KEY, true);
-                isolation = isolation.max(own.isolation);
-                wanted = wanted.narrowed(&own.permissions);
-            }
-        }
-        let level = if is_project {
-            Level::Project
-        } else {
-            Level::User
-        };
-        let mut bounds = self.permissions_of(level);
-        let is_stated = wanted.sources.contains_key(&PermissionKind::Ffi);
-        if is_stated && !bounds.sources.contains_key(&PermissionKind::Ffi) {
-            // `ffi: none` is only a default then, and the profile says something else.
-            bounds.ffi = Permission::All;
-        }
-        let permissions = if isolation == Isolation::Sandbox {
-            bounds.narrowed_in_sandbox(&wanted)
-        } else {
-            bounds.narrowed(&wanted.with_tmpdir(&self.temp_dir))
-        };
-        ToolRights {
-            permissions: Arc::new(permissions),
-            isolation,
-        }
-    }
-
     /// Returns the configuration in which the tools of an untrusted project are described: in a
     /// sandbox in which they can read the project and do nothing else, whatever the user has set.
     pub fn for_untrusted_listing(&self) -> Config {
@@ -388,7 +304,7 @@ impl Config {
     }
 
     /// Returns the key that names a profile for the tool's name, and the name of the profile.
-    fn choice_by_name(&self, place: &ToolPlace<'_>) -> Option<(String, &str)> {
+    pub(super) fn choice_by_name(&self, place: &ToolPlace<'_>) -> Option<(String, &str)> {
         let by_name = self.sandbox.tools.iter().filter(|(pattern, _)| {
             let matcher = mcp::matcher(pattern);
             matcher.is_ok_and(|matcher| matcher.is_match(place.name))
@@ -399,7 +315,7 @@ impl Config {
 
     /// Returns the key that names a profile for the tool's family or domain, and the name of the
     /// profile.
-    fn choice_by_place(&self, place: &ToolPlace<'_>) -> (String, &str) {
+    pub(super) fn choice_by_place(&self, place: &ToolPlace<'_>) -> (String, &str) {
         let sandbox = &self.sandbox;
         let families = &sandbox.families;
         let (key, by_family) = match place.family {
@@ -424,8 +340,9 @@ impl Config {
         (key.to_owned(), by_domain.as_deref().unwrap_or(default))
     }
 
-    /// Returns the profile of that name, which the setting `key` names.
-    fn profile(&self, name: &str, key: &str, by_project: bool) -> Profile {
+    /// Returns the profile of that name, which the setting `key` names. Its paths are absolute, and
+    /// may have links.
+    pub(super) fn profile(&self, name: &str, key: &str, by_project: bool) -> Profile {
         let shown = |file: &Path| paths::shown(file, &self.home);
         let chosen_by = if by_project {
             Some(shown(&self.cwd.join(super::PROJECT_FILE)))
@@ -540,12 +457,7 @@ impl Config {
 }
 
 /// The option of `haft trust` that names the profile for the tools of a project.
-const TRUST_KEY: &str = "--profile";
+pub(super) const TRUST_KEY: &str = "--profile";
 
 /// The key of the profile for the tools of a project.
 pub(super) const PROJECT_KEY: &str = "sandbox.project";
-
-/// Returns true for the folder for temporary files and paths below it.
-pub(super) fn is_tmpdir(entry: &str) -> bool {
-    Path::new(entry).starts_with(PermissionProfile::TMPDIR)
-}

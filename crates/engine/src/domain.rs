@@ -17,9 +17,18 @@ pub struct IsolateKey {
     pub permissions: Arc<PermissionProfile>,
     /// The separation of the isolate from haft's process.
     pub isolation: Isolation,
-    /// The folder of the code, which the sandbox lets the isolate read; `None` without a sandbox.
-    /// Modules of different folders have different sandboxes.
-    pub code: Option<Arc<Path>>,
+    /// The code that the sandbox lets the isolate read; `None` without a sandbox. Modules of
+    /// different code have different sandboxes.
+    pub code: Option<Arc<CodePaths>>,
+}
+
+/// Files and folders that belong to the code of modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePaths {
+    /// The folder with the modules.
+    pub folder: PathBuf,
+    /// Real paths outside of that folder that were trusted as parts of the modules.
+    pub trusted: Vec<PathBuf>,
 }
 
 impl IsolateKey {
@@ -58,7 +67,7 @@ impl IsolateKey {
     pub(super) fn of_tier(
         domain: TrustDomain,
         rights: &ToolRights,
-        code: Option<&Path>,
+        code: Option<Arc<CodePaths>>,
         tier: Tier,
     ) -> IsolateKey {
         let permissions = match tier {
@@ -69,7 +78,7 @@ impl IsolateKey {
             domain,
             permissions,
             isolation: rights.isolation,
-            code: code.map(Into::into),
+            code,
         }
     }
 }

@@ -79,7 +79,7 @@ use haft_tool::{Debugging, Tier, TrustDomain, VerifiedFiles};
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
 pub use debuggers::{Inspector, InspectorSession};
-pub use domain::IsolateKey;
+pub use domain::{CodePaths, IsolateKey};
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
 pub use inspector::InspectedIsolate;

@@ -18,7 +18,7 @@ use super::load_trace::LoadTrace;
 use super::loader::Prefetch;
 use super::source::{ImportCollector, on_deep_stack};
 use super::transpile_cache::Compiled;
-use super::{Engine, IsolateKey, LoadFailure, Module};
+use super::{CodePaths, Engine, IsolateKey, LoadFailure, Module};
 use haft_tool::{Isolation, ToolRights, TrustDomain};
 
 /// Longest wait for import graphs after the last module was loaded. Only the cache needs them.
@@ -34,8 +34,8 @@ pub struct LoadRequest<'a> {
     pub domain: TrustDomain,
     /// The rights of its tools.
     pub rights: ToolRights,
-    /// The folder of its code, which a sandbox lets it read; `None` without a sandbox.
-    pub code: Option<PathBuf>,
+    /// Its code, which a sandbox lets it read; `None` without a sandbox.
+    pub code: Option<Arc<CodePaths>>,
 }
 
 /// A module and its description.
@@ -78,7 +78,7 @@ impl Engine {
             key: IsolateKey::of_tier(
                 wanted.domain,
                 &wanted.rights,
-                wanted.code.as_deref(),
+                wanted.code.clone(),
                 self.inner.options.unasked,
             ),
             rights: wanted.rights.clone(),

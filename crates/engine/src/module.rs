@@ -331,7 +331,7 @@ impl Module {
     }
 
     fn key_of(&self, tier: Tier) -> IsolateKey {
-        let code = self.key.code.as_deref();
+        let code = self.key.code.clone();
         IsolateKey::of_tier(self.key.domain, &self.life.rights, code, tier)
     }
 

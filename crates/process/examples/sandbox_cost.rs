@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_process::Spawn;
+use haft_process::{GrantedPath, Spawn};
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy, tree_memory};
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,7 @@ const PAIRS: usize = 200;
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let folder = std::env::current_dir().expect("it is there");
+    let folder = GrantedPath::without_links(&folder).expect("the system gives real paths");
     let policy = SandboxPolicy {
         read: Access::Paths(vec![folder.clone()]),
         write: Access::Paths(vec![folder]),

@@ -83,6 +83,24 @@ impl GrantedPath {
         real.starts_with(&self.0)
     }
 
+    /// Returns what is left of this path without the real paths `left_out` and what is below them:
+    /// a folder that contains one of them becomes the list of its other entries, as they are now.
+    pub fn without(self, left_out: &[PathBuf]) -> Vec<GrantedPath> {
+        if left_out.iter().any(|path| self.0.starts_with(path)) {
+            return Vec::new();
+        }
+        if !left_out.iter().any(|path| self.contains(path)) {
+            return vec![self];
+        }
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        // The name of an entry of a real path has no links unless it is one.
+        let entries = entries.filter(|entry| entry.file_type().is_ok_and(|it| !it.is_symlink()));
+        let entries = entries.map(|entry| GrantedPath(entry.path()));
+        let mut rest: Vec<GrantedPath> = entries.flat_map(|entry| entry.without(left_out)).collect();
+        rest.sort();
+        rest
+    }
+
     /// Opens the path for a rule of the kernel, which needs no access to what it names. A link in
     /// it is an error, even if it was made a moment ago.
     ///
@@ -358,6 +376,32 @@ mod tests {
             scratch.bounds.resolve(Path::new("src")),
             Err(PathRefusal::Relative)
         ));
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_folder_leaves_its_other_entries() {
+        let scratch = Scratch::new();
+        let root = &scratch.root;
+        scratch.link(".ssh", "home/keys");
+        let home = || GrantedPath::without_links(&root.join("home")).expect("it has no links");
+        let left = |left_out: &[&str]| {
+            let left_out: Vec<PathBuf> = left_out.iter().map(|path| root.join(path)).collect();
+            let left = home().without(&left_out).into_iter();
+            let left = left.map(|path| path.0.strip_prefix(root).expect("below").to_owned());
+            left.collect::<Vec<_>>()
+        };
+        let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(left(&[]), paths(&["home"]));
+        assert_eq!(left(&["home-2"]), paths(&["home"]));
+        assert_eq!(left(&["home"]), paths(&[]));
+        assert_eq!(
+            left(&["home/.ssh", "home/project/src/deep/key"]),
+            paths(&["home/other"])
+        );
+        assert_eq!(
+            left(&["home/.ssh/id", "home/project/src"]),
+            paths(&["home/other"])
+        );
     }
 
     #[test]

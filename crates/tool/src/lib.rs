@@ -63,7 +63,7 @@ pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
 pub use nested::NestedCalls;
 pub use permissions::{
-    Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
+    LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
     TOOL_PLACEHOLDER, permit_command, with_tool_name,
 };
 pub use place::{Place, code_frame, place_after};

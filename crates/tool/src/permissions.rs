@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-use super::Tier;
+use super::{Problem, Tier};
 
 /// Permissions of tools, with one entry for each kind of access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,20 @@ pub struct PermissionProfile {
     /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
     /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
+    /// Granted entries that [`PermissionProfile::resolve_paths`] left out.
+    pub left_out: Vec<LeftOutPath>,
+}
+
+/// Entry of a permission that grants nothing, because its path cannot be granted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LeftOutPath {
+    pub kind: PermissionKind,
+    /// The entry as it would have been granted.
+    pub entry: String,
+    /// Where the entry is written.
+    pub sources: Vec<PermissionSource>,
+    /// Reason, as a fragment for people.
+    pub why: String,
 }
 
 /// A kind of access.
@@ -133,6 +147,12 @@ impl PermissionProfile {
     /// the system.
     pub const TMPDIR: &str = "$TMPDIR";
 
+    /// Returns true for the folder for temporary files and paths below it.
+    pub fn is_below_tmpdir(entry: &str) -> bool {
+        let path = Path::new(entry);
+        path.starts_with(Self::TMPDIR) && !leads_up(path)
+    }
+
     /// Returns a profile that grants every kind of access.
     pub fn everything() -> PermissionProfile {
         PermissionProfile {
@@ -148,6 +168,7 @@ impl PermissionProfile {
             is_recorded: false,
             tmpdir: None,
             sources: BTreeMap::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -222,6 +243,7 @@ impl PermissionProfile {
         }
         let askable = self.askable.as_ref();
         narrowed.askable = askable.map(|askable| Box::new(askable.narrowed(other)));
+        narrowed.add_left_out(other);
         narrowed
     }
 
@@ -237,7 +259,16 @@ impl PermissionProfile {
             }
             *widened.of_mut(kind) = either;
         }
+        widened.add_left_out(other);
         widened
+    }
+
+    fn add_left_out(&mut self, other: &PermissionProfile) {
+        for left_out in &other.left_out {
+            if !self.left_out.contains(left_out) {
+                self.left_out.push(left_out.clone());
+            }
+        }
     }
 
     /// Returns true if everything that `other` grants is granted. False where that cannot be told
@@ -268,7 +299,7 @@ impl PermissionProfile {
         for kind in [PermissionKind::Read, PermissionKind::Write] {
             let lists = [self, other].map(|profile| profile.of(kind).allowed());
             let entries = lists.into_iter().flatten().flatten();
-            for entry in entries.filter(|entry| is_below_tmpdir(entry)) {
+            for entry in entries.filter(|entry| Self::is_below_tmpdir(entry)) {
                 narrowed.grant(kind, entry);
             }
         }
@@ -359,11 +390,42 @@ impl PermissionProfile {
         }
     }
 
+    /// Replaces each granted path with its real path, which `resolve` returns, and leaves out the
+    /// entries that it refuses. Narrowing compares real paths, because a text can have links.
+    pub fn resolve_paths(&mut self, mut resolve: impl FnMut(&str) -> Result<String, String>) {
+        for kind in PermissionKind::ALL.into_iter().filter(|kind| kind.has_paths()) {
+            let (entries, denied) = match self.of_mut(kind) {
+                Permission::List(entries) => (std::mem::take(entries), Vec::new()),
+                Permission::Except { allow, deny } if !allow.is_empty() => {
+                    (std::mem::take(allow), std::mem::take(deny))
+                }
+                Permission::All | Permission::None | Permission::Except { .. } => continue,
+            };
+            let mut real = Vec::new();
+            for entry in entries {
+                match resolve(&entry) {
+                    Ok(path) if real.contains(&path) => {}
+                    Ok(path) => real.push(path),
+                    Err(why) => {
+                        let sources = self.sources.get(&kind).cloned();
+                        self.left_out.push(LeftOutPath {
+                            kind,
+                            entry,
+                            sources: sources.unwrap_or_default(),
+                            why,
+                        });
+                    }
+                }
+            }
+            *self.of_mut(kind) = Permission::of_lists(Some(real), denied);
+        }
+    }
+
     /// Returns true if a list of paths names [`PermissionProfile::TMPDIR`].
     pub fn names_tmpdir(&self) -> bool {
         let kinds = PermissionKind::ALL.into_iter();
         let lists = kinds.filter_map(|kind| self.of(kind).allowed());
-        lists.flatten().any(|entry| is_below_tmpdir(entry))
+        lists.flatten().any(|entry| Self::is_below_tmpdir(entry))
     }
 
     /// Returns the same permissions with `folder` in place of [`PermissionProfile::TMPDIR`].
@@ -375,7 +437,7 @@ impl PermissionProfile {
         }
         let folder = folder.display().to_string();
         self.anchor(|entry| {
-            if is_below_tmpdir(entry) {
+            if Self::is_below_tmpdir(entry) {
                 entry.replacen(Self::TMPDIR, &folder, 1)
             } else {
                 entry.to_owned()
@@ -532,11 +594,6 @@ impl fmt::Display for ProfileSource {
     }
 }
 
-/// Returns true for the folder for temporary files and paths below it.
-fn is_below_tmpdir(entry: &str) -> bool {
-    Path::new(entry).starts_with(PermissionProfile::TMPDIR)
-}
-
 impl PermissionKind {
     /// Every kind.
     pub const ALL: [PermissionKind; 8] = [
@@ -569,6 +626,11 @@ impl PermissionKind {
             Self::Read | Self::Write | Self::Ffi if entry.contains('*') => Some(format!(
                 "`{entry}`: a path has no patterns; name a folder, which includes all below it"
             )),
+            Self::Read | Self::Write | Self::Ffi
+                if entry.starts_with(PermissionProfile::TMPDIR) && leads_up(Path::new(entry)) =>
+            {
+                Some(format!("`{entry}` leads out of the folder for temporary files"))
+            }
             Self::Net | Self::Import if entry.contains("://") => Some(format!(
                 "`{entry}` is an address; name its host, as `example.org` or `example.org:443`"
             )),
@@ -586,7 +648,8 @@ impl PermissionKind {
         }
     }
 
-    fn has_paths(self) -> bool {
+    /// Returns true if the entries of this kind are paths.
+    pub fn has_paths(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Ffi)
     }
 
@@ -615,6 +678,11 @@ impl PermissionKind {
             Self::Run | Self::Sys => false,
         }
     }
+}
+
+/// Returns true if the path has a part `..`.
+fn leads_up(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
 }
 
 /// Name that stands for the tool in a hint. JavaScript replaces it where it knows the name.
@@ -689,6 +757,26 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
         _ => (entry, None),
+    }
+}
+
+impl LeftOutPath {
+    /// Returns the problem of the entry.
+    pub fn problem(&self) -> Problem {
+        let sources = self.sources.iter().map(|source| match source {
+            PermissionSource::Permit => format!("with {source}"),
+            source => format!("in {source}"),
+        });
+        let place = match sources.collect::<Vec<_>>().join(" and ") {
+            place if place.is_empty() => String::new(),
+            place => format!(" {place}"),
+        };
+        let LeftOutPath { kind, entry, why, .. } = self;
+        let text = format!("`{kind}` access to `{entry}`{place} is not granted: {why}");
+        Problem::warning(text).hint(
+            "name the path that you mean without the link, or replace the link with what it leads \
+             to",
+        )
     }
 }
 

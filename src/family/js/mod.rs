@@ -38,6 +38,7 @@ use haft_tool::{
 };
 use runner::Instances;
 use runner::JsRunner;
+use workers::CodeReader;
 
 pub(crate) use programs::programs;
 pub(crate) use resolve::{RESOLVE, resolver, rival};
@@ -89,7 +90,7 @@ pub(crate) fn engine(
         grace: config.limits.grace,
         load_timeout: load_timeout(config.limits.load_timeout),
         rights: ToolRights {
-            permissions: Arc::new(config.permissions_of(Level::User)),
+            permissions: Arc::new(config.rights().permissions_of(Level::User)),
             isolation: Isolation::None,
         },
         project: ProjectOptions {
@@ -143,13 +144,14 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     drop(reader);
     let asked = candidates.iter().zip(&refusals).zip(&rights);
     let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
+    let mut code = CodeReader::new(means.config);
     let wanted: Vec<_> = asked
         .map(|((candidate, _), rights)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
             rights: rights.rights.clone(),
-            code: code_of(candidate, rights, means.config),
+            code: (rights.rights.isolation == Isolation::Sandbox).then(|| code.of(candidate)),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
@@ -165,12 +167,6 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     }
     round.finish().await;
     all
-}
-
-/// Returns the folder of the code of a module, if a sandbox has to let the module read it.
-fn code_of(candidate: &Candidate, rights: &FileRights, config: &Config) -> Option<PathBuf> {
-    let is_sandboxed = rights.rights.isolation == Isolation::Sandbox;
-    is_sandboxed.then(|| workers::code_folder(candidate, config))
 }
 
 /// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
@@ -322,8 +318,7 @@ fn take_tools(
 ) -> Loaded {
     let mut loaded = Loaded::default();
     let approval = &means.config.approval;
-    let code = code_of(candidate, rights, means.config);
-    let bounds = Arc::new(means.sandboxes.bounds_of_module(rights, code));
+    let bounds = Arc::new(means.sandboxes.bounds_of_module(rights));
     let unasked = approval.unasked_tier();
     let instances = Arc::new(Instances::new(module.module, module.text));
     for element in &mut elements {

@@ -1,5 +1,6 @@
 //! Worker processes of JavaScript modules: their program, environment and sandbox.
 
+use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,15 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use crate::family::rights::{Sandboxes, program_rights, with_proxy};
-use haft_config::Config;
+use haft_config::{Config, grants};
 use haft_discover::Candidate;
-use haft_engine::{IsolateKey, WorkerProcess, Workers};
+use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::{self, Excess, Sandbox, TreeLimits};
 use haft_process::{
-    Environment, Exit, Spawn, Worker, Zygote, find_installed, inherited, private_files,
+    Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote, find_installed, inherited,
+    private_files,
 };
-use haft_tool::{Isolation, Level, TrustDomain};
+use haft_tool::{Isolation, Level, TrustDomain, VerifiedFiles};
 
 /// The program of worker processes: a `haft` of this version.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -74,21 +76,78 @@ pub(super) fn workers(
     }))
 }
 
-/// Returns the folder whose code a sandboxed module can read: that of its project, or the nearest
-/// one with a manifest above the file, or that of the file.
-pub(super) fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
-    let file = &candidate.resolved;
-    if candidate.trust_domain() == TrustDomain::Project && file.starts_with(&config.cwd) {
-        return config.cwd.clone();
+/// Reader of the code that sandboxed modules can read. Modules with the same code share one value,
+/// which every call compares.
+pub(super) struct CodeReader<'a> {
+    config: &'a Config,
+    known: Vec<(Option<Arc<VerifiedFiles>>, Arc<CodePaths>)>,
+}
+
+impl CodeReader<'_> {
+    pub(super) fn new(config: &Config) -> CodeReader<'_> {
+        CodeReader {
+            config,
+            known: Vec::new(),
+        }
     }
+
+    pub(super) fn of(&mut self, candidate: &Candidate) -> Arc<CodePaths> {
+        let folder = code_folder(candidate, self.config);
+        let verified = &candidate.verified;
+        let is_known = |(files, code): &&(Option<Arc<VerifiedFiles>>, Arc<CodePaths>)| {
+            let is_same = match (files, verified) {
+                (Some(files), Some(verified)) => Arc::ptr_eq(files, verified),
+                (files, verified) => files.is_none() && verified.is_none(),
+            };
+            is_same && code.folder == folder
+        };
+        if let Some((_, code)) = self.known.iter().find(is_known) {
+            return code.clone();
+        }
+        let files = verified.iter().flat_map(|verified| verified.modules.keys());
+        let outside = files.filter(|file| !file.starts_with(&folder));
+        let mut trusted: Vec<PathBuf> = outside.map(|file| package_of(file)).collect();
+        trusted.sort();
+        trusted.dedup();
+        let code = Arc::new(CodePaths { folder, trusted });
+        self.known.push((verified.clone(), code.clone()));
+        code
+    }
+}
+
+/// Returns the folder of the project, or the nearest one with a manifest above the file, or that of
+/// the file.
+fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
+    let file = &candidate.resolved;
+    let project = grants::real(&config.cwd);
+    if candidate.trust_domain() == TrustDomain::Project && file.starts_with(&project) {
+        return project;
+    }
+    let home = grants::real(&config.home);
     let own = file.parent().unwrap_or(file);
     let below_home = own
         .ancestors()
-        .take_while(|folder| *folder != config.home && folder.parent().is_some());
+        .take_while(|folder| *folder != home && folder.parent().is_some());
     let package = below_home
         .into_iter()
         .find(|folder| folder.join("package.json").is_file());
     package.unwrap_or(own).to_owned()
+}
+
+/// Returns the folder of the installed package that contains the file, because packages read their
+/// own data; the file itself outside of packages.
+fn package_of(file: &Path) -> PathBuf {
+    let parts: Vec<&OsStr> = file.iter().collect();
+    let Some(installed) = parts.iter().rposition(|part| *part == "node_modules") else {
+        return file.to_owned();
+    };
+    let name = installed + 1;
+    let is_scope = |part: &&OsStr| part.as_encoded_bytes().starts_with(b"@");
+    let last = match parts.get(name) {
+        Some(part) if is_scope(part) => name + 1,
+        _ => name,
+    };
+    parts.iter().take(last + 1).collect()
 }
 
 struct WorkerStarter {
@@ -181,13 +240,10 @@ impl Workers for WorkerStarter {
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
             let program = program.unwrap_or_else(|_| self.program.clone());
-            let code = self.readable_code(key);
-            let restricted = self.sandboxes.of_worker(
-                &key.permissions,
-                &program,
-                &code,
-                self.compiled_code(key),
-            )?;
+            let code = self.granted_code(key);
+            let cache = self.compiled_code(key);
+            let restricted =
+                (self.sandboxes).of_worker(&key.permissions, &program, &code, cache.as_deref())?;
             let own = OWN_VARIABLES.iter();
             let own = own.filter_map(|name| Some((*name, inherited(name)?)));
             let env = own.fold(Environment::inherit(), |env, (name, value)| {
@@ -225,11 +281,34 @@ impl Workers for WorkerStarter {
     }
 
     fn readable_code(&self, key: &IsolateKey) -> Vec<PathBuf> {
-        key.code.as_deref().map(readable_code).unwrap_or_default()
+        let granted = self.granted_code(key).into_iter();
+        granted.map(|path| path.as_path().to_owned()).collect()
     }
 }
 
 impl WorkerStarter {
+    /// Returns what code with this key reads when it is imported: its folder, the packages and
+    /// manifests above it, and what was trusted besides.
+    fn granted_code(&self, key: &IsolateKey) -> Vec<GrantedPath> {
+        let Some(code) = key.code.as_deref() else {
+            return Vec::new();
+        };
+        let mut paths: Vec<GrantedPath> = self.sandboxes.resolve(&code.folder).into_iter().collect();
+        for above in code.folder.ancestors().skip(1) {
+            // The author of the code may have put a link there. A package that a link leads to is
+            // among what was trusted.
+            let bounds = LinkBounds::new([above.to_owned()]);
+            let found = ["node_modules", "package.json", "tsconfig.json"]
+                .into_iter()
+                .map(|name| above.join(name))
+                .filter(|path| path.exists());
+            paths.extend(found.filter_map(|path| bounds.resolve(&path).ok()));
+        }
+        let trusted = code.trusted.iter();
+        paths.extend(trusted.filter_map(|path| GrantedPath::without_links(path).ok()));
+        paths
+    }
+
     fn limits_of(&self, domain: TrustDomain) -> WorkerLimits {
         let [of_user, of_project] = self.limits;
         match domain {
@@ -282,19 +361,6 @@ fn remove_oldest(all: &Path) {
         // Another process may have removed it already.
         let _ = std::fs::remove_dir_all(folder);
     }
-}
-
-/// Returns what the code in that folder reads when it is imported: the folder, and the packages and
-/// manifests above it.
-fn readable_code(folder: &Path) -> Vec<PathBuf> {
-    let mut paths = vec![folder.to_owned()];
-    for above in folder.ancestors().skip(1) {
-        let found = ["node_modules", "package.json", "tsconfig.json"]
-            .into_iter()
-            .map(|name| above.join(name));
-        paths.extend(found.filter(|path| path.exists()));
-    }
-    paths
 }
 
 /// Returns the name of a signal, such as `SIGKILL`.

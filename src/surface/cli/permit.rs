@@ -16,9 +16,10 @@ use super::exit::{Failure, SUCCESS, say};
 use super::run_call::{CALL_ID, CallOptions, Form};
 use super::trust_page::RequestView;
 use crate::registry::Entry;
-use crate::trust::{FileRights, anchored, rights_of};
+use crate::trust::{FileRights, rights_of};
 use haft_config::permits::{Entries, Permit, Permits};
 use haft_config::{Config, Permission, PermissionKind, PermissionProfile, PermissionSource, paths};
+use haft_process::LinkBounds;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
@@ -114,8 +115,18 @@ impl Wish {
         let mut anchor = PermissionProfile::everything();
         let source = PermissionSource::Permit;
         anchor.set(self.kind, Permission::List(vec![entry.to_owned()]), source);
-        anchor.anchor(|entry| anchored(config, entry));
+        anchor.anchor(|entry| config.anchored(entry));
         anchor.of(self.kind).granted()?.pop()
+    }
+
+    /// Returns the entry as it is granted: a path as its real path, if it has one.
+    fn real_entry(&self, config: &Config, links: &LinkBounds) -> Option<String> {
+        let entry = self.entry(config)?;
+        let is_path = self.kind.has_paths() && !PermissionProfile::is_below_tmpdir(&entry);
+        let real = is_path.then(|| links.resolve(Path::new(&entry)).ok());
+        let real = real.flatten();
+        let real = real.as_ref().and_then(|real| real.as_path().to_str());
+        Some(real.map_or(entry, str::to_owned))
     }
 }
 
@@ -224,11 +235,13 @@ impl Args {
         if self.ask_again {
             permit.approved.remove(&entry.tool.name);
         }
+        let links = config.link_bounds();
         for wish in &self.remove {
             permit.remove(wish.kind, wish.entry(config).as_deref());
+            permit.remove(wish.kind, wish.real_entry(config, &links).as_deref());
         }
         for wish in &self.allow {
-            permit.allow(wish.kind, wish.entry(config).as_deref());
+            allow(&mut permit, wish.kind, wish.entry(config).as_deref(), &links)?;
         }
         for wish in &self.deny {
             permit.deny(wish.kind, wish.entry(config).as_deref());
@@ -238,9 +251,10 @@ impl Args {
 
     /// Reports each granted access that something else still refuses.
     fn report_ineffective(&self, config: &Config, rights: &FileRights) {
+        let links = config.link_bounds();
         for wish in &self.allow {
             let permissions = &rights.rights.permissions;
-            let entry = wish.entry(config);
+            let entry = wish.real_entry(config, &links);
             let is_granted = match &entry {
                 Some(entry) => permissions.grants(wish.kind, entry),
                 None => !permissions.of(wish.kind).is_bounded(),
@@ -365,9 +379,10 @@ impl Args {
                     && confirm(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
         if is_agreed {
             let mut permit = Permit::renewed(&entry.resolved_path, rights.permit.as_ref())?;
+            let links = config.link_bounds();
             for (kind, entries) in &proposal.entries {
                 for entry in entries {
-                    permit.allow(*kind, Some(entry));
+                    allow(&mut permit, *kind, Some(entry), &links)?;
                 }
             }
             store(config).write(&permit)?;
@@ -393,6 +408,19 @@ impl Args {
         }
         Ok(code)
     }
+}
+
+fn allow(
+    permit: &mut Permit,
+    kind: PermissionKind,
+    entry: Option<&str>,
+    links: &LinkBounds,
+) -> Result<(), Error> {
+    permit.allow(kind, entry, links).map_err(|refusal| {
+        let entry = entry.unwrap_or_default();
+        let text = format!("`{kind}` access to `{entry}` cannot be granted: {refusal}");
+        Error::new(ErrorKind::Usage, text).with_hint("name the path that you mean, without links")
+    })
 }
 
 /// Returns the tier up to which calls of the tool run without a question, because of an answer.

@@ -35,7 +35,7 @@ use nix::errno::Errno;
 use nix::libc::{self, c_int, c_long, c_uint, c_void};
 use tokio_util::sync::CancellationToken;
 
-use crate::programs::{lines, run, script, sh, start, stdout};
+use crate::programs::{granted, lines, run, script, sh, start, stdout};
 
 /// Environment variable with the name of the attempt that this program makes.
 const ATTEMPT: &str = "HAFT_TEST_ATTEMPT";
@@ -1556,10 +1556,10 @@ impl Ground {
 
     fn policy(&self, policy: Policy) -> SandboxPolicy {
         let this = env::current_exe().expect("Linux");
-        let read = [this.clone(), self.path("READABLE"), self.path("PROGRAM")];
+        let read = [this.clone(), self.path("READABLE"), self.path("PROGRAM")].map(granted);
         let mut strict = SandboxPolicy {
             read: Access::Paths(read.to_vec()),
-            write: Access::Paths(vec![self.path("WORK")]),
+            write: Access::Paths(vec![granted(self.path("WORK"))]),
             execute: Access::All,
             private_tmp: true,
             ..SandboxPolicy::default()
@@ -1570,7 +1570,7 @@ impl Ground {
                 strict.write = Access::default();
                 strict.private_tmp = false;
             }
-            OneProgram => strict.execute = Access::Paths(vec![this]),
+            OneProgram => strict.execute = Access::Paths(vec![granted(this)]),
             Port => strict.net = Net::Ports(vec![self.facts["PORT"].parse().expect("a port")]),
             Network => strict.net = Net::All,
             UnixSockets => strict.unix_sockets = true,

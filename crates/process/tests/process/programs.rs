@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_process::{Child, Finished, Spawn, Stream};
+use haft_process::{Child, Finished, GrantedPath, LinkBounds, Spawn, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use tokio_util::sync::CancellationToken;
@@ -74,4 +74,10 @@ pub fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
 
 pub fn stdout(finished: &Finished) -> &str {
     std::str::from_utf8(&finished.stdout.bytes).expect("the test writes UTF-8")
+}
+
+/// Returns the real path of a path whose links are ours.
+pub fn granted(path: impl AsRef<Path>) -> GrantedPath {
+    let resolved = LinkBounds::new([]).resolve(path.as_ref());
+    resolved.expect("its links lead somewhere")
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arena::{self, Arena};
 use crate::attacks::as_nobody;
-use crate::programs::{MINUTE, SECOND, goes, lines, run, script, sh, start, stdout};
+use crate::programs::{MINUTE, SECOND, goes, granted, lines, run, script, sh, start, stdout};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is a temporary folder")
@@ -23,7 +23,7 @@ fn folder() -> tempfile::TempDir {
 
 /// Policy with what every program needs, and these folders.
 fn policy(read: &[&Path], write: &[&Path]) -> SandboxPolicy {
-    let paths = |list: &[&Path]| Access::Paths(list.iter().map(|path| path.into()).collect());
+    let paths = |list: &[&Path]| Access::Paths(list.iter().map(granted).collect());
     SandboxPolicy {
         read: paths(read),
         write: paths(write),
@@ -80,7 +80,7 @@ async fn a_folder_of_haft_does_not_make_other_files_writable() {
     std::fs::write(others.path().join("file"), "text\n").expect("it is ours");
     let attempt = "echo more >$1/made; cat $1/made; echo more >$2/made; chmod 777 $2/file $1/made";
     let policy = SandboxPolicy {
-        own_folder: Some(own.path().to_owned()),
+        own_folder: Some(granted(own.path())),
         ..policy(&[others.path()], &[])
     };
     let finished = run(inside(&policy, sh(attempt, &[&path(&own), &path(&others)]))).await;
@@ -179,7 +179,7 @@ async fn limits_and_the_folder_hold_without_a_shell() {
     let cwd = place.path().canonicalize().expect("it is there");
     let mut policy = policy(&[&cwd], &[]);
     // No shell.
-    policy.execute = Access::Paths(vec![cwd.join("tool"), "/bin/cat".into()]);
+    policy.execute = Access::Paths(vec![granted(cwd.join("tool")), granted("/bin/cat")]);
     let policy = policy.with_system_files();
     let spawn = Spawn {
         cwd: Some(cwd.clone()),
@@ -356,7 +356,7 @@ async fn a_program_of_the_list_needs_no_other_right() {
     let program = place.path().join("program");
     fs::copy("/bin/cat", &program).expect("there is space");
     let mut policy = policy(&[], &[]);
-    policy.execute = Access::Paths(vec![program.clone()]);
+    policy.execute = Access::Paths(vec![granted(&program)]);
     let policy = policy.with_system_files();
     let finished = run(inside(&policy, Spawn::new(&program, ["/etc/passwd"]))).await;
     assert_eq!(finished.end, End::Exited(0), "{finished:?}");

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::arena::{self, Arena, Dice, ENDING, ENDLESS, Holding};
+use crate::programs::granted;
 
 const CALLS: usize = 360;
 const CONCURRENT_CALLS: usize = 24;
@@ -58,7 +59,7 @@ fn slow_hundreds_of_the_worst_programs_leave_nothing() {
 async fn inside(arena: &Arena) {
     let tool: Arc<Path> = arena.worst().into();
     let policy = SandboxPolicy {
-        read: Access::Paths(vec![arena.folder().to_owned()]),
+        read: Access::Paths(vec![granted(arena.folder())]),
         execute: Access::All,
         ..SandboxPolicy::default()
     };

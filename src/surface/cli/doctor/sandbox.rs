@@ -67,11 +67,11 @@ pub(super) fn view(catalog: &Catalog, config: &Config) -> View {
             family: Family::Native,
             name: "",
         };
-        let isolation = config.rights_of(&place).isolation;
+        let isolation = config.rights().rights_of(&place).isolation;
         grants_project |= isolation == Isolation::Sandbox;
         profiles.push(ProfileView {
             tools: name.to_owned(),
-            profile: config.profile_of(&place).source.name,
+            profile: config.rights().profile_of(&place).source.name,
             isolation: Some(isolation.as_str()),
         });
     }
