@@ -5,6 +5,7 @@
 //! and parses files; it runs nothing.
 
 mod grant;
+mod outward_links;
 mod review;
 
 mod judge;
@@ -15,6 +16,7 @@ pub(crate) use crate::family::file_rights::FileRights;
 pub use grant::{Change, How};
 pub(crate) use haft_config::grants::real;
 pub use haft_config::grants::{Project, Store};
+pub use outward_links::{OutwardLink, OutwardLinks};
 pub(crate) use judge::{Doubted, Judged, look};
 pub(crate) use placeholder::untrusted;
 pub use review::{

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Store;
+use super::outward_links::OutwardLinks;
 use super::grant::{self, Change, Files, Granted, Names, rights_of};
 use crate::family::mcp;
 use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
-use haft_config::{Config, PROJECT_FILE, paths, settings};
+use haft_config::{Config, PROJECT_FILE, RightsResolver, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970};
+use haft_tool::{Family, LeftOutPath, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
@@ -32,6 +33,8 @@ pub struct Review {
     pub learned: Vec<(PathBuf, State)>,
     /// Set if modules may make code of text and bytes at any time.
     pub allows_code_from_data: bool,
+    /// Its links that lead out of its repository.
+    pub outward_links: OutwardLinks,
     /// The problem of a store of grants that cannot be read.
     pub problem: Option<Problem>,
     grant: Grant,
@@ -59,6 +62,8 @@ pub struct Reviewed {
     pub requests: Vec<PermissionRequest>,
     /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
     pub servers: Vec<String>,
+    /// Entries of its requests, and of what grants it anything, that grant nothing.
+    pub left_out: Vec<LeftOutPath>,
     /// The profile that it will have; `None` for a test.
     pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
@@ -136,6 +141,7 @@ impl Review {
         let mut grant = empty(names.project());
         let chosen_before = before.as_ref().and_then(|before| before.profile.clone());
         grant.profile = chosen.map(str::to_owned).or(chosen_before);
+        let resolver = config.rights();
         let scan = haft_discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
             let mut graph = super::graph(&grapher, &candidate);
@@ -146,8 +152,10 @@ impl Review {
                 .as_ref()
                 .and_then(|grant| grant.files_of(&entry, &candidate));
             let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
+            let profile = profile(&resolver, &candidate, grant.profile.as_deref());
             tools.push(Reviewed {
-                profile: Some(profile(config, &candidate, grant.profile.as_deref())),
+                left_out: left_out(config, &resolver, &profile, &tool.requests),
+                profile: Some(profile),
                 servers: match candidate.source.family {
                     Family::Mcp => mcp::described(config, &candidate),
                     _ => Vec::new(),
@@ -201,6 +209,7 @@ impl Review {
             config_keys,
             learned,
             allows_code_from_data: grant.learned.code_from_data,
+            outward_links: OutwardLinks::find(names.project(), &config.repository()),
             problem,
             grant,
             store,
@@ -273,6 +282,7 @@ impl Review {
             config_keys: Vec::new(),
             learned: Vec::new(),
             allows_code_from_data: false,
+            outward_links: OutwardLinks::default(),
             problem,
             grant,
             store,
@@ -435,15 +445,19 @@ fn reviewed_files(
         openings: openings.collect(),
         requests: graph.requests.clone(),
         servers: Vec::new(),
+        left_out: Vec::new(),
         profile: None,
         state,
     }
 }
 
 /// Returns the profile that a tool will have.
-fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> ReviewedProfile {
+fn profile(
+    resolver: &RightsResolver<'_>,
+    candidate: &Candidate,
+    chosen: Option<&str>,
+) -> ReviewedProfile {
     let place = candidate.place(&candidate.key);
-    let resolver = config.rights();
     let profile = match chosen {
         Some(name) => resolver.profile_at_trust(&place, name),
         None => resolver.profile_of(&place),
@@ -452,6 +466,22 @@ fn profile(config: &Config, candidate: &Candidate, chosen: Option<&str>) -> Revi
         source: profile.source.clone(),
         rights: resolver.bounded(place.domain, profile),
     }
+}
+
+/// Returns the entries of the profile and of the requests whose paths cannot be granted.
+fn left_out(
+    config: &Config,
+    resolver: &RightsResolver<'_>,
+    profile: &ReviewedProfile,
+    requests: &[PermissionRequest],
+) -> Vec<LeftOutPath> {
+    let mut all = profile.rights.permissions.left_out.clone();
+    for mut bounds in requests.iter().filter_map(PermissionRequest::bounds) {
+        bounds.anchor(|entry| config.anchored(entry));
+        resolver.resolve_paths(&mut bounds);
+        all.extend(bounds.left_out);
+    }
+    all
 }
 
 /// Returns what the tool asks for, with the files named by their real paths.

@@ -74,6 +74,8 @@ mod loopback;
 mod permissions;
 // Programs in the sandboxes of their profiles.
 mod profiles;
+// Links at every place where a path may stand that grants something.
+mod granted_paths;
 // Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

@@ -6,7 +6,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_process::LinkBounds;
@@ -40,14 +40,11 @@ impl Config {
     /// repository that contains it, in the folder for temporary files, and in folders that tools may
     /// write to, may not lead out of that folder.
     pub fn link_bounds(&self) -> LinkBounds {
-        let project = grants::real(&self.cwd);
         let home = grants::real(&self.home);
         // The home directory, and what contains it, is the user's own.
         let is_bounded = |folder: &Path| !home.starts_with(folder);
-        let mut above = project.ancestors().take_while(|folder| is_bounded(folder));
-        let repository = above.find(|folder| folder.join(".git").exists());
-        let folders = [Some(&*project), repository, Some(&*self.temp_dir)];
-        let folders = folders.into_iter().flatten().map(grants::real);
+        let folders = [self.cwd.clone(), self.repository(), self.temp_dir.clone()];
+        let folders = folders.iter().map(|folder| grants::real(folder));
         let mut bounds = LinkBounds::new(folders.filter(|folder| is_bounded(folder)));
         let before = bounds.clone();
         let profiles = self.profiles.values();
@@ -63,6 +60,15 @@ impl Config {
             }
         }
         bounds
+    }
+
+    /// Returns the real path of the repository that contains the project, or of the project.
+    pub fn repository(&self) -> PathBuf {
+        let project = grants::real(&self.cwd);
+        let home = grants::real(&self.home);
+        let mut above = project.ancestors().take_while(|folder| !home.starts_with(folder));
+        let repository = above.find(|folder| folder.join(".git").exists());
+        repository.map(Path::to_owned).unwrap_or(project)
     }
 
     /// Returns an entry of a list with an absolute path. Relative paths start at the project.

@@ -251,7 +251,7 @@ enum Isolate {
 
 fn make_worker(
     options: &EngineOptions,
-    profile: &PermissionProfile,
+    profile: &Arc<PermissionProfile>,
     main: &Url,
     isolate: Isolate,
     (compiled, node, loader): (Option<Arc<Compiled>>, Rc<NodeServices>, Rc<Loader>),
@@ -271,6 +271,7 @@ fn make_worker(
             fs: Arc::new(BoundedFiles::new(
                 options.most_bytes_of_a_file(),
                 node.shared_verifier(),
+                profile.clone(),
             )),
             module_loader: loader,
             node_services: Some(init_services(&node)),

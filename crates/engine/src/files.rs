@@ -1,9 +1,12 @@
-//! The file system that tools see: the real one with three limits.
+//! The file system that tools see: the real one with four limits.
 //!
 //! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept
 //!   full) would fill the memory from within a system call, where V8 cannot stop it. Reading in
 //!   parts is not affected.
 //! - Paths that lead into the host's own process are refused (`procfs`).
+//! - Where permissions bound reading or writing, the file of an operation is the one whose path was
+//!   checked, whatever is renamed meanwhile (`pinned`). Functions that return metadata only (`stat`,
+//!   `lstat`, `realpath`, `exists`, `statfs`) are not pinned.
 //! - An isolate has a limited number of open files, so that the others and the host find
 //!   descriptors.
 
@@ -24,12 +27,15 @@ use deno_runtime::deno_fs::{
     FileSystem, FsDirEntry, FsFileType, FsReadDirRc, OpenOptions, RealFs,
     open_options_for_checked_path,
 };
-use deno_runtime::deno_io::fs::{File, FsResult, FsStat, FsStatFs};
+use deno_runtime::deno_io::StdFileResourceInner;
+use deno_runtime::deno_io::fs::{File, FsError, FsResult, FsStat, FsStatFs};
 use deno_runtime::deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use super::extension::too_large;
+use super::pinned::{FileBounds, Pin};
 use super::procfs::{self, Use};
 use super::verify::Verifier;
+use haft_tool::PermissionProfile;
 
 /// The real file system with a limit.
 #[derive(Debug)]
@@ -38,11 +44,20 @@ pub(super) struct BoundedFiles {
     limit: u64,
     /// Verifier of the files that become code; `None` if the modules are the user's own.
     verifier: Option<Arc<Verifier>>,
+    bounds: FileBounds,
 }
 
 impl BoundedFiles {
-    pub(super) fn new(limit: u64, verifier: Option<Arc<Verifier>>) -> Self {
-        BoundedFiles { limit, verifier }
+    pub(super) fn new(
+        limit: u64,
+        verifier: Option<Arc<Verifier>>,
+        permissions: Arc<PermissionProfile>,
+    ) -> Self {
+        BoundedFiles {
+            limit,
+            verifier,
+            bounds: FileBounds::new(permissions),
+        }
     }
 
     fn note(&self, path: &Path, bytes: &[u8]) {
@@ -96,47 +111,60 @@ fn use_of(options: OpenOptions) -> Use {
     }
 }
 
-fn open(path: &CheckedPath<'_>, mut options: OpenOptions) -> FsResult<fs::File> {
-    let what = use_of(options);
-    procfs::check(path, what)?;
-    if options.create {
-        // Deno creates the file, because it knows what creating without writing means. Then it is
-        // only opened.
-        drop(RealFs.open_sync(path, options)?);
-        (options.create, options.create_new, options.truncate) = (false, false, false);
+impl FileBounds {
+    fn open_file(&self, path: &CheckedPath<'_>, mut options: OpenOptions) -> FsResult<fs::File> {
+        let what = use_of(options);
+        procfs::check(path, what)?;
+        let file = match self.open(path, options, what)? {
+            Some(file) => file,
+            None => {
+                if options.create {
+                    // Deno creates the file, because it knows what creating without writing means.
+                    // Then it is only opened.
+                    drop(RealFs.open_sync(path, options)?);
+                    (options.create, options.create_new, options.truncate) = (false, false, false);
+                }
+                open_options_for_checked_path(options, path).open(&**path)?
+            }
+        };
+        procfs::check_opened(file.as_fd(), path, what)?;
+        Ok(file)
     }
-    let file = open_options_for_checked_path(options, path).open(&**path)?;
-    procfs::check_opened(file.as_fd(), path, what)?;
-    Ok(file)
-}
 
-fn write_whole(path: &CheckedPath<'_>, options: OpenOptions, data: &[u8]) -> FsResult<()> {
-    let mut file = open(path, options)?;
-    if let Some(mode) = options.mode {
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    fn write_whole(
+        &self,
+        path: &CheckedPath<'_>,
+        options: OpenOptions,
+        data: &[u8],
+    ) -> FsResult<()> {
+        let mut file = self.open_file(path, options)?;
+        if let Some(mode) = options.mode {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        Ok(file.write_all(data)?)
     }
-    Ok(file.write_all(data)?)
-}
 
-/// Copies a file; source and target are checked when they are open.
-fn copy_whole(from: &CheckedPath<'_>, to: &CheckedPath<'_>) -> FsResult<()> {
-    let mut source = open(from, OpenOptions::read())?;
-    let found = source.metadata()?;
-    let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned());
-    if !found.is_file() {
-        return Err(invalid("the source path is not a regular file").into());
+    /// Copies a file; source and target are checked when they are open.
+    fn copy_whole(&self, from: &CheckedPath<'_>, to: &CheckedPath<'_>) -> FsResult<()> {
+        let mut source = self.open_file(from, OpenOptions::read())?;
+        let found = source.metadata()?;
+        let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned());
+        if !found.is_file() {
+            return Err(invalid("the source path is not a regular file").into());
+        }
+        let id = |found: &fs::Metadata| (found.dev(), found.ino());
+        if fs::metadata(&**to).is_ok_and(|target| id(&target) == id(&found)) {
+            return Err(invalid("Source and destination paths refer to the same file").into());
+        }
+        let mode = found.permissions().mode();
+        let options = OpenOptions::write(true, false, false, Some(mode));
+        let mut target = self.open_file(to, options)?;
+        if target.metadata()?.is_file() {
+            target.set_permissions(found.permissions())?;
+        }
+        io::copy(&mut source, &mut target)?;
+        Ok(())
     }
-    let id = |found: &fs::Metadata| (found.dev(), found.ino());
-    if fs::metadata(&**to).is_ok_and(|target| id(&target) == id(&found)) {
-        return Err(invalid("Source and destination paths refer to the same file").into());
-    }
-    let mode = found.permissions().mode();
-    let mut target = open(to, OpenOptions::write(true, false, false, Some(mode)))?;
-    if target.metadata()?.is_file() {
-        target.set_permissions(found.permissions())?;
-    }
-    io::copy(&mut source, &mut target)?;
-    Ok(())
 }
 
 /// Limit of the open files of an isolate.
@@ -186,25 +214,23 @@ fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> 
     Ok(file)
 }
 
-/// Runs `work` on a thread that may block, if the path does not lead into the host's process.
-async fn checked_later<T: Send + 'static>(
-    path: &CheckedPathBuf,
-    what: Use,
+/// Runs `work` on a thread that may block.
+async fn later<T: Send + 'static>(
     work: impl FnOnce() -> FsResult<T> + Send + 'static,
 ) -> FsResult<T> {
-    let checked = path.to_path_buf();
-    let done = tokio::task::spawn_blocking(move || {
-        procfs::check(&checked, what)?;
-        work()
-    });
-    done.await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// Implements the trait by the real file system's functions, with `own` ones in place of some.
+/// Implements the trait by the real file system's functions: those of the first list with the path
+/// that they get, those of the second one with a path that is pinned for a use.
 macro_rules! real_files {
     (
         $(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*
         $(async fn $later:ident($($later_arg:ident: $later_type:ty),*) -> $later_result:ty;)*
+        $(
+            pinned $use:ident $pin:ident
+            fn $pinned:ident, $pinned_later:ident(path $(, $more:ident: $more_type:ty)*);
+        )*
         own { $($own:item)* }
     ) => {
         #[async_trait(?Send)]
@@ -213,6 +239,28 @@ macro_rules! real_files {
             $(async fn $later(&self, $($later_arg: $later_type),*) -> $later_result {
                 RealFs.$later($($later_arg),*).await
             })*
+            $(
+                fn $pinned(&self, path: &CheckedPath $(, $more: $more_type)*) -> FsResult<()> {
+                    let pinned = self.bounds.pin(path, Use::$use, Pin::$pin)?;
+                    procfs::check(path, Use::$use)?;
+                    RealFs.$pinned(&pinned.checked() $(, $more)*)
+                }
+
+                async fn $pinned_later(
+                    &self,
+                    path: CheckedPathBuf
+                    $(, $more: $more_type)*
+                ) -> FsResult<()> {
+                    let bounds = self.bounds.clone();
+                    later(move || {
+                        let path = path.as_checked_path();
+                        let pinned = bounds.pin(&path, Use::$use, Pin::$pin)?;
+                        procfs::check(&path, Use::$use)?;
+                        RealFs.$pinned(&pinned.checked() $(, $more)*)
+                    })
+                    .await
+                }
+            )*
             $($own)*
         }
     };
@@ -223,53 +271,47 @@ real_files! {
     fn tmp_dir() -> FsResult<PathBuf>;
     fn chdir(path: &CheckedPath) -> FsResult<()>;
     fn umask(mask: Option<u32>) -> FsResult<u32>;
-    fn mkdir_sync(path: &CheckedPath, recursive: bool, mode: Option<u32>) -> FsResult<()>;
-    fn lchmod_sync(path: &CheckedPath, mode: u32) -> FsResult<()>;
-    fn lchown_sync(path: &CheckedPath, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
-    fn remove_sync(path: &CheckedPath, recursive: bool) -> FsResult<()>;
     fn stat_sync(path: &CheckedPath) -> FsResult<FsStat>;
     fn lstat_sync(path: &CheckedPath) -> FsResult<FsStat>;
     fn statfs_sync(path: &CheckedPath, bigint: bool) -> FsResult<FsStatFs>;
     fn realpath_sync(path: &CheckedPath) -> FsResult<PathBuf>;
-    fn read_dir_sync(path: &CheckedPath) -> FsResult<Vec<FsDirEntry>>;
-    fn rename_sync(from: &CheckedPath, to: &CheckedPath) -> FsResult<()>;
-    fn rmdir_sync(path: &CheckedPath) -> FsResult<()>;
-    fn link_sync(from: &CheckedPath, to: &CheckedPath) -> FsResult<()>;
+    // Deno asks for unlimited permissions to make a link.
     fn symlink_sync(from: &CheckedPath, to: &CheckedPath, kind: Option<FsFileType>) -> FsResult<()>;
-    fn read_link_sync(path: &CheckedPath) -> FsResult<PathBuf>;
-    fn utime_sync(path: &CheckedPath, a: i64, a_nanos: u32, m: i64, m_nanos: u32) -> FsResult<()>;
-    fn lutime_sync(path: &CheckedPath, a: i64, a_nanos: u32, m: i64, m_nanos: u32) -> FsResult<()>;
     fn exists_sync(path: &CheckedPath) -> bool;
 
-    async fn mkdir_async(path: CheckedPathBuf, recursive: bool, mode: Option<u32>) -> FsResult<()>;
-    async fn lchmod_async(path: CheckedPathBuf, mode: u32) -> FsResult<()>;
-    async fn lchown_async(path: CheckedPathBuf, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
-    async fn remove_async(path: CheckedPathBuf, recursive: bool) -> FsResult<()>;
     async fn stat_async(path: CheckedPathBuf) -> FsResult<FsStat>;
     async fn lstat_async(path: CheckedPathBuf) -> FsResult<FsStat>;
     async fn statfs_async(path: CheckedPathBuf, bigint: bool) -> FsResult<FsStatFs>;
     async fn realpath_async(path: CheckedPathBuf) -> FsResult<PathBuf>;
-    async fn read_dir_async(path: CheckedPathBuf) -> FsResult<FsReadDirRc>;
-    async fn rename_async(from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()>;
-    async fn rmdir_async(path: CheckedPathBuf) -> FsResult<()>;
-    async fn link_async(from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()>;
     async fn symlink_async(
         from: CheckedPathBuf, to: CheckedPathBuf, kind: Option<FsFileType>
     ) -> FsResult<()>;
-    async fn read_link_async(path: CheckedPathBuf) -> FsResult<PathBuf>;
-    async fn utime_async(
-        path: CheckedPathBuf, a: i64, a_nanos: u32, m: i64, m_nanos: u32
-    ) -> FsResult<()>;
-    async fn lutime_async(
-        path: CheckedPathBuf, a: i64, a_nanos: u32, m: i64, m_nanos: u32
-    ) -> FsResult<()>;
     async fn exists_async(path: CheckedPathBuf) -> FsResult<bool>;
+
+    pinned Write Target fn chmod_sync, chmod_async(path, mode: u32);
+    pinned Write Target fn chown_sync, chown_async(path, uid: Option<u32>, gid: Option<u32>);
+    pinned Write Entry fn lchmod_sync, lchmod_async(path, mode: u32);
+    pinned Write Entry fn lchown_sync, lchown_async(path, uid: Option<u32>, gid: Option<u32>);
+    pinned Write Entry fn remove_sync, remove_async(path, recursive: bool);
+    pinned Write Entry fn rmdir_sync, rmdir_async(path);
+    pinned Write Entry fn truncate_sync, truncate_async(path, length: u64);
+    pinned Write Target fn utime_sync, utime_async(
+        path, a: i64, a_nanos: u32, m: i64, m_nanos: u32
+    );
+    pinned Write Entry fn lutime_sync, lutime_async(
+        path, a: i64, a_nanos: u32, m: i64, m_nanos: u32
+    );
 
     own {
         fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
             check_count()?;
-            procfs::check(path, use_of(options))?;
-            let file = opened(RealFs.open_sync(path, options)?, path, use_of(options))?;
+            let what = use_of(options);
+            procfs::check(path, what)?;
+            let file: Rc<dyn File> = match self.bounds.open(path, options, what)? {
+                Some(file) => Rc::new(StdFileResourceInner::file(file, Some(path.to_path_buf()))),
+                None => RealFs.open_sync(path, options)?,
+            };
+            let file = opened(file, path, what)?;
             self.note_opened(path, options, &file);
             Ok(file)
         }
@@ -281,11 +323,104 @@ real_files! {
         ) -> FsResult<Rc<dyn File>> {
             check_count()?;
             let what = use_of(options);
-            checked_later(&path, what, || Ok(())).await?;
             let place = path.to_path_buf();
-            let file = opened(RealFs.open_async(path, options).await?, &place, what)?;
+            let (bounds, checked) = (self.bounds.clone(), path.clone());
+            let pinned = later(move || {
+                procfs::check(&checked, what)?;
+                bounds.open(&checked.as_checked_path(), options, what)
+            });
+            let file: Rc<dyn File> = match pinned.await? {
+                Some(file) => Rc::new(StdFileResourceInner::file(file, Some(place.clone()))),
+                None => RealFs.open_async(path, options).await?,
+            };
+            let file = opened(file, &place, what)?;
             self.note_opened(&place, options, &file);
             Ok(file)
+        }
+
+        fn mkdir_sync(
+            &self,
+            path: &CheckedPath,
+            recursive: bool,
+            mode: Option<u32>,
+        ) -> FsResult<()> {
+            if recursive && self.bounds.make_folders(path, mode)? {
+                return Ok(());
+            }
+            let pinned = self.bounds.pin(path, Use::Write, Pin::Entry)?;
+            RealFs.mkdir_sync(&pinned.checked(), recursive, mode)
+        }
+
+        async fn mkdir_async(
+            &self,
+            path: CheckedPathBuf,
+            recursive: bool,
+            mode: Option<u32>,
+        ) -> FsResult<()> {
+            let bounds = self.bounds.clone();
+            later(move || {
+                let path = path.as_checked_path();
+                if recursive && bounds.make_folders(&path, mode)? {
+                    return Ok(());
+                }
+                let pinned = bounds.pin(&path, Use::Write, Pin::Entry)?;
+                RealFs.mkdir_sync(&pinned.checked(), recursive, mode)
+            })
+            .await
+        }
+
+        fn read_dir_sync(&self, path: &CheckedPath) -> FsResult<Vec<FsDirEntry>> {
+            let pinned = self.bounds.pin(path, Use::Read, Pin::Target)?;
+            RealFs.read_dir_sync(&pinned.checked())
+        }
+
+        async fn read_dir_async(&self, path: CheckedPathBuf) -> FsResult<FsReadDirRc> {
+            let bounds = self.bounds.clone();
+            let pin = move || bounds.pin(&path.as_checked_path(), Use::Read, Pin::Target);
+            let pinned = later(pin).await?;
+            RealFs.read_dir_async(pinned.checked().into_owned()).await
+        }
+
+        fn read_link_sync(&self, path: &CheckedPath) -> FsResult<PathBuf> {
+            let pinned = self.bounds.pin(path, Use::Read, Pin::Entry)?;
+            RealFs.read_link_sync(&pinned.checked())
+        }
+
+        async fn read_link_async(&self, path: CheckedPathBuf) -> FsResult<PathBuf> {
+            let bounds = self.bounds.clone();
+            later(move || {
+                let pinned = bounds.pin(&path.as_checked_path(), Use::Read, Pin::Entry)?;
+                RealFs.read_link_sync(&pinned.checked())
+            })
+            .await
+        }
+
+        fn rename_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+            let [from, to] = self.bounds.pin_both(from, to)?;
+            RealFs.rename_sync(&from.checked(), &to.checked())
+        }
+
+        async fn rename_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+            let bounds = self.bounds.clone();
+            later(move || {
+                let [from, to] = bounds.pin_both(&from.as_checked_path(), &to.as_checked_path())?;
+                RealFs.rename_sync(&from.checked(), &to.checked())
+            })
+            .await
+        }
+
+        fn link_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+            let [from, to] = self.bounds.pin_both(from, to)?;
+            RealFs.link_sync(&from.checked(), &to.checked())
+        }
+
+        async fn link_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+            let bounds = self.bounds.clone();
+            later(move || {
+                let [from, to] = bounds.pin_both(&from.as_checked_path(), &to.as_checked_path())?;
+                RealFs.link_sync(&from.checked(), &to.checked())
+            })
+            .await
         }
 
         fn write_file_sync(
@@ -294,7 +429,7 @@ real_files! {
             options: OpenOptions,
             data: &[u8],
         ) -> FsResult<()> {
-            write_whole(path, options, data)
+            self.bounds.write_whole(path, options, data)
         }
 
         async fn write_file_async<'a>(
@@ -303,73 +438,28 @@ real_files! {
             options: OpenOptions,
             data: Box<[u8]>,
         ) -> FsResult<()> {
-            let write = move || write_whole(&path.as_checked_path(), options, &data);
-            tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+            let bounds = self.bounds.clone();
+            later(move || bounds.write_whole(&path.as_checked_path(), options, &data)).await
         }
 
         fn copy_file_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
             self.note_copied(from);
-            copy_whole(from, to)
+            self.bounds.copy_whole(from, to)
         }
 
         async fn copy_file_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
             self.note_copied(&from);
-            let copy = move || copy_whole(&from.as_checked_path(), &to.as_checked_path());
-            tokio::task::spawn_blocking(copy).await.map_err(io::Error::other)?
+            let bounds = self.bounds.clone();
+            later(move || bounds.copy_whole(&from.as_checked_path(), &to.as_checked_path())).await
         }
 
-        fn cp_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
-            procfs::check_copy(from, to)?;
-            self.note_copied(from);
-            RealFs.cp_sync(from, to)
+        // No operation of Deno copies folders through these two: `fs.cp` copies file by file.
+        fn cp_sync(&self, _from: &CheckedPath, _to: &CheckedPath) -> FsResult<()> {
+            Err(FsError::NotSupported)
         }
 
-        async fn cp_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
-            let (source, target) = (from.to_path_buf(), to.to_path_buf());
-            let check = move || Ok(procfs::check_copy(&source, &target)?);
-            checked_later(&from, Use::Read, check).await?;
-            self.note_copied(&from);
-            RealFs.cp_async(from, to).await
-        }
-
-        fn truncate_sync(&self, path: &CheckedPath, length: u64) -> FsResult<()> {
-            procfs::check(path, Use::Write)?;
-            RealFs.truncate_sync(path, length)
-        }
-
-        async fn truncate_async(&self, path: CheckedPathBuf, length: u64) -> FsResult<()> {
-            checked_later(&path, Use::Write, || Ok(())).await?;
-            RealFs.truncate_async(path, length).await
-        }
-
-        fn chmod_sync(&self, path: &CheckedPath, mode: u32) -> FsResult<()> {
-            procfs::check(path, Use::Write)?;
-            RealFs.chmod_sync(path, mode)
-        }
-
-        async fn chmod_async(&self, path: CheckedPathBuf, mode: u32) -> FsResult<()> {
-            checked_later(&path, Use::Write, || Ok(())).await?;
-            RealFs.chmod_async(path, mode).await
-        }
-
-        fn chown_sync(
-            &self,
-            path: &CheckedPath,
-            uid: Option<u32>,
-            gid: Option<u32>,
-        ) -> FsResult<()> {
-            procfs::check(path, Use::Write)?;
-            RealFs.chown_sync(path, uid, gid)
-        }
-
-        async fn chown_async(
-            &self,
-            path: CheckedPathBuf,
-            uid: Option<u32>,
-            gid: Option<u32>,
-        ) -> FsResult<()> {
-            checked_later(&path, Use::Write, || Ok(())).await?;
-            RealFs.chown_async(path, uid, gid).await
+        async fn cp_async(&self, _from: CheckedPathBuf, _to: CheckedPathBuf) -> FsResult<()> {
+            Err(FsError::NotSupported)
         }
 
         fn read_file_sync(
@@ -377,7 +467,7 @@ real_files! {
             path: &CheckedPath,
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
-            let bytes = read_whole(open(path, options)?, self.limit)?;
+            let bytes = read_whole(self.bounds.open_file(path, options)?, self.limit)?;
             self.note(path, &bytes);
             Ok(bytes)
         }
@@ -389,10 +479,12 @@ real_files! {
             path: CheckedPathBuf,
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
-            let (limit, place) = (self.limit, path.to_path_buf());
-            let read = move || read_whole(open(&path.as_checked_path(), options)?, limit);
-            let done = tokio::task::spawn_blocking(read).await;
-            let bytes = done.map_err(std::io::Error::other)??;
+            let (limit, place, bounds) = (self.limit, path.to_path_buf(), self.bounds.clone());
+            let read = move || {
+                let file = bounds.open_file(&path.as_checked_path(), options)?;
+                read_whole(file, limit)
+            };
+            let bytes = later(read).await?;
             self.note(&place, &bytes);
             Ok(bytes)
         }

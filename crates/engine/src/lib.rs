@@ -38,6 +38,7 @@ mod panic_guard;
 mod pending;
 mod permissions;
 mod permits;
+mod pinned;
 mod placement;
 mod platform;
 mod procfs;

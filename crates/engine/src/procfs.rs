@@ -76,46 +76,6 @@ pub(super) fn check_opened(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::
     }
 }
 
-/// Refuses to copy the folder `from` over `to` if that would write a file through a link that leads
-/// into the host.
-pub(super) fn check_copy(from: &Path, to: &Path) -> io::Result<()> {
-    check(from, Use::Read)?;
-    check(to, Use::Write)?;
-    if !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
-        let inside = from.file_name().map(|name| to.join(name));
-        return inside.map_or(Ok(()), |inside| check(&inside, Use::Write));
-    }
-    let Ok(entries) = fs::read_dir(from) else {
-        return Ok(());
-    };
-    for entry in entries.flatten() {
-        let target = to.join(entry.file_name());
-        if fs::symlink_metadata(&target).is_ok() {
-            check_copy(&entry.path(), &target)?;
-        } else {
-            check_sources(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Checks a source whose target does not exist yet: it is only read.
-fn check_sources(from: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(from);
-    if found.as_ref().is_ok_and(fs::Metadata::is_dir) && is_below_proc(from) {
-        return Err(refused(from));
-    }
-    if found.is_ok_and(|found| found.is_file()) {
-        check(from, Use::Read)
-    } else {
-        Ok(())
-    }
-}
-
-fn is_below_proc(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| is_procfs(file.as_fd()))
-}
-
 /// Checks a file that was reached without a magic link.
 fn check_named(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     if !is_procfs(file) {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::trust::{
-    Change, ConfigKey, How, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,
+    Change, ConfigKey, How, OutwardLinks, Review, Reviewed, ReviewedProfile, ReviewedSettings,
+    State,
 };
 use haft_render::style::Ink;
 use haft_render::{text, units};
@@ -39,6 +40,7 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
             lines.push_str(&page.config_key(key, is_known));
         }
     }
+    lines.push_str(&page.outward_links(&review.outward_links));
     if !review.learned.is_empty() {
         lines.push_str("\nlearned: files that tools loaded while they ran\n");
         for (path, state) in &review.learned {
@@ -78,6 +80,15 @@ pub(super) struct PageView<'a> {
     learned: Vec<LearnedView>,
     gone: &'a [String],
     allows_code_from_data: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links_out: Vec<LinkView>,
+}
+
+/// A link that leads out of the repository.
+#[derive(Serialize)]
+struct LinkView {
+    path: String,
+    target: String,
 }
 
 #[derive(Serialize)]
@@ -93,6 +104,8 @@ struct ToolView<'a> {
     not_installed: Vec<&'a str>,
     open: Vec<OpeningView>,
     asks_for: Vec<RequestView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_granted: Vec<String>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     servers: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,6 +210,15 @@ impl<'a> PageView<'a> {
                 .collect(),
             gone: &review.gone,
             allows_code_from_data: review.allows_code_from_data,
+            links_out: review
+                .outward_links
+                .links
+                .iter()
+                .map(|link| LinkView {
+                    path: shown(&link.path),
+                    target: shown(&link.target),
+                })
+                .collect(),
         }
     }
 }
@@ -228,6 +250,9 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
             not_installed: tool.missing.iter().map(String::as_str).collect(),
             open: openings.collect(),
             asks_for: tool.requests.iter().map(RequestView::from).collect(),
+            not_granted: (tool.left_out.iter())
+                .map(|left_out| left_out.problem().message)
+                .collect(),
             servers: &tool.servers,
             profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
             isolation: tool
@@ -304,6 +329,11 @@ impl Page<'_> {
         for request in &tool.requests {
             lines.push_str(&self.request(tool, request));
         }
+        for left_out in &tool.left_out {
+            let problem = left_out.problem();
+            let word = self.ink.warning("not granted");
+            lines.push_str(&format!("  {word}: {}\n", one_line(&problem.message)));
+        }
         for server in &tool.servers {
             lines.push_str(&format!("  MCP server {}\n", one_line(server)));
         }
@@ -348,6 +378,22 @@ impl Page<'_> {
                     .collect()
             }
         }
+    }
+
+    fn outward_links(&self, found: &OutwardLinks) -> String {
+        if found.links.is_empty() {
+            return String::new();
+        }
+        let word = self.ink.warning("links that lead out of the repository");
+        let mut lines = format!("\n{word}: they grant nothing to a tool\n");
+        for link in &found.links {
+            let (path, target) = (self.file(&link.path), self.path(&link.target, self.home));
+            lines.push_str(&format!("  {path} -> {target}\n"));
+        }
+        if !found.is_complete {
+            lines.push_str("  there may be more\n");
+        }
+        lines
     }
 
     /// Renders a key of the configuration with its value, and with the value that was trusted

@@ -15,6 +15,7 @@ use seccompiler::{
 };
 
 use super::{Access, Net, SandboxError, SandboxPolicy};
+use crate::GrantedPath;
 
 /// Calls without which programs work. Most of them need privileges; root has these.
 const DENIED: &[libc::c_long] = &[
@@ -363,7 +364,7 @@ fn is_without_writable_files(policy: &SandboxPolicy) -> bool {
         return false;
     };
     // Devices of the system are never owned by the user, or have no content.
-    let is_device = |path: &std::path::PathBuf| path.starts_with("/dev");
+    let is_device = |path: &GrantedPath| path.as_path().starts_with("/dev");
     paths.iter().all(is_device) && !policy.private_tmp
 }
 
