@@ -14,8 +14,7 @@ use haft_engine::graph::RequestReader;
 use haft_process::LinkBounds;
 use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, ToolRights};
 use haft_tool::{
-    Family, Isolation, LeftOutPath, Permission, PermissionKind, PermissionProfile,
-    PermissionSource,
+    Family, Isolation, LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource,
 };
 
 /// Rights of the tools of one file, with everything that decided about them.

@@ -192,16 +192,21 @@ impl ProgramFiles<'_> {
         let path = inherited("PATH").unwrap_or_default();
         let on_path = std::env::split_paths(&path);
         let named = PLACES.into_iter();
-        let named = named.filter_map(|(variable, of)| Some((PathBuf::from(inherited(variable)?), of)));
+        let named =
+            named.filter_map(|(variable, of)| Some((PathBuf::from(inherited(variable)?), of)));
         let named: Vec<(PathBuf, &str)> = named.collect();
         let below_home = GIT_FILES.into_iter().chain(INSTALLED);
         let below_home = below_home.map(|name| self.home.join(name));
         let files = on_path.chain(named.iter().map(|(folder, _)| folder.clone()));
-        let files = files.chain(below_home).chain([PathBuf::from("/etc/gitconfig")]);
+        let files = files
+            .chain(below_home)
+            .chain([PathBuf::from("/etc/gitconfig")]);
         let credentials = self.credentials(&named);
         let bounds = OnceCell::new();
         let granted = files.filter_map(|file| self.resolve(&file, &bounds));
-        granted.flat_map(|file| file.without(&credentials)).collect()
+        granted
+            .flat_map(|file| file.without(&credentials))
+            .collect()
     }
 
     /// Returns the real path of an existing file or folder. The home directory, and a folder that

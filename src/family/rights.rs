@@ -372,7 +372,10 @@ impl Sandboxes {
             let store = grants::Store::at(&self.state_dir, &self.home);
             let projects = || {
                 let (projects, _) = store.projects();
-                projects.into_iter().map(|project| PathBuf::from(project.path)).collect()
+                projects
+                    .into_iter()
+                    .map(|project| PathBuf::from(project.path))
+                    .collect()
             };
             let files = ProgramFiles {
                 home: &self.home,

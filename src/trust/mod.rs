@@ -16,8 +16,8 @@ pub(crate) use crate::family::file_rights::FileRights;
 pub use grant::{Change, How};
 pub(crate) use haft_config::grants::real;
 pub use haft_config::grants::{Project, Store};
-pub use outward_links::{OutwardLink, OutwardLinks};
 pub(crate) use judge::{Doubted, Judged, look};
+pub use outward_links::{OutwardLink, OutwardLinks};
 pub(crate) use placeholder::untrusted;
 pub use review::{
     ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,

@@ -27,6 +27,7 @@ pub struct OutwardLink {
 /// Links of a project that lead out of its repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutwardLinks {
+    /// The links, those near the root first.
     pub links: Vec<OutwardLink>,
     /// False if the project has more entries or more links than are looked at.
     pub is_complete: bool,

@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Store;
-use super::outward_links::OutwardLinks;
 use super::grant::{self, Change, Files, Granted, Names, rights_of};
+use super::outward_links::OutwardLinks;
 use crate::family::mcp;
 use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
 use haft_config::{Config, PROJECT_FILE, RightsResolver, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
 use haft_tool::Error;
-use haft_tool::{Family, LeftOutPath, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970};
+use haft_tool::{
+    Family, LeftOutPath, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970,
+};
 
 /// The tools and settings of a project, gathered without running any of it.
 pub struct Review {

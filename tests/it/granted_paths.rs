@@ -83,10 +83,16 @@ impl Project {
     }
 
     fn assert_kept(&self, what: &str, output: &str) {
-        assert!(output.contains("ran"), "{what}: the tool did not run: {output}");
+        assert!(
+            output.contains("ran"),
+            "{what}: the tool did not run: {output}"
+        );
         assert!(!output.contains("SECRET"), "{what}: {output}");
         for file in ["home/.bashrc", "home/.ssh/made", "home/made"] {
-            assert!(!self.0.path().join(file).exists(), "{what}: {file}\n{output}");
+            assert!(
+                !self.0.path().join(file).exists(),
+                "{what}: {file}\n{output}"
+            );
         }
     }
 }
@@ -114,8 +120,14 @@ const PLACES: &[Place] = &[
             project.link("work/p/docs", "one/../two");
             project.link("work/p/two", "$CASE/home");
             fs::create_dir(project.0.path().join("work/p/one")).expect("a folder of ours");
-            let path = project.0.path().join("work/p/docs/.ssh").display().to_string();
-            let asks = format!("export const permissions = {{read: ['{path}'], run: true, env: true}};");
+            let path = project
+                .0
+                .path()
+                .join("work/p/docs/.ssh")
+                .display()
+                .to_string();
+            let asks =
+                format!("export const permissions = {{read: ['{path}'], run: true, env: true}};");
             project.module("work/p/.omp/tools/t.ts", &asks);
         },
         told: "is a link that leads out of `$CASE/work/p`, to `$CASE/home/.ssh`",
@@ -147,7 +159,10 @@ const PLACES: &[Place] = &[
         what: "the configuration of the project",
         make: |project| {
             project.link("work/p/docs", "$CASE/home");
-            project.write("work/p/.haft/config.yaml", "permissions: {read: [./docs], write: [./docs]}\n");
+            project.write(
+                "work/p/.haft/config.yaml",
+                "permissions: {read: [./docs], write: [./docs]}\n",
+            );
             project.module("work/p/.omp/tools/t.ts", "");
         },
         told: "`read` access to `$CASE/work/p/docs` in $CASE/work/p/.haft/config.yaml is not granted",
@@ -174,8 +189,14 @@ const PLACES: &[Place] = &[
         what: "the permissions of the user with a path of the project",
         make: |project| {
             project.link("work/p/docs", "../../home");
-            project.write(USERS, "permissions: {read: [docs], write: [docs]}\nsandbox: {project: full}\n");
-            project.module("work/p/.omp/tools/t.ts", "export const permissions = {read: true, write: true, env: true};");
+            project.write(
+                USERS,
+                "permissions: {read: [docs], write: [docs]}\nsandbox: {project: full}\n",
+            );
+            project.module(
+                "work/p/.omp/tools/t.ts",
+                "export const permissions = {read: true, write: true, env: true};",
+            );
         },
         told: "is a link that leads out of `$CASE/work/p`",
     },
@@ -210,8 +231,11 @@ const PLACES: &[Place] = &[
         what: "a program of `run` in the project",
         make: |project| {
             project.link("work/p/bin/helper", "$CASE/home/.ssh/id");
-            fs::set_permissions(project.0.path().join("home/.ssh/id"), fs::Permissions::from_mode(0o755))
-                .expect("a file of ours");
+            fs::set_permissions(
+                project.0.path().join("home/.ssh/id"),
+                fs::Permissions::from_mode(0o755),
+            )
+            .expect("a file of ours");
             project.write(USERS, "profiles:\n  few: {extends: workspace, run: [sh, cat, helper, ./bin/helper]}\nsandbox: {project: few}\n");
             project.module("work/p/.omp/tools/t.ts", "");
             project.write("work/p/env", "PATH=$PWD/bin:$PATH");
@@ -238,8 +262,14 @@ const PLACES: &[Place] = &[
         what: "packages of the project",
         make: |project| {
             project.link("work/p/node_modules", "../../home");
-            project.write(USERS, "permissions: {read: [.], write: [.]}\nsandbox: {project: full}\n");
-            project.module("work/p/.omp/tools/t.ts", "export const permissions = {read: true, write: true, env: true};");
+            project.write(
+                USERS,
+                "permissions: {read: [.], write: [.]}\nsandbox: {project: full}\n",
+            );
+            project.module(
+                "work/p/.omp/tools/t.ts",
+                "export const permissions = {read: true, write: true, env: true};",
+            );
         },
         told: "",
     },
@@ -253,17 +283,23 @@ fn no_link_of_a_project_grants_what_lies_outside() {
         project.shell_tool("work/p");
         let env = fs::read_to_string(project.0.path().join("work/p/env")).unwrap_or_default();
         let trusted = project.sh("haft trust --yes").output;
-        let env = if env.is_empty() { env } else { format!("{env} ") };
+        let env = if env.is_empty() {
+            env
+        } else {
+            format!("{env} ")
+        };
         let listed = project.sh(&format!("{env}haft list")).output;
         let module = project.sh(&format!("{env}haft call t")).output;
         project.assert_kept(place.what, &module);
         assert!(
-            listed.contains(place.told) && (place.told.is_empty() || trusted.contains("not granted")),
+            listed.contains(place.told)
+                && (place.told.is_empty() || trusted.contains("not granted")),
             "{}: {listed}\n{trusted}",
             place.what
         );
         // A module that cannot start programs says nothing about them.
-        if !fs::read_to_string(project.0.path().join(USERS)).is_ok_and(|text| text.contains("full")) {
+        if !fs::read_to_string(project.0.path().join(USERS)).is_ok_and(|text| text.contains("full"))
+        {
             let shell = "haft call y --yolo --arg 'C=echo ran; cat ~/.ssh/id docs/id docs/.ssh/id docs; \
                 echo evil >> ~/.bashrc; echo evil >> docs/.bashrc'";
             let output = project.sh(&format!("{env}{shell}")).output;
@@ -300,7 +336,9 @@ fn a_link_that_a_tool_makes_grants_nothing_later() {
     }
     let listed = project.sh("haft list").output;
     assert!(
-        listed.contains("with what you granted this tool is not granted: `$CASE/work/p/out/deep` is a link"),
+        listed.contains(
+            "with what you granted this tool is not granted: `$CASE/work/p/out/deep` is a link"
+        ),
         "{listed}"
     );
 }
@@ -312,7 +350,9 @@ fn a_permit_for_a_link_of_the_project_is_refused_with_the_path_that_it_leads_to(
     project.link("work/p/docs", "../../home");
     project.sh("haft trust --yes").output.clear();
     assert_eq!(
-        project.sh("haft permit y --allow read=./docs 2>&1 | head -2").output,
+        project
+            .sh("haft permit y --allow read=./docs 2>&1 | head -2")
+            .output,
         "error: `read` access to `$CASE/work/p/docs` cannot be granted: `$CASE/work/p/docs` is a link that \
          leads out of `$CASE/work/p`, to `$CASE/home`\n\
          hint: name the path that you mean, without links\n"
@@ -375,7 +415,11 @@ fn credentials_of_installed_languages_are_not_readable() {
     };
     project.assert_kept("credentials", &cat(&credentials));
     let output = cat(&readable);
-    assert_eq!(output.matches("readable").count(), readable.len(), "{output}");
+    assert_eq!(
+        output.matches("readable").count(),
+        readable.len(),
+        "{output}"
+    );
 }
 
 /// Links that are nobody else's: of the user, of the system, and of the project within itself.
@@ -391,12 +435,27 @@ fn links_within_bounds_go_on_working() {
         "work/p/node_modules/.pnpm/one@1/node_modules/one/index.js",
         "module.exports = require('node:fs').readFileSync(__dirname + '/data', 'utf8');",
     );
-    project.write("work/p/node_modules/.pnpm/one@1/node_modules/one/data", "data of one");
+    project.write(
+        "work/p/node_modules/.pnpm/one@1/node_modules/one/data",
+        "data of one",
+    );
     project.write("work/node_modules/two/index.js", "export default 'two';");
-    project.write("work/node_modules/two/package.json", r#"{"type": "module"}"#);
-    project.link("work/p/node_modules/three", "$CASE/store/node_modules/three");
-    project.write("store/node_modules/three/index.js", "export const three = 'three';");
-    project.write("store/node_modules/three/package.json", r#"{"type": "module"}"#);
+    project.write(
+        "work/node_modules/two/package.json",
+        r#"{"type": "module"}"#,
+    );
+    project.link(
+        "work/p/node_modules/three",
+        "$CASE/store/node_modules/three",
+    );
+    project.write(
+        "store/node_modules/three/index.js",
+        "export const three = 'three';",
+    );
+    project.write(
+        "store/node_modules/three/package.json",
+        r#"{"type": "module"}"#,
+    );
     let asks = "export const permissions = {read: ['./docs', './node_modules'], write: ['./docs'], env: true, run: true};";
     project.write(
         "work/p/.omp/tools/m.ts",
@@ -417,13 +476,26 @@ fn links_within_bounds_go_on_working() {
         ("entrance/p", ""),
         ("work/p", "HOME=$CASE/linked-home TMPDIR=$CASE/linked-tmp"),
     ] {
-        let line = |line: &str| project.0.sh(&format!("cd {place} && export X= {env} && {line}")).output;
+        let line = |line: &str| {
+            project
+                .0
+                .sh(&format!("cd {place} && export X= {env} && {line}"))
+                .output
+        };
         let trusted = line("haft trust --yes");
         assert!(!trusted.contains("not granted"), "{trusted}");
         let called = line("haft call m");
-        assert_eq!(called, "data of one; two; three; a page\n\n", "{place} {env}");
-        assert_eq!(fs::read_to_string(root.join("work/p/src/made")).expect("it was made"), "x");
-        let shell = line("haft call y --yolo --arg 'C=cat docs/page; echo x > docs/by-shell && echo x > $TMPDIR/x && /bin/echo done'");
+        assert_eq!(
+            called, "data of one; two; three; a page\n\n",
+            "{place} {env}"
+        );
+        assert_eq!(
+            fs::read_to_string(root.join("work/p/src/made")).expect("it was made"),
+            "x"
+        );
+        let shell = line(
+            "haft call y --yolo --arg 'C=cat docs/page; echo x > docs/by-shell && echo x > $TMPDIR/x && /bin/echo done'",
+        );
         assert_eq!(shell, "a page\ndone\n", "{place} {env}");
     }
 }
@@ -462,9 +534,15 @@ export default () => ({name: "race", description: "d", parameters: {type: "objec
     project.write("home/.ssh/other", "SECRET");
     project.write(USERS, "permissions: {read: [app], write: [app]}\n");
     for isolation in ["none", "process"] {
-        let output = project.sh(&format!("HAFT_ISOLATION={isolation} haft call race")).output;
+        let output = project
+            .sh(&format!("HAFT_ISOLATION={isolation} haft call race"))
+            .output;
         assert_eq!(output, "ran\n", "{isolation}");
         let entries = fs::read_dir(project.0.path().join("home/.ssh")).expect("it is ours");
-        assert_eq!(entries.count(), 2, "{isolation}: something was made beside the key");
+        assert_eq!(
+            entries.count(),
+            2,
+            "{isolation}: something was made beside the key"
+        );
     }
 }

@@ -109,8 +109,7 @@ impl Permit {
         entry: Option<&str>,
         links: &LinkBounds,
     ) -> Result<(), PathRefusal> {
-        let is_path =
-            |entry: &&str| kind.has_paths() && !PermissionProfile::is_below_tmpdir(entry);
+        let is_path = |entry: &&str| kind.has_paths() && !PermissionProfile::is_below_tmpdir(entry);
         let real = match entry.filter(is_path) {
             Some(entry) => Some(links.resolve(Path::new(entry))?),
             None => None,

@@ -48,7 +48,8 @@ impl Config {
         let mut bounds = LinkBounds::new(folders.filter(|folder| is_bounded(folder)));
         let before = bounds.clone();
         let profiles = self.profiles.values();
-        let written = profiles.filter_map(|profile| profile.permissions.get(&PermissionKind::Write));
+        let written =
+            profiles.filter_map(|profile| profile.permissions.get(&PermissionKind::Write));
         for permission in written.chain([&self.permissions.write]) {
             for entry in permission.granted().unwrap_or_default() {
                 let real = before.resolve(Path::new(&self.anchored(&entry)));
@@ -66,7 +67,9 @@ impl Config {
     pub fn repository(&self) -> PathBuf {
         let project = grants::real(&self.cwd);
         let home = grants::real(&self.home);
-        let mut above = project.ancestors().take_while(|folder| !home.starts_with(folder));
+        let mut above = project
+            .ancestors()
+            .take_while(|folder| !home.starts_with(folder));
         let repository = above.find(|folder| folder.join(".git").exists());
         repository.map(Path::to_owned).unwrap_or(project)
     }

@@ -131,6 +131,13 @@ impl FileBounds {
         Ok(file)
     }
 
+    fn truncate(&self, path: &CheckedPath<'_>, length: u64) -> FsResult<()> {
+        procfs::check(path, Use::Write)?;
+        // A link as the last part is not followed.
+        let pinned = self.pin(path, Use::Write, Pin::Entry)?;
+        RealFs.truncate_sync(&pinned.checked(), length)
+    }
+
     fn write_whole(
         &self,
         path: &CheckedPath<'_>,
@@ -218,7 +225,9 @@ fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> 
 async fn later<T: Send + 'static>(
     work: impl FnOnce() -> FsResult<T> + Send + 'static,
 ) -> FsResult<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(io::Error::other)?
 }
 
 /// Implements the trait by the real file system's functions: those of the first list with the path
@@ -242,7 +251,6 @@ macro_rules! real_files {
             $(
                 fn $pinned(&self, path: &CheckedPath $(, $more: $more_type)*) -> FsResult<()> {
                     let pinned = self.bounds.pin(path, Use::$use, Pin::$pin)?;
-                    procfs::check(path, Use::$use)?;
                     RealFs.$pinned(&pinned.checked() $(, $more)*)
                 }
 
@@ -255,7 +263,6 @@ macro_rules! real_files {
                     later(move || {
                         let path = path.as_checked_path();
                         let pinned = bounds.pin(&path, Use::$use, Pin::$pin)?;
-                        procfs::check(&path, Use::$use)?;
                         RealFs.$pinned(&pinned.checked() $(, $more)*)
                     })
                     .await
@@ -294,7 +301,6 @@ real_files! {
     pinned Write Entry fn lchown_sync, lchown_async(path, uid: Option<u32>, gid: Option<u32>);
     pinned Write Entry fn remove_sync, remove_async(path, recursive: bool);
     pinned Write Entry fn rmdir_sync, rmdir_async(path);
-    pinned Write Entry fn truncate_sync, truncate_async(path, length: u64);
     pinned Write Target fn utime_sync, utime_async(
         path, a: i64, a_nanos: u32, m: i64, m_nanos: u32
     );
@@ -326,8 +332,9 @@ real_files! {
             let place = path.to_path_buf();
             let (bounds, checked) = (self.bounds.clone(), path.clone());
             let pinned = later(move || {
-                procfs::check(&checked, what)?;
-                bounds.open(&checked.as_checked_path(), options, what)
+                let path = checked.as_checked_path();
+                procfs::check(&path, what)?;
+                bounds.open(&path, options, what)
             });
             let file: Rc<dyn File> = match pinned.await? {
                 Some(file) => Rc::new(StdFileResourceInner::file(file, Some(place.clone()))),
@@ -336,6 +343,15 @@ real_files! {
             let file = opened(file, &place, what)?;
             self.note_opened(&place, options, &file);
             Ok(file)
+        }
+
+        fn truncate_sync(&self, path: &CheckedPath, length: u64) -> FsResult<()> {
+            self.bounds.truncate(path, length)
+        }
+
+        async fn truncate_async(&self, path: CheckedPathBuf, length: u64) -> FsResult<()> {
+            let bounds = self.bounds.clone();
+            later(move || bounds.truncate(&path.as_checked_path(), length)).await
         }
 
         fn mkdir_sync(

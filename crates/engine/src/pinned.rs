@@ -21,7 +21,7 @@ use deno_runtime::deno_permissions::{
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::procfs::Use;
+use super::procfs::{self, Use};
 use haft_process::granted_path::open_without_links;
 use haft_tool::{PermissionKind, PermissionProfile};
 
@@ -76,6 +76,9 @@ impl FileBounds {
 
     /// Pins a checked path for an operation that takes a path.
     pub(super) fn pin(&self, path: &CheckedPath<'_>, what: Use, pin: Pin) -> FsResult<PinnedPath> {
+        if (pin, what) == (Pin::Target, Use::Write) {
+            procfs::check(path, what)?;
+        }
         if !self.are_for(path, what) {
             return Ok(PinnedPath {
                 path: path.to_path_buf(),
@@ -109,7 +112,10 @@ impl FileBounds {
         to: &CheckedPath<'_>,
     ) -> FsResult<[PinnedPath; 2]> {
         let what = self.stricter();
-        Ok([self.pin(from, what, Pin::Entry)?, self.pin(to, what, Pin::Entry)?])
+        Ok([
+            self.pin(from, what, Pin::Entry)?,
+            self.pin(to, what, Pin::Entry)?,
+        ])
     }
 
     /// Opens a checked path. `None` if no bound applies to it, so that Deno opens it.
@@ -121,7 +127,9 @@ impl FileBounds {
     ) -> FsResult<Option<fs::File>> {
         let is_read = options.read || !(options.write || options.append);
         let uses = [Use::Read, Use::Write];
-        let uses = uses.into_iter().filter(|one| *one == what || *one == Use::Read && is_read);
+        let uses = uses
+            .into_iter()
+            .filter(|one| *one == what || *one == Use::Read && is_read);
         let bounded: Vec<Use> = uses.filter(|one| self.are_for(path, *one)).collect();
         if bounded.is_empty() {
             return Ok(None);
@@ -200,7 +208,9 @@ impl FileBounds {
             custom_message: None,
             state: PermissionState::Denied,
         };
-        Err(FsError::PermissionCheck(PermissionCheckError::PermissionDenied(denied)))
+        Err(FsError::PermissionCheck(
+            PermissionCheckError::PermissionDenied(denied),
+        ))
     }
 }
 
@@ -215,10 +225,12 @@ fn kind_of(what: Use) -> PermissionKind {
 /// any more.
 fn open(real: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let opened = open_without_links(real, flags | OFlags::CLOEXEC, mode);
-    opened.map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::LOOP) => Errno::NOENT.into(),
-        _ => error,
-    })
+    opened.map_err(
+        |error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::LOOP) => Errno::NOENT.into(),
+            _ => error,
+        },
+    )
 }
 
 fn descriptor_path(descriptor: &OwnedFd) -> String {

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use haft_process::{GrantedPath, Spawn};
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy, tree_memory};
+use haft_process::{GrantedPath, Spawn};
 use tokio_util::sync::CancellationToken;
 
 const PAIRS: usize = 200;

@@ -96,7 +96,8 @@ impl GrantedPath {
         // The name of an entry of a real path has no links unless it is one.
         let entries = entries.filter(|entry| entry.file_type().is_ok_and(|it| !it.is_symlink()));
         let entries = entries.map(|entry| GrantedPath(entry.path()));
-        let mut rest: Vec<GrantedPath> = entries.flat_map(|entry| entry.without(left_out)).collect();
+        let mut rest: Vec<GrantedPath> =
+            entries.flat_map(|entry| entry.without(left_out)).collect();
         rest.sort();
         rest
     }
@@ -195,7 +196,9 @@ impl LinkBounds {
             Ok(())
         })?;
         let real = walk.real;
-        let leaving = bounded.into_iter().find(|(_, bound)| !real.starts_with(bound));
+        let leaving = bounded
+            .into_iter()
+            .find(|(_, bound)| !real.starts_with(bound));
         match leaving {
             None => Ok(GrantedPath(real)),
             Some((link, folder)) => Err(PathRefusal::LeadsOut {
@@ -332,15 +335,24 @@ mod tests {
         for (target, link, path) in [
             ("..", "home/project/up", "home/project/up"),
             ("../.ssh", "home/project/relative", "home/project/relative"),
-            ("..", "home/project/src/part", "home/project/src/part/../.ssh/id"),
-            (&*root, "home/project/absolute", "home/project/absolute/home/.ssh"),
+            (
+                "..",
+                "home/project/src/part",
+                "home/project/src/part/../.ssh/id",
+            ),
+            (
+                &*root,
+                "home/project/absolute",
+                "home/project/absolute/home/.ssh",
+            ),
             ("/", "home/project/root", "home/project/root/etc"),
             ("../.ssh/id", "home/project/file", "home/project/file"),
             ("../missing", "home/project/lost", "home/project/lost/below"),
         ] {
             scratch.link(target, link);
             let refusal = scratch.resolve(path).map_err(|refusal| refusal.to_string());
-            let expected = format!("`{root}/{link}` is a link that leads out of `{root}/home/project`");
+            let expected =
+                format!("`{root}/{link}` is a link that leads out of `{root}/home/project`");
             match refusal {
                 // The text has no link: `..` is applied after the link was followed.
                 Ok(real) => panic!("{path} is {}", real.display()),

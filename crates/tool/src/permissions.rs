@@ -53,6 +53,7 @@ pub struct PermissionProfile {
 /// Entry of a permission that grants nothing, because its path cannot be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LeftOutPath {
+    /// The kind of access.
     pub kind: PermissionKind,
     /// The entry as it would have been granted.
     pub entry: String,
@@ -393,7 +394,10 @@ impl PermissionProfile {
     /// Replaces each granted path with its real path, which `resolve` returns, and leaves out the
     /// entries that it refuses. Narrowing compares real paths, because a text can have links.
     pub fn resolve_paths(&mut self, mut resolve: impl FnMut(&str) -> Result<String, String>) {
-        for kind in PermissionKind::ALL.into_iter().filter(|kind| kind.has_paths()) {
+        for kind in PermissionKind::ALL
+            .into_iter()
+            .filter(|kind| kind.has_paths())
+        {
             let (entries, denied) = match self.of_mut(kind) {
                 Permission::List(entries) => (std::mem::take(entries), Vec::new()),
                 Permission::Except { allow, deny } if !allow.is_empty() => {
@@ -629,7 +633,9 @@ impl PermissionKind {
             Self::Read | Self::Write | Self::Ffi
                 if entry.starts_with(PermissionProfile::TMPDIR) && leads_up(Path::new(entry)) =>
             {
-                Some(format!("`{entry}` leads out of the folder for temporary files"))
+                Some(format!(
+                    "`{entry}` leads out of the folder for temporary files"
+                ))
             }
             Self::Net | Self::Import if entry.contains("://") => Some(format!(
                 "`{entry}` is an address; name its host, as `example.org` or `example.org:443`"
@@ -771,7 +777,9 @@ impl LeftOutPath {
             place if place.is_empty() => String::new(),
             place => format!(" {place}"),
         };
-        let LeftOutPath { kind, entry, why, .. } = self;
+        let LeftOutPath {
+            kind, entry, why, ..
+        } = self;
         let text = format!("`{kind}` access to `{entry}`{place} is not granted: {why}");
         Problem::warning(text).hint(
             "name the path that you mean without the link, or replace the link with what it leads \

@@ -293,7 +293,8 @@ impl WorkerStarter {
         let Some(code) = key.code.as_deref() else {
             return Vec::new();
         };
-        let mut paths: Vec<GrantedPath> = self.sandboxes.resolve(&code.folder).into_iter().collect();
+        let mut paths: Vec<GrantedPath> =
+            self.sandboxes.resolve(&code.folder).into_iter().collect();
         for above in code.folder.ancestors().skip(1) {
             // The author of the code may have put a link there. A package that a link leads to is
             // among what was trusted.

@@ -241,7 +241,12 @@ impl Args {
             permit.remove(wish.kind, wish.real_entry(config, &links).as_deref());
         }
         for wish in &self.allow {
-            allow(&mut permit, wish.kind, wish.entry(config).as_deref(), &links)?;
+            allow(
+                &mut permit,
+                wish.kind,
+                wish.entry(config).as_deref(),
+                &links,
+            )?;
         }
         for wish in &self.deny {
             permit.deny(wish.kind, wish.entry(config).as_deref());

@@ -16,11 +16,15 @@ fn place(domain: TrustDomain, family: Family, name: &str) -> ToolPlace<'_> {
 }
 
 fn of_project(config: &Config) -> ToolRights {
-    config.rights().rights_of(&place(TrustDomain::Project, Family::Shell, "x"))
+    config
+        .rights()
+        .rights_of(&place(TrustDomain::Project, Family::Shell, "x"))
 }
 
 fn of_user(config: &Config) -> ToolRights {
-    config.rights().rights_of(&place(TrustDomain::User, Family::Shell, "x"))
+    config
+        .rights()
+        .rights_of(&place(TrustDomain::User, Family::Shell, "x"))
 }
 
 fn list(entries: &[&str]) -> Permission {
@@ -29,7 +33,11 @@ fn list(entries: &[&str]) -> Permission {
 
 /// The name of the profile for a place.
 fn profile(config: &Config, domain: TrustDomain, family: Family, name: &str) -> String {
-    config.rights().profile_of(&place(domain, family, name)).source.name
+    config
+        .rights()
+        .profile_of(&place(domain, family, name))
+        .source
+        .name
 }
 
 #[test]
@@ -115,7 +123,11 @@ fn a_name_gives_nothing_to_the_tools_of_others() {
         "sandbox: {project: workspace, tools: {deploy: full, look: read-only}}\n",
     );
     let config = world.config();
-    let of = |domain, name| config.rights().rights_of(&place(domain, Family::Kodelet, name));
+    let of = |domain, name| {
+        config
+            .rights()
+            .rights_of(&place(domain, Family::Kodelet, name))
+    };
     assert_eq!(of(TrustDomain::User, "deploy").isolation, Isolation::None);
     let deploy = of(TrustDomain::Project, "deploy");
     assert_eq!(deploy.isolation, Isolation::Sandbox);
@@ -157,11 +169,15 @@ fn a_profile_extends_another_and_its_own_keys_count() {
         list(&[&project, &cache, "/scratch/y"])
     );
 
-    let plain = config.rights().rights_of(&place(TrustDomain::User, Family::Js, "p"));
+    let plain = config
+        .rights()
+        .rights_of(&place(TrustDomain::User, Family::Js, "p"));
     assert_eq!(plain.isolation, Isolation::Process);
     assert_eq!(plain.permissions.run, list(&["git"]));
     assert_eq!(plain.permissions.ffi, Permission::None);
-    let native = config.rights().rights_of(&place(TrustDomain::User, Family::Js, "n"));
+    let native = config
+        .rights()
+        .rights_of(&place(TrustDomain::User, Family::Js, "n"));
     let lib = world.path("home/lib").display().to_string();
     assert_eq!(native.permissions.ffi, list(&[&lib]));
 }
@@ -354,7 +370,9 @@ fn a_refusal_names_the_profile_and_the_key_that_names_it() {
     let parts = rights.permissions.parts_of_refusal(&refusal);
     assert!(parts.is_some_and(|(_, hint)| hint.starts_with("`haft permit")));
 
-    let of_mine = config.rights().rights_of(&place(TrustDomain::User, Family::Js, "m"));
+    let of_mine = config
+        .rights()
+        .rights_of(&place(TrustDomain::User, Family::Js, "m"));
     assert_eq!(
         of_mine.permissions.reason(PermissionKind::Read),
         format!(

@@ -246,7 +246,13 @@ static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
     // Links of the system are its administrator's: `/bin`, `/etc/localtime`, `/etc/resolv.conf`.
     let links = LinkBounds::new([]);
     let resolve = |path: PathBuf| links.resolve(&path).ok();
-    let all = |paths: &[&str]| paths.iter().map(PathBuf::from).filter_map(resolve).collect();
+    let all = |paths: &[&str]| {
+        paths
+            .iter()
+            .map(PathBuf::from)
+            .filter_map(resolve)
+            .collect()
+    };
     let loaders = LOADER_FOLDERS.iter().flat_map(|folder| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| {

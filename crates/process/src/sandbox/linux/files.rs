@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
 use nix::errno::Errno;
 use rustix::fs::FileType;
@@ -130,8 +130,7 @@ fn allow(
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
     let name = path.as_path().display();
-    let failed =
-        |error: &dyn std::fmt::Display| SandboxError::Rules(format!("`{name}`: {error}"));
+    let failed = |error: &dyn std::fmt::Display| SandboxError::Rules(format!("`{name}`: {error}"));
     let descriptor = match path.open() {
         Ok(descriptor) => descriptor,
         Err(error) => {
