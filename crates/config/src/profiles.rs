@@ -14,13 +14,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{
-    Family, Isolation, Level, Permission, PermissionKind, PermissionProfile, PermissionSource,
-    ProfileSource, ToolRights, TrustDomain, known_here,
+    Family, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
+    ProfileSource, TrustDomain, known_here,
 };
 
 use super::declare::{

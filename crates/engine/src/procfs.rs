@@ -11,7 +11,7 @@
 //! make no difference. [`check`] runs before an operation. [`check_opened`] checks the opened file,
 //! in case the path changes in between.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
