@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(own.contain(&other), is_contained, "{other:?}");
         }
         let except = |deny: &[&str]| Permission::Except {
-            allow: vec!["/p".to_owned()],
+            allow: Some(vec!["/p".to_owned()]),
             deny: deny.iter().map(|entry| (*entry).to_owned()).collect(),
         };
         // What is refused may be within what the other one grants.

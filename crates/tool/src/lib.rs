@@ -3,6 +3,7 @@
 //! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
 //! types, so every surface sees a field that is added here.
 
+mod access_decision;
 pub mod accesses;
 mod approval;
 mod approval_policy;
@@ -16,6 +17,7 @@ mod definition;
 pub mod error;
 pub mod excerpt;
 mod hints;
+mod host_pattern;
 mod isolation;
 pub mod json;
 mod log;
@@ -47,6 +49,7 @@ mod user;
 mod verified;
 pub mod visible;
 
+pub use access_decision::{AccessDecision, AccessRule, AccessTarget, SeparatedLists};
 pub use approval::{
     AnswerScope, Approval, ApprovalMemory, ApprovalMode, ApprovalPolicy, ApprovalRequest,
     ApprovalRequirement, Approver, Decision, Rule, RunApprovalRequest, RunDecision, ToolPattern,

@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, Tier};
+use super::host_pattern::HostPattern;
+use super::{AccessRule, AccessTarget, Problem, Tier};
 
 /// Permissions of tools, with one entry for each kind of access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,6 +48,12 @@ pub struct PermissionProfile {
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
     /// Granted entries that [`PermissionProfile::resolve_paths`] left out.
     pub left_out: Vec<LeftOutPath>,
+    /// Origins of denied entries, where they are not those of the whole kind: the permissions of
+    /// several sources were narrowed to what all of them grant.
+    pub(crate) denied_by: BTreeMap<PermissionKind, BTreeMap<String, Vec<PermissionSource>>>,
+    /// Paths that entries lead to, in the order of the links on the way; see
+    /// [`PermissionProfile::resolve_entries`].
+    pub(crate) real_paths: BTreeMap<String, Vec<String>>,
 }
 
 /// Entry of a permission that grants nothing, because its path cannot be granted.
@@ -123,10 +129,10 @@ pub enum Permission {
     None,
     /// The entries of the list.
     List(Vec<String>),
-    /// The entries of `allow` (everything if it is empty), except those of `deny`.
+    /// The entries of `allow`, except those of `deny`.
     Except {
-        /// Granted entries; everything if the list is empty.
-        allow: Vec<String>,
+        /// Granted entries; `None`: everything.
+        allow: Option<Vec<String>>,
         /// Refused entries. They override `allow`.
         deny: Vec<String>,
     },
@@ -170,6 +176,8 @@ impl PermissionProfile {
             tmpdir: None,
             sources: BTreeMap::new(),
             left_out: Vec::new(),
+            denied_by: BTreeMap::new(),
+            real_paths: BTreeMap::new(),
         }
     }
 
@@ -231,6 +239,7 @@ impl PermissionProfile {
     #[must_use]
     pub fn narrowed(&self, other: &PermissionProfile) -> PermissionProfile {
         let mut narrowed = self.clone();
+        narrowed.add_denied_sources(other);
         for kind in PermissionKind::ALL {
             let both = self.of(kind).both(other.of(kind), kind);
             if both != *self.of(kind) {
@@ -252,6 +261,7 @@ impl PermissionProfile {
     #[must_use]
     pub fn widened(&self, other: &PermissionProfile) -> PermissionProfile {
         let mut widened = self.clone();
+        widened.add_denied_sources(other);
         for kind in PermissionKind::ALL {
             let either = self.of(kind).either(other.of(kind), kind);
             if either != *self.of(kind) {
@@ -279,16 +289,73 @@ impl PermissionProfile {
         kinds.all(|kind| self.of(kind).contains(other.of(kind), kind))
     }
 
-    /// Returns true if the access is granted. `what` is an entry of a list: an absolute path, a
-    /// host, a name.
-    pub fn grants(&self, kind: PermissionKind, what: &str) -> bool {
-        self.of(kind).covers(kind, what)
-    }
-
     /// Returns true if the user may be asked about the access.
+    /// What is refused by name is refused without a question.
     pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
         let askable = self.askable.as_ref();
         askable.is_some_and(|askable| askable.grants(kind, what))
+            && !self.decide(kind, AccessTarget::Entry(what)).is_denied()
+    }
+
+    /// Finds out where entries lead to. `resolve` returns the paths that an entry of that kind
+    /// leads to, without links in the folders: the file itself, and the targets of a link in order.
+    /// The denied entries are resolved, since a refusal counts for the target of a link too, and all
+    /// entries of `run`, since a program is compared by its file.
+    pub fn resolve_entries(&mut self, resolve: &impl Fn(&str) -> Vec<PathBuf>) {
+        for kind in PermissionKind::ALL {
+            let has_programs = kind == PermissionKind::Run;
+            if !has_programs && !kind.has_paths() {
+                continue;
+            }
+            let permission = self.of(kind);
+            let allowed = permission.allowed().filter(|_| has_programs);
+            let entries = permission
+                .denied()
+                .iter()
+                .chain(allowed.unwrap_or_default());
+            let entries: Vec<String> = entries.cloned().collect();
+            for entry in entries {
+                let real = resolve(&entry).into_iter();
+                let real: Vec<String> = real.map(|path| path.display().to_string()).collect();
+                let is_as_written = real.len() == 1 && real[0] == entry;
+                if !real.is_empty() && !is_as_written {
+                    self.real_paths.insert(entry, real);
+                }
+            }
+        }
+        if let Some(askable) = &mut self.askable {
+            askable.resolve_entries(resolve);
+        }
+    }
+
+    /// Returns the origins of the permission of that kind.
+    pub(crate) fn sources_of(&self, kind: PermissionKind) -> &[PermissionSource] {
+        self.sources.get(&kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the origins of a denied entry.
+    pub(crate) fn sources_of_denied(
+        &self,
+        kind: PermissionKind,
+        entry: &str,
+    ) -> &[PermissionSource] {
+        let own = self.denied_by.get(&kind).and_then(|own| own.get(entry));
+        own.map_or_else(|| self.sources_of(kind), Vec::as_slice)
+    }
+
+    /// Notes who denied the entries of both profiles, before their sources are put together.
+    fn add_denied_sources(&mut self, other: &PermissionProfile) {
+        for profile in [&self.clone(), other] {
+            for kind in PermissionKind::ALL {
+                for entry in profile.of(kind).denied() {
+                    let sources = profile.sources_of_denied(kind, entry).to_vec();
+                    let own = self.denied_by.entry(kind).or_default();
+                    own.entry(entry.clone()).or_insert(sources);
+                }
+            }
+            let real = profile.real_paths.clone();
+            self.real_paths.extend(real);
+        }
     }
 
     /// Returns the permissions that both profiles grant in a sandbox. There
@@ -329,14 +396,6 @@ impl PermissionProfile {
         self.narrowed(&narrow)
     }
 
-    /// Returns true if `env` grants the variable.
-    pub fn shows_variable(&self, name: &str) -> bool {
-        let matches = |entry: &String| PermissionKind::Env.contains(entry, name);
-        let allowed = self.env.allowed();
-        allowed.is_none_or(|list| list.iter().any(matches))
-            && !self.env.denied().iter().any(matches)
-    }
-
     /// Returns the same profile with the embedding program as the source of each kind that differs
     /// from the default.
     #[must_use]
@@ -363,9 +422,11 @@ impl PermissionProfile {
         match granted {
             Permission::All => {}
             Permission::None => *granted = Permission::List(vec![entry.to_owned()]),
-            // An empty list grants everything.
-            Permission::Except { allow, .. } if allow.is_empty() => {}
-            Permission::List(allow) | Permission::Except { allow, .. } => {
+            Permission::Except { allow: None, .. } => {}
+            Permission::List(allow)
+            | Permission::Except {
+                allow: Some(allow), ..
+            } => {
                 if !allow.iter().any(|own| kind.contains(own, entry)) {
                     allow.push(entry.to_owned());
                 }
@@ -381,7 +442,9 @@ impl PermissionProfile {
             let lists = match self.of_mut(kind) {
                 Permission::All | Permission::None => continue,
                 Permission::List(list) => [list, &mut nothing],
-                Permission::Except { allow, deny } => [allow, deny],
+                Permission::Except { allow, deny } => {
+                    [allow.as_mut().unwrap_or(&mut nothing), deny]
+                }
             };
             for entry in lists.into_iter().flatten() {
                 if kind.has_paths() || kind == PermissionKind::Run && entry.contains('/') {
@@ -400,9 +463,10 @@ impl PermissionProfile {
         {
             let (entries, denied) = match self.of_mut(kind) {
                 Permission::List(entries) => (std::mem::take(entries), Vec::new()),
-                Permission::Except { allow, deny } if !allow.is_empty() => {
-                    (std::mem::take(allow), std::mem::take(deny))
-                }
+                Permission::Except {
+                    allow: Some(allow),
+                    deny,
+                } => (std::mem::take(allow), std::mem::take(deny)),
                 Permission::All | Permission::None | Permission::Except { .. } => continue,
             };
             let mut real = Vec::new();
@@ -484,6 +548,24 @@ impl PermissionProfile {
     /// Returns the refusal of that kind of access to `what`, in two lines: the reason, and a hint
     /// that allows it.
     pub fn refusal(&self, kind: PermissionKind, what: &str) -> String {
+        self.refusal_text(kind, what, &self.way_out(kind, what))
+    }
+
+    /// Returns the refusals of accesses to `what` that name their denied entry, with each spelling of
+    /// that entry.
+    pub fn denied_refusals(&self, kind: PermissionKind, what: &str) -> Vec<(String, String)> {
+        let denied = self.of(kind).denied().iter();
+        let refusals = denied.flat_map(|entry| {
+            let sources = self.sources_of_denied(kind, entry);
+            let way_out = way_out_of_denied(kind, entry, sources.last());
+            let text = self.refusal_text(kind, what, &way_out);
+            self.spellings_of(entry)
+                .map(move |entry| (entry.to_owned(), text.clone()))
+        });
+        refusals.collect()
+    }
+
+    fn refusal_text(&self, kind: PermissionKind, what: &str, way_out: &str) -> String {
         let reason = self.reason(kind);
         let what = what.replace(['\n', '\r'], " ");
         let what = what.as_str();
@@ -491,16 +573,13 @@ impl PermissionProfile {
             "" => format!("`{kind}` access"),
             what => format!("`{kind}` access to `{what}`"),
         };
-        format!(
-            "{access} is not permitted: {reason}\nhint: {}",
-            self.way_out(kind, what)
-        )
+        format!("{access} is not permitted: {reason}\nhint: {way_out}")
     }
 
     /// Returns the configured permission of that kind, and the place where it is configured.
     pub fn reason(&self, kind: PermissionKind) -> String {
         let granted = self.shown(kind);
-        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
+        let sources = self.sources_of(kind);
         if let Some(PermissionSource::Tier(tier)) = sources.last() {
             let tier = tier.as_str();
             return format!("a call of the tier `{tier}` has no `{kind}` permission");
@@ -534,7 +613,11 @@ impl PermissionProfile {
     }
 
     fn way_out(&self, kind: PermissionKind, what: &str) -> String {
-        let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
+        let decision = self.decide(kind, AccessTarget::Entry(what));
+        if let AccessRule::Denied(entry) = decision.rule {
+            return way_out_of_denied(kind, entry, decision.sources.last());
+        }
+        let sources = self.sources_of(kind);
         let file = match sources.last() {
             Some(PermissionSource::Tier(_)) => {
                 return "a tool that does this is of the tier `exec`: its author declares \
@@ -640,10 +723,12 @@ impl PermissionKind {
             Self::Net | Self::Import if entry.contains("://") => Some(format!(
                 "`{entry}` is an address; name its host, as `example.org` or `example.org:443`"
             )),
-            Self::Net | Self::Import if has_space || !is_host(entry) => Some(format!(
-                "`{entry}` is not a host: `example.org`, `*.example.org`, `127.0.0.1:8080`, \
+            Self::Net | Self::Import if has_space || HostPattern::parse(entry).is_none() => {
+                Some(format!(
+                    "`{entry}` is not a host: `example.org`, `*.example.org`, `127.0.0.1:8080`, \
                  `[::1]:80` or `10.0.0.0/8`"
-            )),
+                ))
+            }
             Self::Env if entry.contains('=') || has_space => {
                 Some(format!("`{entry}` is not the name of a variable"))
             }
@@ -660,22 +745,15 @@ impl PermissionKind {
     }
 
     /// Returns true if the entry `outer` covers everything that the entry `inner` covers.
-    fn contains(self, outer: &str, inner: &str) -> bool {
+    pub(crate) fn contains(self, outer: &str, inner: &str) -> bool {
         if outer == inner {
             return true;
         }
         match self {
             Self::Read | Self::Write | Self::Ffi => Path::new(inner).starts_with(outer),
             Self::Net | Self::Import => {
-                let (host, port) = split_port(outer);
-                let (inner_host, inner_port) = split_port(inner);
-                let is_host = host.eq_ignore_ascii_case(inner_host)
-                    || host.strip_prefix('*').is_some_and(|domain| {
-                        domain.starts_with('.')
-                            && inner_host.to_lowercase().ends_with(&domain.to_lowercase())
-                    });
-                let is_host = is_host || is_in_range(inner_host, host);
-                is_host && (port.is_none() || port == inner_port)
+                let patterns = (HostPattern::parse(outer), HostPattern::parse(inner));
+                matches!(patterns, (Some(outer), Some(inner)) if outer.contains(&inner))
             }
             Self::Env => outer
                 .strip_suffix('*')
@@ -715,54 +793,21 @@ pub fn permit_command(kind: PermissionKind, what: &str) -> String {
     )
 }
 
-/// Returns true for a host name, an IP address or a range of addresses, with or without a port.
-fn is_host(entry: &str) -> bool {
-    if entry.contains('/') {
-        return range_of(entry).is_some();
-    }
-    let (host, port) = split_port(entry);
-    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let is_address = bare.unwrap_or(host).parse::<IpAddr>().is_ok();
-    let name = host.strip_prefix("*.").unwrap_or(host);
-    let is_name = !name.is_empty() && !name.contains(['*', ':', '[', ']', '?', '#', '@', '\\']);
-    (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok())
-}
-
-/// Returns true if the host is an address in the range.
-fn is_in_range(host: &str, range: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse();
-    let (Ok(address), Some((start, bits))) = (address, range_of(range)) else {
-        return false;
-    };
-    let shift = |width: u32| width - bits.min(width);
-    match (start, address) {
-        (IpAddr::V4(start), IpAddr::V4(address)) => {
-            let differs = start.to_bits() ^ address.to_bits();
-            differs.checked_shr(shift(32)).unwrap_or(0) == 0
+/// Returns the instruction that ends a refusal by name. A further grant would not end it.
+fn way_out_of_denied(
+    kind: PermissionKind,
+    entry: &str,
+    source: Option<&PermissionSource>,
+) -> String {
+    match source {
+        Some(PermissionSource::Permit) => {
+            format!("`haft permit {TOOL_PLACEHOLDER} --remove {kind}={entry}` ends your refusal")
         }
-        (IpAddr::V6(start), IpAddr::V6(address)) => {
-            let differs = start.to_bits() ^ address.to_bits();
-            differs.checked_shr(shift(128)).unwrap_or(0) == 0
+        Some(PermissionSource::Profile(profile)) => {
+            format!("remove `{entry}` from `{kind}.deny` in {profile}")
         }
-        _ => false,
-    }
-}
-
-/// Parses a range of addresses such as `10.0.0.0/8`: an address, and the number of its bits that
-/// count.
-fn range_of(entry: &str) -> Option<(IpAddr, u32)> {
-    let (address, bits) = entry.split_once('/')?;
-    let address: IpAddr = address.parse().ok()?;
-    let bits: u32 = bits.parse().ok()?;
-    let width = if address.is_ipv4() { 32 } else { 128 };
-    (bits <= width).then_some((address, bits))
-}
-
-/// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
-fn split_port(entry: &str) -> (&str, Option<&str>) {
-    match entry.rsplit_once(':') {
-        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
-        _ => (entry, None),
+        Some(source) => format!("remove `{entry}` from `permissions.{kind}.deny` in {source}"),
+        None => format!("remove `{entry}` from `permissions.{kind}.deny`"),
     }
 }
 
@@ -809,10 +854,13 @@ impl fmt::Display for Permission {
             Permission::All => f.write_str("`all`"),
             Permission::None => f.write_str("`none`"),
             Permission::List(entries) => write!(f, "`{}`", list(entries)),
-            Permission::Except { allow, deny } if allow.is_empty() => {
+            Permission::Except { allow: None, deny } => {
                 write!(f, "`{{deny: {}}}`", list(deny))
             }
-            Permission::Except { allow, deny } => {
+            Permission::Except {
+                allow: Some(allow),
+                deny,
+            } => {
                 write!(f, "`{{allow: {}, deny: {}}}`", list(allow), list(deny))
             }
         }
@@ -821,13 +869,18 @@ impl fmt::Display for Permission {
 
 impl Permission {
     /// Returns the granted entries, or `None` if everything is granted.
-    fn allowed(&self) -> Option<&[String]> {
+    pub fn allowed(&self) -> Option<&[String]> {
         match self {
             Permission::All => None,
             Permission::None => Some(&[]),
             Permission::List(list) => Some(list),
-            Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
+            Permission::Except { allow, .. } => allow.as_deref(),
         }
+    }
+
+    /// Returns true if no access is granted.
+    pub fn grants_nothing(&self) -> bool {
+        self.allowed().is_some_and(<[String]>::is_empty)
     }
 
     /// Returns the permission without the backticks that sentences have around it.
@@ -857,15 +910,6 @@ impl Permission {
         match self {
             Permission::Except { deny, .. } => deny,
             Permission::All | Permission::None | Permission::List(_) => &[],
-        }
-    }
-
-    /// Returns the permission in Deno's notation: `None` for nothing, or a list, which grants
-    /// everything if it is empty.
-    pub fn granted(&self) -> Option<Vec<String>> {
-        match self {
-            Permission::None => None,
-            other => Some(other.allowed().unwrap_or_default().to_vec()),
         }
     }
 
@@ -912,12 +956,10 @@ impl Permission {
     fn of_lists(allow: Option<Vec<String>>, deny: Vec<String>) -> Permission {
         match (allow, deny.is_empty()) {
             (None, true) => Permission::All,
-            (Some(allow), _) if allow.is_empty() => Permission::None,
+            (Some(allow), true) if allow.is_empty() => Permission::None,
             (Some(allow), true) => Permission::List(allow),
-            (allow, false) => Permission::Except {
-                allow: allow.unwrap_or_default(),
-                deny,
-            },
+            // The denied entries stay where nothing is granted: something may be granted later.
+            (allow, false) => Permission::Except { allow, deny },
         }
     }
 
@@ -926,49 +968,13 @@ impl Permission {
         match (self, other) {
             (Permission::All, _) | (_, Permission::None) => true,
             (Permission::List(_), Permission::List(entries)) => {
-                entries.iter().all(|entry| self.covers(kind, entry))
+                let own = self.allowed().unwrap_or_default();
+                let mut entries = entries.iter();
+                entries.all(|entry| own.iter().any(|outer| kind.contains(outer, entry)))
             }
             // A refused entry may be within a granted one.
             (ours, theirs) => ours == theirs,
         }
-    }
-
-    /// Returns true if the entry `what` of that kind is granted.
-    pub fn covers(&self, kind: PermissionKind, what: &str) -> bool {
-        let holds = |entry: &String| kind.contains(entry, what);
-        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
-    }
-
-    /// Returns true if the path is granted. The path must be absolute and must not contain `.` or
-    /// `..`.
-    pub fn allows_path(&self, path: &Path) -> bool {
-        let holds = |entry: &String| path.starts_with(entry);
-        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
-    }
-
-    /// Returns true if an entry names this host, and not only a domain or a range that it is in.
-    pub fn names_host(&self, host: &str) -> bool {
-        let entries = self.allowed().unwrap_or_default().iter();
-        let mut hosts = entries.map(|entry| split_port(entry).0);
-        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
-        hosts.any(|own| bare(own) == bare(host))
-    }
-
-    /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
-    pub fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
-        let whole = match port {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
-        let kind = PermissionKind::Net;
-        let names = |entry: &String| {
-            kind.contains(entry, &whole) || port.is_none() && split_port(entry).0 == host
-        };
-        let is_denied = self
-            .denied()
-            .iter()
-            .any(|entry| kind.contains(entry, &whole));
-        self.allowed().is_none_or(|list| list.iter().any(names)) && !is_denied
     }
 }
 
@@ -1013,10 +1019,9 @@ impl Serialize for Permission {
             Permission::List(names) => names.serialize(serializer),
             Permission::Except { allow, deny } => {
                 let mut map = serializer.serialize_map(Some(2))?;
-                if allow.is_empty() {
-                    map.serialize_entry("allow", "all")?;
-                } else {
-                    map.serialize_entry("allow", allow)?;
+                match allow {
+                    None => map.serialize_entry("allow", "all")?,
+                    Some(allow) => map.serialize_entry("allow", allow)?,
                 }
                 map.serialize_entry("deny", deny)?;
                 map.end()
@@ -1078,14 +1083,8 @@ impl<'de> Deserialize<'de> for Permission {
                     let text = "`allow` must be `all`, `none` or a list of names";
                     return Err(de::Error::custom(text));
                 }
-                Ok(match (allow, deny.is_empty()) {
-                    (Permission::None, _) => Permission::None,
-                    (allow, true) => allow,
-                    (allow, false) => Permission::Except {
-                        allow: allow.allowed().unwrap_or_default().to_vec(),
-                        deny,
-                    },
-                })
+                let allow = allow.allowed().map(<[String]>::to_vec);
+                Ok(Permission::of_lists(allow, deny))
             }
         }
         deserializer.deserialize_any(Reader)
