@@ -1,7 +1,8 @@
-//! Permissions of a tool's programs: which ones it may start, and which of our variables they see.
+//! Rights of a tool's programs: which ones it may start, and which of our variables they see.
 //!
-//! The check runs where the file to execute is known, so another `PATH` or a link with another name
-//! cannot evade it. A program that runs is not restricted any further here.
+//! The decision is the caller's ([`ProgramPolicy`]). The check runs where the file to execute is
+//! known, so another `PATH` or a link with another name cannot evade it. A program that runs is not
+//! restricted any further here.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -10,105 +11,80 @@ use std::sync::Arc;
 
 use crate::lookup;
 
-/// Permissions of the programs that a tool starts. The default is unrestricted; it is used for
-/// haft's own programs.
-#[derive(Debug, Clone, Default)]
-pub struct Rights(Option<Arc<Bounds>>);
+/// Decisions about the programs of a tool.
+pub trait ProgramPolicy: Send + Sync {
+    /// Returns true if the program may be started. `files` are its file in the real path of its
+    /// folder, and then the files that this one is a link to, in order.
+    fn may_start(&self, files: &[PathBuf]) -> bool;
 
-/// Allowed names, and names that are denied even if allowed.
-#[derive(Debug, Clone, Default)]
-pub struct Names {
-    /// The allowed names; `None`: all.
-    pub allow: Option<Vec<String>>,
-    /// The denied names. They take precedence.
-    pub deny: Vec<String>,
+    /// Returns true if no program may be started at all.
+    fn starts_none(&self) -> bool;
+
+    /// Returns true if every program may be started.
+    fn starts_all(&self) -> bool;
+
+    /// Returns true if programs see this variable of ours.
+    fn shows_variable(&self, name: &OsStr) -> bool;
+
+    /// Returns the refusal message of a program.
+    fn refusal(&self, program: &str) -> String;
 }
 
-struct Bounds {
-    programs: Option<Vec<PathBuf>>,
-    no_programs: Vec<String>,
-    variables: Names,
-    refusal: Arc<Refusal>,
+/// Rights of the programs that a tool starts. The default is unrestricted; it is used for haft's own
+/// programs.
+#[derive(Clone, Default)]
+pub struct Rights {
+    policy: Option<Arc<dyn ProgramPolicy>>,
+    /// True for a program of haft's own that starts the tool's program, which was checked before.
+    is_wrapper: bool,
 }
 
-/// Builds the refusal message of a program from its name.
-type Refusal = dyn Fn(&str) -> String + Send + Sync;
-
-impl fmt::Debug for Bounds {
+impl fmt::Debug for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bounds")
-            .field("programs", &self.programs)
-            .field("no_programs", &self.no_programs)
-            .field("variables", &self.variables)
-            .finish_non_exhaustive()
+        f.debug_struct("Rights")
+            .field("is_restricted", &self.policy.is_some())
+            .field("is_wrapper", &self.is_wrapper)
+            .finish()
     }
 }
 
 /// Prefixes of the variables that make the system's loader run other code in a program.
 const LOADER_VARIABLES: [&str; 2] = ["LD_", "DYLD_"];
 
+/// Limit of the links that lead from one to the next, as in the kernel.
+const MAX_LINKS: usize = 40;
+
 impl Rights {
-    /// Creates the permissions. `programs` are names, which are looked up in our `PATH` now, or
-    /// paths. `variables` are names of inherited variables; a `*` at the end matches any text.
-    /// `refusal` builds the refusal message of a program.
-    pub fn new(
-        programs: &Names,
-        variables: Names,
-        refusal: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) -> Rights {
-        let is_free = programs.allow.is_none() && programs.deny.is_empty();
-        if is_free && variables.allow.is_none() && variables.deny.is_empty() {
-            return Rights::default();
+    /// Creates the rights that the policy gives.
+    pub fn new(policy: impl ProgramPolicy + 'static) -> Rights {
+        Rights {
+            policy: Some(Arc::new(policy)),
+            is_wrapper: false,
         }
-        let found = |list: &Vec<String>| list.iter().filter_map(|name| file_of(name)).collect();
-        Rights(Some(Arc::new(Bounds {
-            programs: programs.allow.as_ref().map(found),
-            no_programs: programs.deny.clone(),
-            variables,
-            refusal: Arc::new(refusal),
-        })))
     }
 
-    /// Returns the permissions for a wrapper: a program of haft's own that starts the tool's
-    /// program, which was checked before.
+    /// Returns the rights for a wrapper: a program of haft's own that starts the tool's program,
+    /// which was checked before.
     #[must_use]
     pub fn of_wrapper(&self) -> Rights {
-        let Some(bounds) = &self.0 else {
-            return Rights::default();
-        };
-        Rights(Some(Arc::new(Bounds {
-            programs: None,
-            no_programs: Vec::new(),
-            variables: bounds.variables.clone(),
-            refusal: bounds.refusal.clone(),
-        })))
+        Rights {
+            policy: self.policy.clone(),
+            is_wrapper: true,
+        }
     }
 
     /// Returns the refusal message for `what` if no program may be started at all.
     pub fn refuse_all(&self, what: &str) -> Option<String> {
-        let bounds = self.0.as_ref()?;
-        let is_none = bounds.programs.as_ref().is_some_and(Vec::is_empty);
-        is_none.then(|| (bounds.refusal)(what))
+        let policy = self.of_programs()?;
+        policy.starts_none().then(|| policy.refusal(what))
     }
 
     /// Returns an error if the program `name`, whose absolute path is `file`, may not be started.
     pub(super) fn check_program(&self, name: &str, file: &Path) -> Result<(), String> {
-        let Some(bounds) = &self.0 else {
-            return Ok(());
-        };
-        let file = comparable(file);
-        let is_allowed = (bounds.programs.as_ref()).is_none_or(|list| list.contains(&file));
-        let is_denied = |entry: &String| {
-            if entry.contains('/') {
-                file.starts_with(comparable(Path::new(entry)))
-            } else {
-                file.file_name() == Some(OsStr::new(entry))
-            }
-        };
-        if is_allowed && !bounds.no_programs.iter().any(is_denied) {
-            return Ok(());
+        match self.of_programs() {
+            Some(policy) if !policy.may_start(&files_of(file)) => Err(policy.refusal(name)),
+            _ => Ok(()),
         }
-        Err((bounds.refusal)(name))
     }
 
     /// Returns an error for a variable of the system's loader whose value is not ours. It would run
@@ -119,45 +95,65 @@ impl Rights {
         name: &OsStr,
         is_ours: bool,
     ) -> Result<(), String> {
-        let Some(bounds) = &self.0 else {
+        let Some(policy) = self.of_programs() else {
             return Ok(());
         };
-        let is_bounded = bounds.programs.is_some() || !bounds.no_programs.is_empty();
         let text = name.to_string_lossy().to_ascii_uppercase();
         let is_loaders = LOADER_VARIABLES.iter().any(|start| text.starts_with(start));
-        if !is_bounded || !is_loaders || is_ours {
+        if policy.starts_all() || !is_loaders || is_ours {
             return Ok(());
         }
         let program = format!("{program} with {}", name.to_string_lossy());
-        Err((bounds.refusal)(&program))
+        Err(policy.refusal(&program))
     }
 
     /// Returns true if the program sees this variable of ours.
     pub(super) fn shows(&self, name: &OsStr) -> bool {
-        let Some(bounds) = &self.0 else {
-            return true;
-        };
-        let Names { allow, deny } = &bounds.variables;
-        let matches = |entry: &String| match entry.strip_suffix('*') {
-            Some(start) => name.as_encoded_bytes().starts_with(start.as_bytes()),
-            None => name == OsStr::new(entry),
-        };
-        allow.as_ref().is_none_or(|list| list.iter().any(matches)) && !deny.iter().any(matches)
+        let policy = self.policy.as_ref();
+        policy.is_none_or(|policy| policy.shows_variable(name))
+    }
+
+    fn of_programs(&self) -> Option<&dyn ProgramPolicy> {
+        self.policy.as_deref().filter(|_| !self.is_wrapper)
     }
 }
 
-fn file_of(name: &str) -> Option<PathBuf> {
+/// Returns the files that a start of this one concerns: itself in the real path of its folder, and
+/// the files that it is a link to, in order. A program may act by the name of the link, as in
+/// busybox, so that the link is not the same as its target.
+pub fn files_of(program: &Path) -> Vec<PathBuf> {
+    let mut files = vec![in_real_folder(program)];
+    while files.len() <= MAX_LINKS {
+        let last = &files[files.len() - 1];
+        let Ok(target) = std::fs::read_link(last) else {
+            break;
+        };
+        let target = last.parent().unwrap_or(Path::new("/")).join(target);
+        files.push(in_real_folder(&target));
+    }
+    files
+}
+
+/// Returns the files that a start of the named program concerns; see [`files_of`]. Relative paths and
+/// relative folders of `PATH` start at `folder`. Empty if there is no such program.
+pub fn files_of_command(program: &str, path: Option<&OsStr>, folder: &Path) -> Vec<PathBuf> {
+    let file = lookup::find(OsStr::new(program), path, folder);
+    file.map_or_else(|_| Vec::new(), |file| files_of(&folder.join(file)))
+}
+
+/// Returns the files that an entry of a list names: of a name, the program on our `PATH`.
+pub fn files_of_entry(entry: &str) -> Vec<PathBuf> {
     let path = crate::inherited("PATH").map(OsString::from);
-    let file = lookup::find(OsStr::new(name), path.as_deref(), Path::new("/")).ok()?;
-    Some(comparable(&file))
+    files_of_command(entry, path.as_deref(), Path::new("/"))
 }
 
-/// Returns the file's name in the canonical path of its folder. A link to a program is not
-/// followed, because the behaviour of a program may depend on its name, as in busybox.
-fn comparable(file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default();
-    match file.parent().and_then(|folder| folder.canonicalize().ok()) {
-        Some(folder) => folder.join(name),
-        None => file.to_owned(),
-    }
+/// Returns the path without links in its folders. The last component is not followed. Folders that do
+/// not exist stay as they are.
+pub fn in_real_folder(file: &Path) -> PathBuf {
+    let folders = file.ancestors().skip(1);
+    let real = folders.into_iter().find_map(|folder| {
+        let rest = file.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(rest))
+    });
+    real.unwrap_or_else(|| file.to_owned())
 }

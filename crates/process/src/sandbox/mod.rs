@@ -119,8 +119,14 @@ pub struct SandboxPolicy {
     /// A folder of haft itself that the program may write to. It is not one of the user's files, so
     /// a policy without writable files stays one: mode and times of files cannot be changed.
     pub own_folder: Option<GrantedPath>,
-    /// Parts of the caller's own policy that the kernel cannot enforce, such as a denied path below
-    /// an allowed one. They are reported in [`Layers::missing`].
+    /// Paths that are refused, although the lists above cover them.
+    pub denied: DeniedPaths,
+    /// Files and folders that may be read, and executed if `execute` covers them, even where a
+    /// denied path contains them: without them no program runs, or not the program at hand. A denied
+    /// path within one of them counts.
+    pub needed: Vec<GrantedPath>,
+    /// Parts of the caller's own policy that the kernel cannot enforce. They are reported in
+    /// [`Layers::missing`].
     pub unenforced: Vec<String>,
 }
 
@@ -132,6 +138,18 @@ pub enum Access {
     /// These files, and everything below these folders. Missing paths are skipped, and those in
     /// which a link stands by now.
     Paths(Vec<GrantedPath>),
+}
+
+/// Real paths that are refused with everything below them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DeniedPaths {
+    /// Paths that are not read.
+    pub read: Vec<PathBuf>,
+    /// Paths that are not written.
+    pub write: Vec<PathBuf>,
+    /// Files that are not executed. They are not read either, because the dynamic loader starts
+    /// every program that can be read.
+    pub execute: Vec<PathBuf>,
 }
 
 /// Network permission.
@@ -235,11 +253,15 @@ const LOADER_FOLDERS: &[&str] = &[
     "/usr/lib64",
 ];
 
+/// Files besides those of [`LOADER_FOLDERS`] without which no program starts, and harmless devices.
+const NEEDED_FILES: &[&str] = &["/etc/ld.so.cache", "/dev/random", "/dev/urandom"];
+
 /// Real paths of the files that every program needs.
 struct SystemFiles {
     read: Vec<GrantedPath>,
     write: Vec<GrantedPath>,
     loaders: Vec<GrantedPath>,
+    needed: Vec<GrantedPath>,
 }
 
 static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
@@ -264,6 +286,7 @@ static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
     SystemFiles {
         read: all(SYSTEM_READ),
         write: all(SYSTEM_WRITE),
+        needed: all(&[LOADER_FOLDERS, NEEDED_FILES, SYSTEM_WRITE].concat()),
         loaders: loaders.filter_map(resolve).collect(),
     }
 });
@@ -284,8 +307,36 @@ impl SandboxPolicy {
         self.read.extend(files.write.iter().cloned());
         self.write.extend(files.write.iter().cloned());
         self.execute.extend(files.loaders.iter().cloned());
+        self.needed.extend(files.needed.iter().cloned());
         self
     }
+
+    /// Returns true if a program may read the real path.
+    pub fn may_read(&self, real: &Path) -> bool {
+        let is_needed = self.needed.iter().any(|path| path.contains(real));
+        let denied = &self.denied;
+        (self.read.covers(real) || self.write.covers(real))
+            && (is_needed || !is_below(real, &denied.read) && !is_below(real, &denied.execute))
+    }
+
+    /// Returns true if a program may write the real path.
+    pub fn may_write(&self, real: &Path) -> bool {
+        self.write.covers(real) && !is_below(real, &self.denied.write)
+    }
+
+    /// Returns true if a program may execute the real path.
+    pub fn may_execute(&self, real: &Path) -> bool {
+        self.execute.covers(real) && !is_below(real, &self.denied.execute)
+    }
+}
+
+fn paths_of(denied: &[PathBuf]) -> String {
+    let denied = denied.iter().map(|path| format!("`{}`", path.display()));
+    denied.collect::<Vec<_>>().join(", ")
+}
+
+fn is_below(real: &Path, denied: &[PathBuf]) -> bool {
+    denied.iter().any(|denied| real.starts_with(denied))
 }
 
 /// Mechanisms of the kernel that a sandbox uses, for messages: `landlock abi 7, seccomp`.
@@ -338,6 +389,12 @@ pub enum SandboxError {
     /// The rules of the policy cannot be made.
     #[error("the sandbox's rules cannot be made: {0}")]
     Rules(String),
+    /// These denied paths cannot be cut out of what is granted.
+    #[error(
+        "the kernel cannot cut what is denied ({}) out of what is granted: the folders around it \
+         have too many entries", paths_of(.0)
+    )]
+    Denied(Vec<PathBuf>),
     /// The private temporary folder cannot be made.
     #[error("the sandbox's temporary folder cannot be made: {0}")]
     Tmp(#[source] io::Error),

@@ -81,9 +81,18 @@ pub enum Grant {
     Named,
 }
 
-/// Decides about a host, in lower case without a dot at the end, and a port. An error is the text
-/// that the program gets.
-type Check = dyn Fn(&str, u16) -> Result<Grant, String> + Send + Sync;
+/// Decisions about hosts.
+pub trait HostPolicy: Send + Sync {
+    /// Decides about a host, in lower case without a dot at the end, and a port.
+    ///
+    /// # Errors
+    /// The text that the program gets.
+    fn check_host(&self, host: &str, port: u16) -> Result<Grant, String>;
+
+    /// Returns the refusal of an address that an allowed name was resolved to, if the address is
+    /// denied.
+    fn refuse_address(&self, address: IpAddr, port: u16) -> Option<String>;
+}
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
@@ -100,9 +109,7 @@ impl Proxy {
     ///
     /// # Errors
     /// If no port or no random numbers are available.
-    pub async fn start(
-        check: impl Fn(&str, u16) -> Result<Grant, String> + Send + Sync + 'static,
-    ) -> io::Result<Proxy> {
+    pub async fn start(policy: impl HostPolicy + 'static) -> io::Result<Proxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let mut random = [0; TOKEN_BYTES];
@@ -110,7 +117,7 @@ impl Proxy {
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let stop = CancellationToken::new();
         let server = Arc::new(Server {
-            check: Box::new(check),
+            policy: Box::new(policy),
             credentials: blake3::hash(credentials(&token).as_bytes()),
             port,
             stop: stop.clone(),
@@ -163,7 +170,7 @@ impl Proxy {
 }
 
 struct Server {
-    check: Box<Check>,
+    policy: Box<dyn HostPolicy>,
     /// Hash of the expected credentials; comparing hashes takes the same time for every input.
     credentials: blake3::Hash,
     port: u16,
@@ -314,7 +321,7 @@ impl Server {
     /// Checks the permission, resolves the name and connects.
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Refused> {
         let refused = |text: String| Refused(StatusCode::FORBIDDEN, text);
-        let grant = (self.check)(host, port).map_err(refused)?;
+        let grant = self.policy.check_host(host, port).map_err(refused)?;
         let unreachable = |error: &dyn std::fmt::Display| {
             Refused(StatusCode::BAD_GATEWAY, format!("`{host}:{port}`: {error}"))
         };
@@ -327,6 +334,11 @@ impl Server {
         let found = timeout(CONNECT_TIMEOUT, lookup_host((host, port))).await;
         let found = found.map_err(late)?.map_err(|error| unreachable(&error))?;
         let found: Vec<SocketAddr> = found.collect();
+        let mut addresses = found.iter();
+        let denied = addresses.find_map(|found| self.policy.refuse_address(found.ip(), port));
+        if let Some(text) = denied {
+            return Err(refused(text));
+        }
         // The proxy would connect to itself without end.
         let is_own = |address: &SocketAddr| address.port() == self.port && !is_public(address.ip());
         let may = |address: &&SocketAddr| {

@@ -17,6 +17,8 @@ mod trees;
 mod attacks;
 // The proxy of programs in a sandbox.
 mod proxy;
+// Denied parts of what a sandbox grants.
+mod denied;
 // Programs in a sandbox: what they can do, and what not.
 mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.

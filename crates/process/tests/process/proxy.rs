@@ -2,13 +2,13 @@
 
 use std::fs::{self, DirEntry};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_process::sandbox::proxy::{Grant, Proxy};
+use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy};
 use haft_process::{Environment, Finished, Spawn};
 
@@ -63,14 +63,49 @@ fn echo(mut stream: TcpStream) {
     let _ = stream.write_all((head + &text).as_bytes());
 }
 
-/// Proxy that allows `127.0.0.1` by name, and other spellings of it in general.
+/// Hosts that allow `127.0.0.1` by name, and other spellings of it in general.
+#[derive(Default)]
+struct LoopbackHosts {
+    /// An address that is denied, whatever name leads to it.
+    denied: Option<IpAddr>,
+}
+
+impl HostPolicy for LoopbackHosts {
+    fn check_host(&self, host: &str, port: u16) -> Result<Grant, String> {
+        match host {
+            "127.0.0.1" => Ok(Grant::Named),
+            "localhost" | "2130706433" | "::ffff:127.0.0.1" => Ok(Grant::General),
+            _ => Err(format!("`{host}:{port}` is not in the list `net`")),
+        }
+    }
+
+    fn refuse_address(&self, address: IpAddr, _: u16) -> Option<String> {
+        (Some(address) == self.denied).then(|| format!("`{address}` is denied"))
+    }
+}
+
 async fn proxy() -> Proxy {
-    let check = |host: &str, port: u16| match host {
-        "127.0.0.1" => Ok(Grant::Named),
-        "localhost" | "2130706433" | "::ffff:127.0.0.1" => Ok(Grant::General),
-        _ => Err(format!("`{host}:{port}` is not in the list `net`")),
+    Proxy::start(LoopbackHosts::default())
+        .await
+        .expect("a port")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denied_address_is_not_reached_by_an_allowed_name() {
+    let hosts = LoopbackHosts {
+        denied: Some(Ipv4Addr::LOCALHOST.into()),
     };
-    Proxy::start(check).await.expect("a port")
+    let (proxy, server) = (Proxy::start(hosts).await.expect("a port"), Echo::start());
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    for arguments in [&[&*url][..], &["--proxytunnel", "-i", &url]] {
+        let got = curl(&proxy, arguments).await;
+        let text = format!("{}{}", stdout(&got), got.stderr.text());
+        assert!(
+            text.contains("403") || text.contains("is denied"),
+            "{got:?}"
+        );
+    }
+    assert_eq!(server.requests.load(Ordering::Relaxed), 0);
 }
 
 /// Runs curl in a sandbox that reaches the proxy only.

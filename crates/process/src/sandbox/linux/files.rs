@@ -11,6 +11,7 @@ use landlock::{
 use nix::errno::Errno;
 use rustix::fs::FileType;
 
+use super::denied::DeniedCut;
 use super::{Access, Net, SandboxError, SandboxPolicy};
 use crate::GrantedPath;
 
@@ -67,36 +68,46 @@ pub(super) fn rules(
     let write = AccessFs::from_write(latest) & !NEVER;
     let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
     let mut handled = NEVER;
-    let mut lists: Vec<(&[GrantedPath], BitFlags<AccessFs>)> = Vec::new();
-    let mut add = |access: &'_ Access, rights: BitFlags<AccessFs>| {
-        if let Access::Paths(_) = access {
-            handled |= rights;
-        }
-    };
-    add(&policy.read, READ);
-    add(&policy.write, write);
-    add(&policy.execute, AccessFs::Execute.into());
-    // The kernel reads the file to execute with the rights of the program.
-    let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
-    let own = tmp.into_iter().chain(&policy.own_folder);
-    let own: Vec<GrantedPath> = own.cloned().collect();
-    for (access, rights) in [
-        (&policy.read, READ),
-        (&policy.write, write | READ),
-        (&policy.execute, execute),
+    let mut lists: Vec<(Vec<GrantedPath>, BitFlags<AccessFs>)> = Vec::new();
+    let denied = &policy.denied;
+    // The dynamic loader starts every program that can be read.
+    let unreadable = DeniedCut::new(&[&denied.read, &denied.execute]);
+    let unwritable = DeniedCut::new(&[&denied.write]);
+    let unstartable = DeniedCut::new(&[&denied.execute]);
+    let execute = BitFlags::from(AccessFs::Execute);
+    for (access, cut, rights) in [
+        (&policy.read, &unreadable, READ),
+        (&policy.write, &unwritable, write),
+        (&policy.execute, &unstartable, execute),
     ] {
-        if let Access::Paths(paths) = access {
+        if let Some(paths) = cut.of_access(access)? {
+            handled |= rights;
             lists.push((paths, rights));
         }
     }
-    lists.push((&own, write | READ));
+    // What may be written may be read as well, and the kernel reads the file to execute with the
+    // rights of the program.
+    for (access, rights) in [
+        (&policy.write, READ),
+        (&policy.execute, AccessFs::ReadFile.into()),
+    ] {
+        if let Access::Paths(_) = access {
+            let paths = unreadable.of_access(access)?;
+            lists.push((paths.unwrap_or_default(), rights));
+        }
+    }
+    let needed = unreadable.of_needed(&policy.needed)?;
+    let is_executable = |path: &&GrantedPath| policy.execute.covers(path.as_path());
+    let executable = needed.iter().filter(is_executable).cloned().collect();
+    lists.extend([(needed, READ), (executable, execute)]);
+    let own = tmp.into_iter().chain(&policy.own_folder);
+    lists.push((own.cloned().collect(), write | READ));
     let root = GrantedPath::without_links(Path::new("/"));
-    let everything: Vec<GrantedPath> = root.into_iter().collect();
-    if policy.write == Access::All {
+    if !handled.intersects(write) {
         // The kernel denies renames and links between folders in every sandbox, unless a rule
         // allows them.
         handled |= AccessFs::Refer;
-        lists.push((&everything, AccessFs::Refer.into()));
+        lists.push((root.into_iter().collect(), AccessFs::Refer.into()));
     }
 
     let mut ruleset = Ruleset::default()
@@ -116,7 +127,7 @@ pub(super) fn rules(
         }
     }
     for (paths, rights) in lists {
-        for path in paths {
+        for path in &paths {
             ruleset = allow(ruleset, path, rights & handled)?;
         }
     }

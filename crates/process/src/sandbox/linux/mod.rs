@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod connections;
+mod denied;
 mod files;
 mod namespaces;
 mod private_tmp;
