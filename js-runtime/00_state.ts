@@ -67,7 +67,7 @@ export interface Settings {
   /** The world is on tape; see `41_replay.ts`. */
   hasTape: boolean;
   /** The texts of refusals by the kind of permission; see `03_permissions.ts`. */
-  refusals: Record<string, { to: string; any: string }>;
+  refusals: Record<string, { to: string; denied: [entry: string, text: string][]; any: string }>;
 }
 
 export const settings: Settings = {

@@ -27,10 +27,26 @@ function explained(text: string): string {
 
 function refusal(kind: string, what: string): string | undefined {
   const texts = settings.refusals[kind];
-  return what === "" ? texts?.any : texts?.to.split("\0").join(what.replace(/[\r\n]/g, " "));
+  if (texts === undefined || what === "") return texts?.any;
+  let text = texts.to;
+  for (let at = 0; at < texts.denied.length; at++) {
+    const [entry, denied] = texts.denied[at] as [string, string];
+    if (isNamed(entry, what)) text = denied;
+  }
+  return text.split("\0").join(what.replace(/[\r\n]/g, " "));
 }
 
-const PERMIT = /`haft permit NAME (--allow [^\n]*)` grants it to the tool NAME/;
+/** True if a denied entry names the resource: itself, what is below it, its ports, or a pattern. */
+function isNamed(entry: string, what: string): boolean {
+  if (entry.endsWith("*")) return what.startsWith(entry.slice(0, -1));
+  const rest = what.startsWith(entry) ? what.slice(entry.length) : undefined;
+  return (
+    rest === "" || rest?.[0] === "/" || rest?.[0] === ":" || (entry === "/" && what[0] === "/")
+  );
+}
+
+const PERMIT =
+  /`haft permit NAME (--(?:allow|remove) [^\n]*)` (grants it to the tool NAME|ends your refusal)/;
 
 /** The hint with the name of the tool that runs, if it is known and plain. */
 function named(text: string): string {
@@ -38,7 +54,7 @@ function named(text: string): string {
   if (!/^[\w.-]+$/.test(owner)) return text;
   return text.replace(
     PERMIT,
-    (_, wish) => `\`haft permit ${owner} ${wish}\` grants it to the tool ${owner}`,
+    (_, wish, effect) => `\`haft permit ${owner} ${wish}\` ${effect.replace("NAME", owner)}`,
   );
 }
 

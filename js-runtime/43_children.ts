@@ -9,6 +9,7 @@
 
 import { core } from "ext:core/mod.js";
 import {
+  op_haft_check_program,
   op_haft_expect_descriptor,
   op_haft_owns_descriptor,
   op_haft_release_program,
@@ -76,6 +77,14 @@ function checked(options: any = {}): any {
   return copy;
 }
 
+/** The checked options of a start, which is refused if the permissions deny its program. */
+function admitted(options: unknown, programOf: (copy: any) => unknown): any {
+  const copy = checked(options);
+  if (copy?.env) copy.env = { __proto__: null, ...copy.env };
+  op_haft_check_program(`${programOf(copy)}`, `${copy?.cwd ?? ""}`, `${copy?.env?.PATH ?? ""}`);
+  return copy;
+}
+
 function streams(list: ArrayLike<unknown>): unknown[] {
   const checked: unknown[] = [];
   const { length } = list;
@@ -96,7 +105,10 @@ const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
 // What `node:child_process` starts programs with; it takes the functions when it is first imported.
 const spawnChild = told(processes.nodeSpawnChild, (command) => command);
 processes.nodeSpawnChild = (command: unknown, options: unknown): Child => {
-  const child: Child = spawnChild(command, checked(options));
+  const child: Child = spawnChild(
+    command,
+    admitted(options, () => command),
+  );
   expectDescriptor(child.stdinFd);
   expectDescriptor(child.stdoutFd);
   expectDescriptor(child.stderrFd);
@@ -113,7 +125,8 @@ const spawnSyncChild = told(
   processes.nodeSpawnSyncChild,
   (options) => (options as { args?: unknown[] })?.args?.[0],
 );
-processes.nodeSpawnSyncChild = (options: unknown) => spawnSyncChild(checked(options));
+processes.nodeSpawnSyncChild = (options: unknown) =>
+  spawnSyncChild(admitted(options, ({ args }) => args?.[0]));
 
 for (const method of ["spawn", "output", "outputSync"]) {
   const { prototype } = processes.Command;
@@ -122,7 +135,8 @@ for (const method of ["spawn", "output", "outputSync"]) {
 }
 const Original = processes.Command;
 function Command(this: unknown, command: unknown, options?: unknown) {
-  return construct(Original, [command, checked(options)], new.target ?? Command);
+  const copy = admitted(options, () => command);
+  return construct(Original, [command, copy], new.target ?? Command);
 }
 Command.prototype = Original.prototype;
 Command.prototype.constructor = Command;
@@ -130,13 +144,22 @@ processes.Command = Command;
 const inOrder = (start: Start): Start => {
   const starts = told(start, (command) => command);
   return (command, first, second) =>
-    isArray(first) ? starts(command, first, checked(second)) : starts(command, checked(first));
+    isArray(first)
+      ? starts(
+          command,
+          first,
+          admitted(second, () => command),
+        )
+      : starts(
+          command,
+          admitted(first, () => command),
+        );
 };
 for (const name of ["spawn", "spawnAndWait", "spawnAndWaitSync"]) {
   processes[name] = inOrder(processes[name]);
 }
 const run = told(processes.run, (options) => (options as { cmd?: unknown[] })?.cmd?.[0]);
-processes.run = (options: unknown) => run(checked(options));
+processes.run = (options: unknown) => run(admitted(options, ({ cmd }) => cmd?.[0]));
 const { prototype } = processes.ChildProcess;
 const { unref } = prototype;
 prototype.unref = function (this: Child): void {

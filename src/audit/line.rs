@@ -428,6 +428,7 @@ pub(super) fn rights(profile: &PermissionProfile) -> String {
             Permission::None => format!("{kind}: none"),
             Permission::List(names) => format!("{kind}: [{}]", names.join(", ")),
             Permission::Except { allow, deny } => {
+                let allow = allow.as_deref().unwrap_or_default();
                 let (allow, deny) = (allow.join(", "), deny.join(", "));
                 format!("{kind}: {{allow: [{allow}], deny: [{deny}]}}")
             }

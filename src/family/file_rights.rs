@@ -12,6 +12,7 @@ use haft_discover::Candidate;
 use haft_engine::PermitStore;
 use haft_engine::graph::RequestReader;
 use haft_process::LinkBounds;
+use haft_process::files_of_entry;
 use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, ToolRights};
 use haft_tool::{
     Family, Isolation, LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource,
@@ -132,6 +133,7 @@ impl<'a> RightsReader<'a> {
             path: Some(candidate.path.clone()),
             ..problem
         }));
+        permissions.resolve_entries(&files_of_entry);
         rights.permissions = Arc::new(permissions);
         FileRights {
             rights,

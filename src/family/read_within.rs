@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 use haft_config::paths;
-use haft_tool::{PermissionKind, PermissionProfile};
+use haft_tool::{AccessTarget, PermissionKind, PermissionProfile};
 
 /// Reason why a file cannot be read.
 pub(crate) enum Refused {
@@ -65,7 +65,8 @@ impl Refused {
 pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile) -> Option<String> {
     let named = paths::resolve(base, Path::new(asked));
     let real = named.canonicalize().unwrap_or(named);
-    let is_granted = permissions.read.allows_path(&real);
+    let decision = permissions.decide(PermissionKind::Read, AccessTarget::Path(&real));
+    let is_granted = decision.is_granted();
     (!is_granted).then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
 }
 

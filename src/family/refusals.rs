@@ -10,7 +10,7 @@ use rustix::fs::Access as Mode;
 
 use haft_process::sandbox::{Access, SandboxPolicy};
 use haft_process::{Captured, End, Finished};
-use haft_tool::{PermissionKind, PermissionProfile};
+use haft_tool::{AccessTarget, PermissionKind, PermissionProfile};
 
 /// Parts of lines about files and system calls that the kernel refused.
 const DENIED: [&str; 4] = ["permission denied", "not permitted", "eacces", "eperm"];
@@ -104,9 +104,10 @@ impl Attempt<'_> {
             .find_map(|before| Some(lower.split_once(before)?.1))?;
         let word = rest.split_whitespace().next()?;
         let host = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let net = &self.permissions.net;
+        let target = AccessTarget::AnyPort(host);
+        let decision = self.permissions.decide(PermissionKind::Net, target);
         let is_host = host.contains('.') || host == "localhost";
-        (is_host && !net.allows_host(host, None)).then(|| RefusedAccess {
+        (is_host && !decision.is_granted()).then(|| RefusedAccess {
             kind: PermissionKind::Net,
             what: host.to_owned(),
         })
@@ -123,7 +124,7 @@ impl Attempt<'_> {
             // Only who makes a file is refused one that does not exist.
             Err(_) => {
                 let folder = path.parent()?.canonicalize().ok()?;
-                let is_refused = !self.policy.write.covers(&folder);
+                let is_refused = !self.policy.may_write(&folder);
                 (PermissionKind::Write, Some(folder).filter(|_| is_refused)?)
             }
         };
@@ -140,23 +141,62 @@ impl Attempt<'_> {
     fn refused_existing(&self, path: PathBuf) -> Option<(PermissionKind, PathBuf)> {
         let policy = self.policy;
         // With every program granted, a file must be readable to be started.
-        let is_granted_program = policy.execute != Access::All && policy.execute.covers(&path);
-        let is_readable =
-            is_granted_program || policy.read.covers(&path) || policy.write.covers(&path);
+        let is_granted_program = policy.execute != Access::All && policy.may_execute(&path);
         let is_program = path.is_file() && rustix::fs::access(&path, Mode::EXEC_OK).is_ok();
-        if is_program && !policy.execute.covers(&path) {
+        if is_program && !policy.may_execute(&path) {
             return Some((PermissionKind::Run, path));
         }
-        if !is_readable {
+        if !is_granted_program && !policy.may_read(&path) {
             return Some((PermissionKind::Read, path));
         }
-        if !policy.write.covers(&path) {
+        if !policy.may_write(&path) {
             return Some((PermissionKind::Write, path));
         }
         // Files are removed and renamed with the right to their folder.
         let folder = path.parent()?.to_owned();
-        (!policy.write.covers(&folder)).then_some((PermissionKind::Write, folder))
+        (!policy.may_write(&folder)).then_some((PermissionKind::Write, folder))
     }
+}
+
+/// Names of files and folders that hold credentials, in whatever folder they are.
+const CREDENTIALS: [&str; 22] = [
+    ".aws",
+    ".azure",
+    ".docker",
+    ".env",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+    ".vault-token",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "gcloud",
+    "gh",
+    "keyrings",
+    "shadow",
+    "sudoers",
+];
+
+/// Endings of files that hold credentials.
+const OF_KEYS: [&str; 5] = ["jks", "kdbx", "key", "p12", "pem"];
+
+/// Returns true if the path looks like that of credentials.
+pub(super) fn holds_credentials(path: &Path) -> bool {
+    let mut parts = path
+        .iter()
+        .map(|part| part.to_string_lossy().to_lowercase());
+    let is_named = parts.any(|part| CREDENTIALS.contains(&&*part) || part.contains("token"));
+    let ending = path
+        .extension()
+        .map(|ending| ending.to_string_lossy().to_lowercase());
+    is_named || ending.is_some_and(|ending| OF_KEYS.contains(&&*ending))
 }
 
 /// Returns true if the text contains one of the parts.

@@ -6,8 +6,10 @@
 //! tool is not loaded without a complete sandbox if the user requires one.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,17 +19,18 @@ use parking_lot::Mutex;
 
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
-use super::refusals::{Attempt, RefusedAccess};
+use super::refusals::{Attempt, RefusedAccess, holds_credentials};
 use haft_config::{Config, grants, paths};
 use haft_discover::Candidate;
-use haft_process::sandbox::proxy::{Grant, Proxy};
-use haft_process::sandbox::{self, Access, Layers, Net, Sandbox, SandboxPolicy};
+use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
+use haft_process::sandbox::{self, Access, DeniedPaths, Layers, Net, Sandbox, SandboxPolicy};
 use haft_process::{
-    Environment, Finished, GrantedPath, Limits, LinkBounds, Names, Rights, Spawn, find_installed,
+    Environment, Finished, GrantedPath, Limits, LinkBounds, ProgramPolicy, Rights, Spawn,
+    find_installed,
 };
 use haft_tool::{
-    Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile, PermissionSource,
-    Problem, ProfileSource, ToolBounds, ToolRights,
+    AccessTarget, Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile,
+    PermissionSource, Problem, ProfileSource, ToolBounds, ToolRights,
 };
 
 /// Folder of the copies of verified scripts, below the state directory.
@@ -207,6 +210,9 @@ impl Sandboxes {
                     sandbox = Some(made);
                     enforced = Some(Arc::new(policy));
                 }
+                // Where the system has what a sandbox needs, nothing runs without one: the kernel
+                // cannot enforce these permissions.
+                Err(why) if sandbox::available().are_available() => return Err(why.to_string()),
                 Err(why) => {
                     missing.push(without_sandbox(&why));
                     // There is no private folder, so the programs use the common one.
@@ -303,8 +309,21 @@ impl Sandboxes {
                 proxy,
             });
         }
+        // The kernel cannot tell the worker from its programs, so that its code is not excepted from
+        // what is denied.
+        policy.needed.retain(|path| !code.contains(path));
+        if let Some(folder) = code.first()
+            && !policy.may_read(folder.as_path())
+        {
+            let (kind, path) = (PermissionKind::Read, folder.as_path().display().to_string());
+            let reason = permissions.reason(kind);
+            return Err(format!(
+                "`{path}` has its code, and is not readable: {reason}"
+            ));
+        }
         let program = self.resolve(program);
         policy.execute.extend(program.clone());
+        policy.needed.extend(program.clone());
         policy.read.extend(program);
         policy.own_folder = cache.and_then(|cache| self.resolve(cache));
         let sandbox = self.make(&policy).map_err(|why| why.to_string())?;
@@ -365,6 +384,12 @@ impl Sandboxes {
             unix_sockets: is_open,
             private_tmp: permissions.names_tmpdir(),
             own_folder: None,
+            denied: DeniedPaths {
+                read: denied_of(permissions, PermissionKind::Read),
+                write: denied_of(permissions, PermissionKind::Write),
+                execute: denied_of(permissions, PermissionKind::Run),
+            },
+            needed: own.to_vec(),
             unenforced: unenforced(permissions),
         }
         .with_system_files();
@@ -396,9 +421,8 @@ impl Sandboxes {
 
     /// Returns the files of the granted programs, and those that their first lines name.
     fn programs_of(&self, permission: &Permission, own: &[GrantedPath]) -> Access {
-        let list = match permission.granted() {
-            Some(list) if list.is_empty() => return Access::All,
-            list => list.unwrap_or_default(),
+        let Some(list) = permission.allowed() else {
+            return Access::All;
         };
         let found = list.iter().filter_map(|program| find_installed(program));
         let found = found.filter_map(|file| self.resolve(&file));
@@ -424,19 +448,8 @@ impl Sandboxes {
             return Ok(Some(proxy.clone()));
         }
         let permissions = permissions.clone();
-        let check = move |host: &str, port: u16| {
-            let net = &permissions.net;
-            if !net.allows_host(host, Some(port)) {
-                return Err(permissions.refusal(kind, &format!("{host}:{port}")));
-            }
-            Ok(if net.names_host(host) {
-                Grant::Named
-            } else {
-                Grant::General
-            })
-        };
         // It only binds a port, so it is ready at once.
-        let started = Proxy::start(check).now_or_never();
+        let started = Proxy::start(ProxyHosts(permissions)).now_or_never();
         let proxy = match started {
             Some(Ok(proxy)) => Arc::new(proxy),
             Some(Err(error)) => return Err(format!("its proxy cannot be started: {error}")),
@@ -485,20 +498,24 @@ impl Confinement {
         })
     }
 
-    /// Returns a line that names a refused access, and the command that grants it or the reason why
-    /// nothing does.
+    /// Returns a line that names a refused access. The program named it, so the line does not
+    /// recommend to grant it: an agent would follow a command that a hostile program made up. Files
+    /// with credentials are not named at all.
     fn line_about(&self, refused: &RefusedAccess) -> String {
         let RefusedAccess { kind, what } = refused;
+        let is_file = matches!(kind, PermissionKind::Read | PermissionKind::Write);
+        if is_file && holds_credentials(Path::new(what)) {
+            return self.description();
+        }
         let way_out = if self.permissions.may_be_asked(*kind, what) {
-            let entry = format!("{kind}={what}");
-            let [name, entry] = [&*self.name, &entry].map(|word| paths::quoted(Path::new(word)));
-            format!("`haft permit {name} --allow {entry}` grants it")
+            let name = paths::quoted(Path::new(&*self.name));
+            format!("the user decides, and `haft permit {name}` shows what the tool may do")
         } else {
             self.permissions.reason(*kind)
         };
         format!(
-            "[haft: this program ran in the sandbox `{}`, without `{kind}` access to `{what}`: \
-             {way_out}]",
+            "[haft: this program ran in the sandbox `{}`, and reported that it lacks `{kind}` access to \
+             `{what}`, which the sandbox does not grant: {way_out}]",
             self.bounds.profile.name,
         )
     }
@@ -545,34 +562,87 @@ pub(super) fn with_proxy(env: Environment, proxy: Option<&Proxy>) -> Environment
 
 /// Returns the rights of programs that are started under these permissions.
 pub(super) fn program_rights(profile: &PermissionProfile) -> Rights {
-    let names = |permission: &Permission| Names {
-        allow: match permission.granted() {
-            None => Some(Vec::new()),
-            Some(list) if list.is_empty() => None,
-            list => list,
-        },
-        deny: permission.denied().to_vec(),
-    };
-    let refusal = {
-        let profile = profile.clone();
-        move |program: &str| profile.refusal(PermissionKind::Run, program)
-    };
-    Rights::new(&names(&profile.run), names(&profile.env), refusal)
+    if !profile.run.is_bounded() && !profile.env.is_bounded() {
+        return Rights::default();
+    }
+    Rights::new(ProgramPermissions(profile.clone()))
+}
+
+/// Permissions that decide about programs and their variables.
+struct ProgramPermissions(PermissionProfile);
+
+impl ProgramPolicy for ProgramPermissions {
+    fn may_start(&self, files: &[PathBuf]) -> bool {
+        let target = AccessTarget::Program(files);
+        self.0.decide(PermissionKind::Run, target).is_granted()
+    }
+
+    fn starts_none(&self) -> bool {
+        self.0.run.grants_nothing()
+    }
+
+    fn starts_all(&self) -> bool {
+        !self.0.run.is_bounded()
+    }
+
+    fn shows_variable(&self, name: &OsStr) -> bool {
+        // An entry is UTF-8, and a `*` at its end matches any text.
+        self.0.grants(PermissionKind::Env, &name.to_string_lossy())
+    }
+
+    fn refusal(&self, program: &str) -> String {
+        self.0.refusal(PermissionKind::Run, program)
+    }
+}
+
+/// Permissions that decide about the hosts behind a proxy.
+struct ProxyHosts(PermissionProfile);
+
+impl HostPolicy for ProxyHosts {
+    fn check_host(&self, host: &str, port: u16) -> Result<Grant, String> {
+        let kind = PermissionKind::Net;
+        let decision = self.0.decide(kind, AccessTarget::Host(host, port));
+        if !decision.is_granted() {
+            return Err(self.0.refusal(kind, &format!("{host}:{port}")));
+        }
+        Ok(if self.0.names_host(host) {
+            Grant::Named
+        } else {
+            Grant::General
+        })
+    }
+
+    fn refuse_address(&self, address: IpAddr, port: u16) -> Option<String> {
+        let kind = PermissionKind::Net;
+        let host = address.to_string();
+        let decision = self.0.decide(kind, AccessTarget::Host(&host, port));
+        let target = SocketAddr::new(address, port).to_string();
+        decision.is_denied().then(|| self.0.refusal(kind, &target))
+    }
 }
 
 /// Returns true if some hosts are granted, and not all.
 fn has_some_hosts(net: &Permission) -> bool {
-    !matches!(net, Permission::All | Permission::None)
+    net.is_bounded() && !net.grants_nothing()
+}
+
+/// Returns the real paths of a kind that are denied.
+fn denied_of(permissions: &PermissionProfile, kind: PermissionKind) -> Vec<PathBuf> {
+    let denied = permissions.denied_paths(kind).into_iter();
+    // The kernel knows no names of links, only what they lead to.
+    denied
+        .filter(|path| GrantedPath::without_links(path).is_ok())
+        .collect()
 }
 
 /// Returns the granted paths, which were resolved when the rights were computed. One in which a link
 /// stands now grants nothing. The private folder is granted by its own.
 fn paths_of(permission: &Permission) -> Access {
-    match permission.granted() {
-        Some(list) if list.is_empty() => Access::All,
-        list => {
-            let paths = list.unwrap_or_default().into_iter().map(PathBuf::from);
-            let paths = paths.filter_map(|path| GrantedPath::without_links(&path).ok());
+    match permission.allowed() {
+        None => Access::All,
+        Some(list) => {
+            let paths = list.iter().map(Path::new);
+            let paths = paths.filter_map(|path| GrantedPath::without_links(path).ok());
             Access::Paths(paths.collect())
         }
     }
@@ -607,18 +677,20 @@ fn interpreters(file: &Path) -> Vec<PathBuf> {
     [Some(first), started].into_iter().flatten().collect()
 }
 
-/// Returns the denied entries that lie within granted ones. The kernel's rules only grant.
+/// Returns the denied entries that the kernel does not know: names of programs, which stand for the
+/// files on `PATH` only, and paths in a private folder that does not exist yet.
 fn unenforced(permissions: &PermissionProfile) -> Vec<String> {
-    let kinds = [
-        PermissionKind::Read,
-        PermissionKind::Write,
-        PermissionKind::Run,
-    ];
-    let denied = kinds.into_iter().flat_map(|kind| {
+    let programs = permissions.run.denied().iter();
+    let programs = programs.filter(|entry| !entry.contains('/'));
+    let programs =
+        programs.map(|entry| format!("for programs: no program `{entry}` outside of `PATH`"));
+    let kinds = [PermissionKind::Read, PermissionKind::Write];
+    let private = kinds.into_iter().flat_map(|kind| {
         let denied = permissions.of(kind).denied().iter();
+        let denied = denied.filter(|entry| PermissionProfile::is_below_tmpdir(entry));
         denied.map(move |entry| format!("for programs: no `{kind}` access to `{entry}`"))
     });
-    denied.collect()
+    programs.chain(private).collect()
 }
 
 /// Converts a refusal, whose second line is the hint, to an error of a call.

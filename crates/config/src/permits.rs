@@ -172,7 +172,7 @@ impl Permit {
         for (kind, refused) in &self.deny {
             let deny = match refused {
                 Permission::List(deny) => Permission::Except {
-                    allow: Vec::new(),
+                    allow: None,
                     deny: deny.clone(),
                 },
                 _ => Permission::None,
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(
             rights.read,
             Permission::Except {
-                allow: vec!["/tmp".to_owned(), "/work/data".to_owned()],
+                allow: Some(vec!["/tmp".to_owned(), "/work/data".to_owned()]),
                 deny: vec!["/work/data/secret".to_owned()],
             }
         );

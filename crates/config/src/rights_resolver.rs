@@ -51,8 +51,8 @@ impl Config {
         let written =
             profiles.filter_map(|profile| profile.permissions.get(&PermissionKind::Write));
         for permission in written.chain([&self.permissions.write]) {
-            for entry in permission.granted().unwrap_or_default() {
-                let real = before.resolve(Path::new(&self.anchored(&entry)));
+            for entry in permission.allowed().unwrap_or_default() {
+                let real = before.resolve(Path::new(&self.anchored(entry)));
                 if let Ok(real) = real
                     && is_bounded(real.as_path())
                 {

@@ -14,7 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
@@ -29,9 +29,10 @@ use super::isolate_state::IsolateState;
 use super::permissions;
 use super::permits::{GrantedNow, PermitStore};
 use super::requests::RunningCall;
+use haft_process::files_of_entry;
 use haft_tool::{
-    Answer, Isolation, NoticeLevel, Notification, PermissionKind, PermissionProfile, Progress,
-    Prompt, Updates,
+    AccessTarget, Answer, Isolation, NoticeLevel, Notification, PermissionKind, PermissionProfile,
+    Progress, Prompt, Updates,
 };
 
 /// The answers that the user can give.
@@ -60,7 +61,8 @@ pub(super) fn install_prompter() {
 
 /// Registers the isolate of this thread.
 pub(super) fn belongs_to(callers: &Arc<dyn CallerLink>, permissions: &Arc<PermissionProfile>) {
-    let askable = permissions.askable.is_some().then(|| Askable {
+    let asks = permissions.askable.is_some() || permissions::has_asked_entries(permissions);
+    let askable = asks.then(|| Askable {
         callers: callers.clone(),
         permissions: permissions.clone(),
     });
@@ -99,8 +101,10 @@ impl PermissionPrompter for Prompter {
         IS_CHANGED.set(true);
         let asked = access_in(message, name);
         let is_granted = asked.is_some_and(|(kind, what)| {
-            isolate.permissions.may_be_asked(kind, &what)
-                && isolate.callers.ask_permission(kind, &what)
+            // Deno's lists lack the patterns that its order does not suit.
+            isolate.permissions.grants(kind, &what)
+                || isolate.permissions.may_be_asked(kind, &what)
+                    && isolate.callers.ask_permission(kind, &what)
         });
         if is_granted {
             PromptResponse::Allow
@@ -218,11 +222,9 @@ pub(super) fn ask(
 /// Returns true if the permissions refuse a program that `pi.exec` starts, and the user may be asked
 /// about it. A program that is granted under another spelling is not asked about.
 pub(super) fn is_program_refused(permissions: &PermissionProfile, command: &str) -> bool {
-    let name = |program: &str| Path::new(program).file_name().map(ToOwned::to_owned);
-    let granted = permissions.run.granted().unwrap_or_default();
-    let is_granted = permissions.grants(PermissionKind::Run, command)
-        || granted.iter().any(|entry| name(entry) == name(command));
-    !is_granted && permissions.may_be_asked(PermissionKind::Run, command)
+    let files = files_of_entry(command);
+    let decision = permissions.decide(PermissionKind::Run, AccessTarget::Program(&files));
+    !decision.is_granted() && permissions.may_be_asked(PermissionKind::Run, command)
 }
 
 /// Returns true for accesses that the kernel decides about in a sandbox. Its rules cannot be

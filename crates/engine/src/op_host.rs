@@ -3,6 +3,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::rc::Rc;
 use std::str::FromStr;
@@ -23,7 +24,8 @@ use super::messages::Answer;
 use super::schema_check::SchemaChecker;
 use super::verify::{CodeFrom, Verifier};
 use super::{EngineOptions, Programs, asking, load_trace, render_guard, spin_wait};
-use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
+use haft_process::{files_of_command, files_of_entry};
+use haft_tool::{AccessTarget, LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct OpHost {
@@ -219,7 +221,9 @@ impl IsolateHost for OpHost {
             if asking::is_program_refused(&permissions, &command)
                 && self.link.ask_permission(PermissionKind::Run, &command)
             {
-                Arc::make_mut(&mut permissions).grant(PermissionKind::Run, &command);
+                let permissions = Arc::make_mut(&mut permissions);
+                permissions.grant(PermissionKind::Run, &command);
+                permissions.resolve_entries(&files_of_entry);
             }
             load_trace::record_access(PermissionKind::Run, &command);
             self.link.program_started(call, &command);
@@ -240,7 +244,8 @@ impl IsolateHost for OpHost {
     }
 
     fn shows_variable(&self, name: &str) -> bool {
-        self.shared.key.permissions.shows_variable(name)
+        let permissions = &self.shared.key.permissions;
+        permissions.grants(PermissionKind::Env, name)
     }
 
     fn abort_exec(&self, id: u32) {
@@ -253,6 +258,23 @@ impl IsolateHost for OpHost {
         load_trace::mark_uncacheable("it starts programs");
         self.link.program_started(call, program);
         self.programs.starts_by(self.shared.thread_id());
+    }
+
+    fn check_program(&self, program: &str, folder: &Path, path: &str) -> Result<(), String> {
+        let permissions = &self.shared.key.permissions;
+        if permissions.run.denied().is_empty() {
+            // Then Deno's own check decides: it compares the file, and follows no link.
+            return Ok(());
+        }
+        let inherited = haft_process::inherited("PATH").unwrap_or_default();
+        let path = if path.is_empty() { &inherited } else { path };
+        let folder = std::env::current_dir().unwrap_or_default().join(folder);
+        let files = files_of_command(program, Some(OsStr::new(path)), &folder);
+        let decision = permissions.decide(PermissionKind::Run, AccessTarget::Program(&files));
+        if decision.is_denied() {
+            return Err(permissions.refusal(PermissionKind::Run, program));
+        }
+        Ok(())
     }
 
     fn release_program(&self, pid: i32) {

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 
 use super::procfs::{self, Use};
 use haft_process::granted_path::open_without_links;
-use haft_tool::{PermissionKind, PermissionProfile};
+use haft_tool::{AccessRule, AccessTarget, PermissionKind, PermissionProfile};
 
 /// Folders of the kernel's files. Deno asks for every permission there, and `procfs` closes what
 /// leads into haft.
@@ -111,6 +111,9 @@ impl FileBounds {
         from: &CheckedPath<'_>,
         to: &CheckedPath<'_>,
     ) -> FsResult<[PinnedPath; 2]> {
+        for path in [from, to] {
+            self.check_tree(path)?;
+        }
         let what = self.stricter();
         Ok([
             self.pin(from, what, Pin::Entry)?,
@@ -196,22 +199,35 @@ impl FileBounds {
         Ok(target)
     }
 
+    /// Refuses to move a folder around a denied entry: below another name it would not be denied.
+    fn check_tree(&self, real: &Path) -> FsResult<()> {
+        for kind in [PermissionKind::Read, PermissionKind::Write] {
+            let decision = self.0.decide(kind, AccessTarget::Tree(real));
+            if let AccessRule::Denied(entry) = decision.rule {
+                return Err(refused(kind, Path::new(entry)));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses the real path of an access that the permissions do not grant.
     fn check(&self, real: &Path, what: Use) -> FsResult<()> {
         let kind = kind_of(what);
-        if self.0.of(kind).allows_path(real) {
+        if self.0.decide(kind, AccessTarget::Path(real)).is_granted() {
             return Ok(());
         }
-        let denied = PermissionDeniedError {
-            access: format!("{kind} access to \"{}\"", real.display()),
-            name: kind.as_str(),
-            custom_message: None,
-            state: PermissionState::Denied,
-        };
-        Err(FsError::PermissionCheck(
-            PermissionCheckError::PermissionDenied(denied),
-        ))
+        Err(refused(kind, real))
     }
+}
+
+fn refused(kind: PermissionKind, real: &Path) -> FsError {
+    let denied = PermissionDeniedError {
+        access: format!("{kind} access to \"{}\"", real.display()),
+        name: kind.as_str(),
+        custom_message: None,
+        state: PermissionState::Denied,
+    };
+    FsError::PermissionCheck(PermissionCheckError::PermissionDenied(denied))
 }
 
 fn kind_of(what: Use) -> PermissionKind {

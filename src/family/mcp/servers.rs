@@ -13,7 +13,7 @@ use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign};
 use haft_process::Spawn;
-use haft_tool::{LogLevel, PermissionKind, Problem};
+use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem};
 
 /// Time until a server must be ready, if the configuration sets none.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -245,8 +245,10 @@ pub(super) fn prepare(
             let host = address.host_str().unwrap_or_default();
             let port = address.port_or_known_default();
             let permissions = &confinement.permissions;
-            if !permissions.net.allows_host(host, port) {
-                let what = format!("{host}:{}", port.unwrap_or_default());
+            let port = port.unwrap_or_default();
+            let target = AccessTarget::Host(host, port);
+            if !permissions.decide(PermissionKind::Net, target).is_granted() {
+                let what = format!("{host}:{port}");
                 let refusal = permissions.refusal(PermissionKind::Net, &what);
                 return Err(failed(denied(&refusal).message().to_owned()));
             }

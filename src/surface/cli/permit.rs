@@ -116,7 +116,7 @@ impl Wish {
         let source = PermissionSource::Permit;
         anchor.set(self.kind, Permission::List(vec![entry.to_owned()]), source);
         anchor.anchor(|entry| config.anchored(entry));
-        anchor.of(self.kind).granted()?.pop()
+        anchor.of(self.kind).allowed()?.first().cloned()
     }
 
     /// Returns the entry as it is granted: a path as its real path, if it has one.

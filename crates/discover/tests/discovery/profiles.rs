@@ -78,7 +78,11 @@ fn the_built_in_profiles_grant_the_project_and_a_private_folder() {
         (&Permission::None, &Permission::All, &Permission::None)
     );
     for (name, is_shown) in [("PATH", true), ("LC_TIME", true), ("GITHUB_TOKEN", false)] {
-        assert_eq!(permissions.shows_variable(name), is_shown, "{name}");
+        assert_eq!(
+            permissions.grants(PermissionKind::Env, name),
+            is_shown,
+            "{name}"
+        );
     }
 
     let rights = of_user(&config);

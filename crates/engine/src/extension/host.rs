@@ -1,6 +1,7 @@
 //! Interface between the ops and the rest of the program; `engine` implements it.
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -147,6 +148,10 @@ pub trait IsolateHost {
 
     /// Notes that a tool is about to start `program` itself, on behalf of the call `call`.
     fn starts_program(&self, call: u32, program: &str);
+
+    /// Returns a refusal if a program is denied that is about to be started in `folder`, relative to
+    /// the working directory. `path` is the child's `PATH`; empty: ours.
+    fn check_program(&self, program: &str, folder: &Path, path: &str) -> Result<(), String>;
 
     /// Releases the program `pid` that a tool started (`unref`).
     fn release_program(&self, pid: i32);

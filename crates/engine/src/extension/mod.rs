@@ -53,6 +53,7 @@ deno_core::extension!(
         ops_ports::op_haft_port_post_raw,
         ops_ports::op_haft_port_receive,
         ops_ports::op_haft_port_receive_now,
+        ops_children::op_haft_check_program,
         ops_children::op_haft_starts_program,
         ops_children::op_haft_release_program,
         ops_children::op_haft_exec_path,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use deno_core::serde_json::json;
+use deno_core::url::Url;
 use deno_core::{OpState, op2, serde_json};
 use deno_error::JsErrorBox;
 
@@ -31,6 +32,24 @@ fn script_runner() -> Option<&'static str> {
 #[op2(fast)]
 pub fn op_haft_starts_program(state: &mut OpState, call: u32, #[string] program: &str) {
     host_of(state).starts_program(call, program);
+}
+
+/// Refuses a program that is denied. `program` and `folder` are paths or `file:` URLs; `path` is the
+/// child's `PATH`, or empty.
+#[op2(fast)]
+pub fn op_haft_check_program(
+    state: &mut OpState,
+    #[string] program: &str,
+    #[string] folder: &str,
+    #[string] path: &str,
+) -> Result<(), JsErrorBox> {
+    let [program, folder] = [program, folder].map(|text| match Url::parse(text) {
+        Ok(url) if url.scheme() == "file" => url.to_file_path().unwrap_or_else(|()| text.into()),
+        _ => PathBuf::from(text),
+    });
+    let program = program.to_string_lossy();
+    let checked = host_of(state).check_program(&program, &folder, path);
+    checked.map_err(|refusal| JsErrorBox::new("NotCapable", refusal))
 }
 
 /// Releases a program that a tool started.

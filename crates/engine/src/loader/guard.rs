@@ -13,7 +13,7 @@ use deno_error::JsErrorBox;
 
 use super::assets::is_asset;
 use crate::load_trace::record_access;
-use haft_tool::{PermissionKind, PermissionProfile};
+use haft_tool::{AccessTarget, PermissionKind, PermissionProfile};
 
 /// Folders of the kernel's files, which describe every process and lead around other permissions.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -107,11 +107,19 @@ impl ReadGuard {
         if !permissions.read.is_bounded() {
             return Ok(Access::Granted);
         }
-        let is_own = self
-            .admitted
-            .borrow()
-            .holds(&real, as_data || is_asset(&real));
-        match (is_own, permissions.read.allows_path(&real)) {
+        let admitted = self.admitted.borrow();
+        let decide =
+            |path: &Path| permissions.decide(PermissionKind::Read, AccessTarget::Path(path));
+        let decision = decide(&real);
+        // A denied entry within the module's own files counts for them, too. One that contains the
+        // module itself does not: then it could not be loaded at all.
+        let is_denied = decision.is_denied()
+            && !admitted
+                .entries
+                .iter()
+                .any(|entry| decide(entry).is_denied());
+        let is_own = !is_denied && admitted.holds(&real, as_data || is_asset(&real));
+        match (is_own, decision.is_granted()) {
             (true, _) => Ok(Access::OfModule),
             (false, true) => {
                 record_access(PermissionKind::Read, &real.display().to_string());

@@ -15,7 +15,7 @@ use self::url::UrlTemplate;
 use super::args::Args;
 use super::json::{Fault, Fields, Json};
 use super::{limits, text};
-use haft_tool::{PermissionKind, PermissionProfile};
+use haft_tool::{AccessTarget, PermissionKind, PermissionProfile};
 
 /// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -147,7 +147,13 @@ impl HttpPlan {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         };
-        let is_granted = permissions.net.allows_host(host, port);
+        let host_target = match port {
+            Some(port) => AccessTarget::Host(host, port),
+            None => AccessTarget::AnyPort(host),
+        };
+        let is_granted = permissions
+            .decide(PermissionKind::Net, host_target)
+            .is_granted();
         (!is_granted).then(|| permissions.refusal(PermissionKind::Net, &target))
     }
 }

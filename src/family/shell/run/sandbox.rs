@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::super::definition::{Isolation, Privilege, Security};
-use haft_config::{Permission, PermissionProfile};
-use haft_process::{Limits, Spawn};
+use haft_config::PermissionProfile;
+use haft_process::{Limits, LinkBounds, Spawn};
+use haft_tool::{AccessTarget, PermissionKind};
 
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
@@ -34,17 +35,24 @@ fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool
     );
     let what = parts.next().unwrap_or_default();
     match kind {
-        ("filesystem", "read") => allows_path(&profile.read, what, cwd),
-        ("filesystem", _) => allows_path(&profile.write, what, cwd),
-        ("network", _) => profile.net.allows_host(what, None),
+        ("filesystem", "read") => grants_path(profile, PermissionKind::Read, what, cwd),
+        ("filesystem", _) => grants_path(profile, PermissionKind::Write, what, cwd),
+        ("network", _) => {
+            let host = AccessTarget::AnyPort(what);
+            profile.decide(PermissionKind::Net, host).is_granted()
+        }
         // A permission that the host has no name for is granted only by a host without
         // restrictions.
         _ => profile.grants_defaults(),
     }
 }
 
-fn allows_path(permission: &Permission, path: &str, cwd: &Path) -> bool {
-    permission.allows_path(&clean(&cwd.join(path)))
+fn grants_path(profile: &PermissionProfile, kind: PermissionKind, path: &str, cwd: &Path) -> bool {
+    let real = LinkBounds::new([]).resolve(&clean(&cwd.join(path)));
+    real.is_ok_and(|real| {
+        let target = AccessTarget::Path(real.as_path());
+        profile.decide(kind, target).is_granted()
+    })
 }
 
 /// Removes `.` and `..` lexically.
@@ -135,7 +143,13 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
         format!("--mount=type=bind,\"source={folder}\",\"target={folder}\"{mode}")
     };
     let bounds = container.bounds;
-    let may_write = bounds.is_none_or(|bounds| bounds.write.allows_path(container.cwd));
+    // The folder is mounted as a whole: with a denied part it is not writable.
+    let folder = container.cwd.canonicalize();
+    let folder = folder.as_deref().unwrap_or(container.cwd);
+    let may_write = bounds.is_none_or(|bounds| {
+        let target = AccessTarget::Tree(folder);
+        bounds.decide(PermissionKind::Write, target).is_granted()
+    });
     // A container has the whole network or none.
     let may_connect = bounds.is_none_or(|bounds| !bounds.net.is_bounded());
     let mode = if asks_for("filesystem:write") && may_write {
@@ -151,6 +165,12 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     ];
     options.push(mount(container.cwd, mode));
     options.extend(container.folders.iter().map(|folder| mount(folder, "")));
+    let denied = bounds.map(|bounds| bounds.denied_paths(PermissionKind::Read));
+    let denied = denied
+        .into_iter()
+        .flatten()
+        .filter(|path| path.starts_with(folder));
+    options.extend(denied.filter_map(|path| covering_mount(&path)));
     options.push(format!("--workdir={}", container.cwd.display()));
     if !(asks_for("network:") && may_connect) {
         options.push("--network=none".to_owned());
@@ -177,6 +197,17 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
         sandbox: None,
         ..behind(container.program, &options, spawn)
     }
+}
+
+/// Returns the mount that covers a denied path in a container; `None` if nothing is there.
+fn covering_mount(path: &Path) -> Option<String> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let target = path.display().to_string().replace('"', "\"\"");
+    Some(if found.is_dir() {
+        format!("--mount=type=tmpfs,\"target={target}\"")
+    } else {
+        format!("--mount=type=bind,source=/dev/null,\"target={target}\",readonly")
+    })
 }
 
 /// Returns true if the tool runs in a container.
