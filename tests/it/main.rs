@@ -37,6 +37,8 @@ mod sandbox_attacks;
 mod workers;
 // Modules over several isolates.
 mod isolates;
+// Denied entries of permissions, kind by kind.
+mod denied;
 // Debuggers and profiles.
 mod debugging;
 // The real NATS server.
