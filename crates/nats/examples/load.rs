@@ -9,6 +9,7 @@
 //! load cancel URL TOOL CALLS                cancelled calls
 //! load put URL TOOL CALLS PARALLEL          puts calls into the queue; `N` in ARGS is their number
 //! load queued URL TOOL CALLS PARALLEL       queued calls, each with its result
+//! load host URL NAME MILLISECONDS           a host whose tool `once` takes that time
 //! load states URL                           the states of all queued calls
 //! load replicas URL NUMBER                  keeps the queue on that number of servers
 //! load limit URL NUMBER                     takes no more than that number of queued calls
@@ -19,6 +20,7 @@
 
 #![allow(
     clippy::disallowed_methods,
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "a program for measurements, with arguments of its own"
 )]
@@ -31,12 +33,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream;
+use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::join_all;
 use haft_nats::{
-    Auth, Client, ConnectOptions, Fleet, FleetOptions, Queue, QueueCaller, QueueSettings,
-    RemoteCall, TlsFiles,
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, OfferedTool, Provider, Queue,
+    QueueCaller, QueueSettings, RemoteCall, Service, ServiceOptions, TlsFiles,
 };
 use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
 use rustls::RootCertStore;
@@ -74,6 +77,7 @@ async fn main() -> Result<(), Failed> {
         ["queued", url, tool, calls, parallel] => {
             put(url, tool, calls.parse()?, parallel.parse()?, true).await
         }
+        ["host", url, name, time] => host(url, name, time.parse()?).await,
         ["states", url] => states(url).await,
         ["replicas", url, number] => replicas(url, number.parse()?).await,
         ["limit", url, number] => limit(url, number.parse()?).await,
@@ -337,6 +341,53 @@ async fn put(
     };
     println!("{}", measure(calls, parallel, one).await);
     Ok(())
+}
+
+/// A host with one tool, which returns its arguments.
+struct LoadHost {
+    time: Duration,
+}
+
+#[async_trait]
+impl Provider for LoadHost {
+    async fn tools(&self) -> Vec<OfferedTool> {
+        vec![OfferedTool {
+            name: "once".to_owned(),
+            digest: "d1".to_owned(),
+            definition: json!({"name": "once", "inputSchema": {"type": "object"}}),
+            metadata: BTreeMap::new(),
+        }]
+    }
+
+    async fn changed(&self) {
+        std::future::pending().await
+    }
+
+    async fn call(&self, call: IncomingCall) -> Result<Outcome, haft_tool::Error> {
+        sleep(self.time).await;
+        Ok(Outcome::success(call.arguments.get(), self.time))
+    }
+
+    fn report(&self, problem: &str) {
+        eprintln!("{problem}");
+    }
+}
+
+async fn host(url: &str, name: &str, milliseconds: u64) -> Result<(), Failed> {
+    let client = Client::connect(connection(url)?).await?;
+    let queue = Queue::open(&client, TENANT, QueueSettings::default()).await?;
+    let options = ServiceOptions {
+        tenant: TENANT.to_owned(),
+        name: name.to_owned(),
+        version: "load".to_owned(),
+        max_calls: 256,
+        caller_silence: Duration::from_secs(10),
+        queue: Some((queue, 16)),
+    };
+    let time = Duration::from_millis(milliseconds);
+    let _service = Service::start(&client, options, Arc::new(LoadHost { time })).await;
+    println!("{}", json!({"ready": true}));
+    std::future::pending().await
 }
 
 async fn states(url: &str) -> Result<(), Failed> {
