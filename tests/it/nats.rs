@@ -2,7 +2,8 @@
 //! `remote` in the configuration.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -459,6 +460,76 @@ fn a_killed_host_is_noticed() {
         why.contains("was lost during the call of `waits`: no sign of life for 3 s"),
         "{why}"
     );
+}
+
+/// A client that reads all messages of one subject, with the protocol of NATS.
+struct Spy(BufReader<TcpStream>);
+
+impl Spy {
+    fn new(server: &Server, subject: &str) -> Spy {
+        let port = server.url().port().expect("a port");
+        let stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+        let mut spy = Spy(BufReader::new(stream));
+        spy.send(&format!(
+            "CONNECT {{\"verbose\":false}}\r\nSUB {subject} 1\r\n"
+        ));
+        spy.count();
+        spy
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0
+            .get_mut()
+            .write_all(text.as_bytes())
+            .expect("the server reads");
+    }
+
+    /// Returns the number of messages since it was asked for last.
+    fn count(&mut self) -> usize {
+        self.send("PING\r\n");
+        let mut count = 0;
+        loop {
+            let mut line = String::new();
+            let read = self.0.read_line(&mut line).expect("the server answers");
+            assert!(read > 0, "the server closes the connection");
+            match line.split_whitespace().next() {
+                Some("PONG") => return count,
+                Some("PING") => self.send("PONG\r\n"),
+                Some("MSG" | "HMSG") => count += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_without_a_host_do_not_wait_for_each_other() {
+    const CALLS: usize = 40;
+    let server = Server::start();
+    let mut gone = Host::start(&server, "gone");
+    let mut spy = Spy::new(&server, "haft.v1.list.default");
+    let url = json!(server.url().to_string());
+    let sandbox = configured(&format!("remote: {{lab: {{url: {url}}}}}\n"));
+    let mut client = client(sandbox, json!({}));
+    let said = client.call("greet", json!({"name": "Ada"}));
+    assert_eq!(text(&said), "hello Ada");
+    gone.child.kill().expect("it runs");
+    gone.child.wait().expect("it is our child");
+    spy.count();
+    let ids: Vec<u64> = (0..CALLS)
+        .map(|_| client.start("greet", json!({"name": "Ada"})))
+        .collect();
+    let mut answers = 0;
+    while answers < CALLS {
+        let message = client.next();
+        if message["id"].as_u64().is_some_and(|id| ids.contains(&id)) {
+            answers += 1;
+            assert_eq!(message["result"]["isError"], true, "{message}");
+        }
+    }
+    // One list of the hosts takes a quarter of a second, and serves all that wait for it.
+    let lists = spy.count();
+    assert!(lists <= CALLS / 4, "{lists}");
 }
 
 #[test]

@@ -90,6 +90,8 @@ settings! {
         pub queue_per_client: u32 = "10000" => whole(1..=1_000_000, " of calls"), env "HAFT_SERVE_NATS_QUEUE_PER_CLIENT";
         /// Time without a sign of life after which a caller is gone and its call is cancelled.
         pub caller_silence: Duration = "10s" => timeout;
+        /// Prefix of the inboxes in which clients of NATS get answers. See nats.md.
+        pub inbox: String = "_INBOX";
         /// True if HTTP servers (`haft serve`, `haft serve mcp --http`, `haft serve rest`) offer their
         /// tools there too, and share queued calls, tasks and suspended calls with the other hosts of
         /// the tenant. See scale.md.

@@ -38,8 +38,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::join_all;
 use haft_nats::{
-    Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, OfferedTool, Provider, Queue,
-    QueueCaller, QueueSettings, RemoteCall, Service, ServiceOptions, TlsFiles,
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, InboxPrefix, IncomingCall, OfferedTool,
+    Provider, Queue, QueueCaller, QueueSettings, RemoteCall, Service, ServiceOptions, TlsFiles,
 };
 use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
 use rustls::RootCertStore;
@@ -382,6 +382,7 @@ async fn host(url: &str, name: &str, milliseconds: u64) -> Result<(), Failed> {
         version: "load".to_owned(),
         max_calls: 256,
         caller_silence: Duration::from_secs(10),
+        inbox: InboxPrefix::default(),
         queue: Some((queue, 16)),
     };
     let time = Duration::from_millis(milliseconds);

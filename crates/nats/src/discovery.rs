@@ -12,6 +12,7 @@ use haft_tool::Timestamp;
 use crate::client::{Client, Feed};
 use crate::frames::HostInfo;
 use crate::message::{Headers, Message};
+use crate::reply::ReplyParser;
 use crate::subjects::{self, QUEUE};
 
 /// Name of the service of all hosts.
@@ -89,11 +90,11 @@ impl Discovery {
     pub(crate) fn answer(
         &self,
         client: &Client,
-        message: &Message,
+        (message, replies): (&Message, &ReplyParser),
         tools: &[OfferedTool],
         counts: &BTreeMap<String, Counts>,
     ) {
-        let Some(reply) = &message.reply else {
+        let Ok(Some(reply)) = replies.of_request(message) else {
             return;
         };
         let mut answer = json!({
@@ -132,7 +133,7 @@ impl Discovery {
             answer["endpoints"] = fitting.collect();
         }
         let bytes = Bytes::from(answer.to_string());
-        client.publish(reply.clone(), None, Headers::default(), bytes);
+        client.publish(reply, None, Headers::default(), bytes);
     }
 
     fn endpoint(&self, tool: &OfferedTool) -> Value {

@@ -20,6 +20,7 @@ use crate::client::{Client, Refusal, Subscription};
 use crate::fleet::{Fleet, Unavailable};
 use crate::frames::HostInfo;
 use crate::message::{Headers, Message};
+use crate::reply::{ReplyParser, ReplySubject};
 use crate::subjects;
 
 /// Limit of the entries of one answer.
@@ -167,6 +168,7 @@ pub(crate) struct HistoryDesk {
     tenant: String,
     host: HostInfo,
     log: LogReaders,
+    replies: Arc<ReplyParser>,
     readers: Semaphore,
     /// Questions that wait or are answered.
     waiting: Arc<Semaphore>,
@@ -188,12 +190,14 @@ impl HistoryDesk {
         tenant: String,
         host: HostInfo,
         log: LogReaders,
+        replies: Arc<ReplyParser>,
     ) -> Arc<HistoryDesk> {
         Arc::new(HistoryDesk {
             client,
             tenant,
             host,
             log,
+            replies,
             readers: Semaphore::new(READERS),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             followed: tokio::sync::Mutex::default(),
@@ -213,12 +217,9 @@ pub(crate) fn receive(desk: &Arc<HistoryDesk>, message: &Message) {
     let Ok(place) = desk.waiting.clone().try_acquire_owned() else {
         return;
     };
-    // Any other subject could be one of those that only hosts may publish to.
-    let answers = subjects::log_answers(&desk.tenant, "");
-    let reply = message.reply.clone().filter(|reply| {
-        let reader = reply.strip_prefix(&answers);
-        reader.is_some_and(subjects::is_token)
-    });
+    let Ok(reply) = desk.replies.of_log_question(message) else {
+        return;
+    };
     let desk = desk.clone();
     tokio::spawn(async move {
         let _place = place;
@@ -231,7 +232,7 @@ pub(crate) fn receive(desk: &Arc<HistoryDesk>, message: &Message) {
     });
 }
 
-async fn answer(desk: &Arc<HistoryDesk>, mut question: HistoryQuestion, to: String) {
+async fn answer(desk: &Arc<HistoryDesk>, mut question: HistoryQuestion, to: ReplySubject) {
     let Ok(_reader) = desk.readers.acquire().await else {
         return;
     };
@@ -345,7 +346,7 @@ fn length(entry: &HistoryEntry) -> usize {
     entry.line.get().len() + 64
 }
 
-fn publish(client: &Client, to: String, what: &impl Serialize) {
+fn publish(client: &Client, to: impl Into<String>, what: &impl Serialize) {
     // A value that cannot be written would have a key that is not a text; there is none.
     let bytes = Bytes::from(serde_json::to_vec(what).unwrap_or_default());
     client.publish(to, None, Headers::default(), bytes);

@@ -8,6 +8,7 @@
 //! - [`Client`]: a connection with a server, which comes back by itself. Only it, its `connection`,
 //!   `message`, and `queue` know `async-nats`.
 //! - `subjects`: the layout, which tenant and which tool are called by which subject.
+//! - `reply`: the subjects on which a host answers, which are not all that a caller names.
 //! - `link`: the messages of one call in their order, of any size, over two subjects.
 //! - `freshness`: the age of calls, of which a host begins no old one whose caller does not wait.
 //! - [`Service`]: offers tools, answers discovery, runs calls by a [`Provider`].
@@ -22,6 +23,7 @@ mod tls;
 
 mod frames;
 mod link;
+mod reply;
 mod subjects;
 
 mod caller;
@@ -48,6 +50,7 @@ pub use queue::{
     Asked, Following, OpenQuestion, Queue, QueueCaller, QueueEntry, QueueEvent, QueueSettings,
     QueueStatus, QueuedCall, Quota,
 };
+pub use reply::InboxPrefix;
 pub use serve_call::{CallLink, DEFAULT_SILENCE, IncomingCall};
 pub use service::{Provider, Service, ServiceOptions};
 pub use subjects::{check_tenant, machine_name};

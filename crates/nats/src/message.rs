@@ -3,13 +3,15 @@
 use async_nats::{HeaderMap, HeaderName, StatusCode};
 use bytes::Bytes;
 
+use crate::reply::UnverifiedReply;
+
 /// A message of a subscription.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The subject to which it was published.
     pub subject: String,
-    /// The subject for an answer.
-    pub reply: Option<String>,
+    /// The subject for an answer, as the sender has written it.
+    pub(crate) reply: Option<UnverifiedReply>,
     /// Its headers.
     pub headers: Headers,
     /// Its content.
@@ -72,7 +74,7 @@ impl From<async_nats::Message> for Message {
         Message {
             headers: Headers::of(message.headers, message.status),
             subject: message.subject.into_string(),
-            reply: message.reply.map(async_nats::Subject::into_string),
+            reply: (message.reply).map(|reply| UnverifiedReply::new(reply.into_string())),
             payload: message.payload,
         }
     }

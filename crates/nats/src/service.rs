@@ -22,6 +22,7 @@ use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestio
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
+use crate::reply::{InboxPrefix, ReplyParser, ReplySubject};
 use crate::serve_call::{self, DEFAULT_SILENCE, InPlace, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
@@ -107,6 +108,8 @@ pub struct ServiceOptions {
     pub max_calls: usize,
     /// Time without a sign of life after which a caller is gone and its call is cancelled.
     pub caller_silence: Duration,
+    /// Prefix of the inboxes in which clients get answers.
+    pub inbox: InboxPrefix,
     /// The queue whose calls it runs too, and the number of them at the same time.
     pub queue: Option<(Queue, usize)>,
 }
@@ -117,6 +120,7 @@ pub struct Service {
     drain: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
     running: watch::Receiver<usize>,
     offered: watch::Receiver<usize>,
+    replies: Arc<ReplyParser>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -126,6 +130,7 @@ struct Core {
     host: HostInfo,
     provider: Arc<dyn Provider>,
     history: Arc<HistoryDesk>,
+    replies: Arc<ReplyParser>,
     counts: Mutex<BTreeMap<String, Counts>>,
     running: watch::Sender<usize>,
     /// Number of tools that are offered.
@@ -156,9 +161,12 @@ impl Service {
         let tools = provider.tools().await;
         let (sender, messages) = mpsc::channel(CAPACITY);
         let echoes = Echoes::new(client, &tenant, sender.clone()).await;
+        let replies = Arc::new(ReplyParser::new(&tenant, &options.inbox));
+        let history = HistoryDesk::new(client.clone(), tenant, host.clone(), log, replies.clone());
         let core = Arc::new(Core {
             freshness: echoes.freshness(),
-            history: HistoryDesk::new(client.clone(), tenant, host.clone(), log),
+            history,
+            replies: replies.clone(),
             client: client.clone(),
             slots: Semaphore::new(options.max_calls),
             options,
@@ -178,6 +186,7 @@ impl Service {
             drain: Mutex::new(Some(drain)),
             running,
             offered,
+            replies,
             task: tokio::spawn(offering.run(draining)),
         };
         // Its echoes go on meanwhile.
@@ -193,6 +202,11 @@ impl Service {
     /// Returns the number of tools that are offered.
     pub fn tools(&self) -> usize {
         *self.offered.borrow()
+    }
+
+    /// Returns the number of requests that were not answered because of their reply subjects.
+    pub fn refused_replies(&self) -> u64 {
+        self.replies.refused()
     }
 
     /// Takes no new calls. Those that the server has sent already are begun when this returns.
@@ -238,8 +252,8 @@ struct Offering {
     /// The tools by the subjects of their calls.
     by_subject: HashMap<String, Offered>,
     worker: Option<Arc<Worker>>,
-    /// Says that the host runs queued calls.
-    _beat: Option<Ends>,
+    /// Say that the host runs queued calls, and look for those that no host would get.
+    _queue_tasks: Vec<Ends>,
     /// Calls for this host only.
     direct: Feed,
     others: Vec<Feed>,
@@ -287,7 +301,10 @@ impl Offering {
             Worker::new(queue, core.host.clone(), calls, core.running.clone(), run)
         });
         Offering {
-            _beat: worker.as_ref().map(Worker::beat),
+            _queue_tasks: worker
+                .iter()
+                .flat_map(|it| [it.beat(), it.sweep()])
+                .collect(),
             worker,
             core,
             is_leaving: false,
@@ -412,10 +429,16 @@ impl Offering {
             // Nothing else belongs to it.
         } else if message.subject.starts_with("$SRV.") {
             let counts = core.counts.lock();
-            self.discovery
-                .answer(&core.client, &message, &self.tools, &counts);
+            self.discovery.answer(
+                &core.client,
+                (&message, &core.replies),
+                &self.tools,
+                &counts,
+            );
         } else if message.subject == subjects::list(tenant) {
-            if let Some(reply) = message.reply.filter(|_| self.is_meant(&message.payload)) {
+            if self.is_meant(&message.payload)
+                && let Ok(Some(reply)) = core.replies.of_request(&message)
+            {
                 self.say_hello(reply);
             }
         } else if message.subject == subjects::peer(tenant, &core.host.id) {
@@ -466,7 +489,7 @@ impl Offering {
     }
 
     /// Says which host this is, and a hash of what it offers.
-    fn say_hello(&self, to: String) {
+    fn say_hello(&self, to: impl Into<String>) {
         let digests: Vec<&str> = self.tools.iter().map(|tool| tool.digest.as_str()).collect();
         let digest = subjects::hash(&digests.join("\n"));
         let hello = json!({"host": self.core.host, "offer": digest, "tools": digests.len()});
@@ -500,6 +523,9 @@ impl Core {
                 serve_call::run(&request, link, by, tool, run).await;
             }
             Err(message) => {
+                let Ok(reply) = self.replies.of_request(&message) else {
+                    return;
+                };
                 let answer = if self.freshness.may_be_older_than(DEFAULT_SILENCE / 2) {
                     // There is no link to ask whether it still waits.
                     let why = "the host was cut off, so the call may be old and is not begun; make it again";
@@ -507,7 +533,7 @@ impl Core {
                 } else {
                     self.serve_plain(&message, tool).await
                 };
-                self.answer_plain(&message, answer);
+                self.answer_plain(reply, answer);
             }
         }
     }
@@ -518,7 +544,9 @@ impl Core {
             Ok(request) => serve_call::refuse(self.open(&request).await, &self.host, why).await,
             Err(message) => {
                 let why = format!("the host refuses the call: {why}");
-                self.answer_plain(&message, Err(("503", why)));
+                if let Ok(reply) = self.replies.of_request(&message) {
+                    self.answer_plain(reply, Err(("503", why)));
+                }
             }
         }
     }
@@ -549,8 +577,12 @@ impl Core {
         Ok(outcome.as_result().get().to_owned())
     }
 
-    fn answer_plain(&self, message: &Message, answer: Result<String, (&'static str, String)>) {
-        let Some(reply) = &message.reply else {
+    fn answer_plain(
+        &self,
+        reply: Option<ReplySubject>,
+        answer: Result<String, (&'static str, String)>,
+    ) {
+        let Some(reply) = reply else {
             return;
         };
         // A longer one would end the connection.
@@ -568,7 +600,6 @@ impl Core {
                 (headers, String::new())
             }
         };
-        self.client
-            .publish(reply.clone(), None, headers, text.into());
+        self.client.publish(reply, None, headers, text.into());
     }
 }

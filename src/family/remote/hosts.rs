@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -56,6 +56,12 @@ pub(super) struct RemoteOptions {
     timeout: Option<Duration>,
 }
 
+/// List of what hosts offer, as it was made at one time.
+struct HostListing {
+    begun: Instant,
+    result: Result<(), Failure>,
+}
+
 /// The hosts behind one entry.
 pub(crate) struct RemoteHosts {
     options: RemoteOptions,
@@ -68,8 +74,8 @@ pub(crate) struct RemoteHosts {
     changes: watch::Sender<u64>,
     closing: CancellationToken,
     is_followed: Mutex<bool>,
-    /// One list at a time.
-    listing: tokio::sync::Mutex<()>,
+    /// The last list. One is made at a time.
+    listing: tokio::sync::Mutex<Option<HostListing>>,
     /// File with the hosts that were seen, outside of the folders whose changes are changes of tools.
     seen: PathBuf,
 }
@@ -235,7 +241,7 @@ impl RemoteHosts {
 
     /// Puts a call into the queue of the hosts.
     pub(super) async fn put(&self, call: &RemoteCall<'_>, ctx: &CallCtx) -> Result<Outcome, Error> {
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let queue = self.queue().await?;
         let caller = QueueCaller {
             name: &self.options.fleet.caller,
@@ -349,7 +355,23 @@ impl RemoteHosts {
     /// # Errors
     /// If they cannot be asked.
     pub(crate) async fn list(&self) -> Result<(), Failure> {
-        let _one_at_a_time = self.listing.lock().await;
+        self.list_since(Instant::now()).await
+    }
+
+    /// As [`list`](RemoteHosts::list), but a list that was begun after that time is enough. So one list serves
+    /// all that wait for it.
+    pub(super) async fn list_since(&self, time: Instant) -> Result<(), Failure> {
+        let mut last = self.listing.lock().await;
+        if let Some(last) = last.as_ref().filter(|last| last.begun >= time) {
+            return last.result.clone();
+        }
+        let begun = Instant::now();
+        let result = self.make_list().await;
+        let listing = last.insert(HostListing { begun, result });
+        listing.result.clone()
+    }
+
+    async fn make_list(&self) -> Result<(), Failure> {
         let listed = match timeout(LIST_TIMEOUT, self.fleet.list()).await {
             Ok(Ok(listing)) if listing.offers.is_empty() => Err(match listing.faults.first() {
                 Some(fault) => fault.clone(),

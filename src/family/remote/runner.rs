@@ -1,7 +1,7 @@
 //! Calls one tool of other hosts.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
@@ -92,11 +92,12 @@ impl Runner for RemoteRunner {
             };
             return self.hosts.put(&remote, &ctx).await;
         }
+        let begun = Instant::now();
         let ended = self.hosts.fleet().call(remote, &ctx).await;
         match &ended {
             Err(error) if error.kind() == ErrorKind::Unavailable => {
                 // The hosts may have other definitions by now.
-                let listed = self.hosts.list().await;
+                let listed = self.hosts.list_since(begun).await;
                 let now = self.hosts.definitions();
                 let now = now.as_ref().and_then(|now| now.tool(&self.tool));
                 match now {

@@ -12,9 +12,9 @@ use crate::host::{Host, machine_roots};
 use crate::surface::selection::Selection;
 use haft_config::ServeNats;
 use haft_nats::{
-    Auth, Client, ConnectOptions, Fleet, FleetOptions, IncomingCall, Queue, QueueCaller,
-    QueueSettings, QueuedCall, Quota, RemoteCall, Service, ServiceOptions, TlsFiles, check_tenant,
-    machine_name,
+    Auth, Client, ConnectOptions, Fleet, FleetOptions, InboxPrefix, IncomingCall, Queue,
+    QueueCaller, QueueSettings, QueuedCall, Quota, RemoteCall, Service, ServiceOptions, TlsFiles,
+    check_tenant, machine_name,
 };
 use haft_tool::{Call, CallCtx, Error, ErrorKind, Outcome, Tier};
 
@@ -64,7 +64,7 @@ impl Sharing {
         let (client, name) = connect(settings).await?;
         let opened = open_queue(&client, settings, report).await;
         let queue = opened.clone().map(|(queue, _)| queue);
-        let options = service_options(settings, &name, opened.ok());
+        let options = service_options(settings, &name, opened.ok())?;
         let fleet = FleetOptions {
             connect: options_of(settings, &name)?,
             tenant: settings.tenant.clone(),
@@ -216,19 +216,23 @@ fn options_of(settings: &ServeNats, name: &str) -> Result<ConnectOptions, Error>
 }
 
 /// Returns the options of the service of a host with that name.
+///
+/// # Errors
+/// If the settings have a prefix of inboxes that is not one.
 pub(crate) fn service_options(
     settings: &ServeNats,
     name: &str,
     queue: Option<(Queue, usize)>,
-) -> ServiceOptions {
-    ServiceOptions {
+) -> Result<ServiceOptions, Error> {
+    Ok(ServiceOptions {
+        inbox: InboxPrefix::parse(&settings.inbox)?,
         queue,
         tenant: settings.tenant.clone(),
         name: name.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         max_calls: usize::try_from(settings.calls).unwrap_or(usize::MAX),
         caller_silence: settings.caller_silence,
-    }
+    })
 }
 
 /// Opens the queue whose calls are run too, with the number of them at the same time. `report` tells the

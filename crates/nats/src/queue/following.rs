@@ -109,7 +109,7 @@ impl Following {
         match self.step().await? {
             Step::Event(event) => Ok(event),
             Step::Ended(entry) => {
-                let ended = self.queue.end_of(&self.id, &entry.kept.record).await;
+                let ended = self.queue.end_of(&self.id, entry.stored.record()).await;
                 Ok(QueueEvent::Ended(ended))
             }
         }

@@ -4,7 +4,7 @@
 //! - A stream of the tenant has the calls as messages, until a host has ended them.
 //! - A bucket has a *record* of each call: its state, its host, its end. Every change names the revision
 //!   that it changes, so that two hosts never begin the same call: the record decides, and the message
-//!   only makes a host look.
+//!   only makes a host look. Only a record that was read or written with an end takes its message out.
 //! - A bucket has what is too long for a message, in parts, and a sign of life of each host.
 //! - A stream has a message for each call that has not ended, on a subject of its client. The server
 //!   refuses more of them than the quota of a client, so that all hosts together keep it exactly, and no
@@ -18,9 +18,14 @@
 //! does no harm. Otherwise it is lost when its host gives no sign of life. The times of these signs are
 //! compared with each other and never with a clock of this machine.
 
+mod delivery;
 mod following;
 mod record;
+#[cfg(test)]
+mod simulation;
 mod store;
+mod stored;
+mod transitions;
 mod worker;
 
 use std::time::Duration;
@@ -36,11 +41,16 @@ use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::message::Headers;
 use crate::serve_call::{CALL, CALLER, OWNER, TIER, TIMEOUT, USER};
 use crate::subjects;
+use transitions::{end_without_message, lose_call};
 
 pub use following::{Following, QueueEvent};
 pub use record::{Asked, OpenQuestion, QueueStatus, QueuedCall};
 use record::{End, Record};
-use store::{Kept, Store};
+use store::Store;
+use stored::{
+    EndedRecord, QueueBackend as _, RecordRead, StoredRecord, change_record, create_record,
+    read_record,
+};
 pub(crate) use worker::{Ends, QueuedTool, RunCall, Worker};
 
 /// Number of hosts that may begin a call that does no harm when it is made twice.
@@ -66,6 +76,8 @@ pub struct QueueSettings {
     pub keep: Duration,
     /// Time for a server that is away to come back.
     pub patience: Duration,
+    /// Time between two searches for calls whose messages are missing, at all hosts together.
+    pub sweep: Duration,
     /// Number of calls of one client that have not ended.
     pub quota: Quota,
 }
@@ -86,6 +98,7 @@ impl Default for QueueSettings {
             silence: Duration::from_secs(10),
             keep: Duration::from_secs(7 * 24 * 60 * 60),
             patience: Duration::from_secs(30),
+            sweep: Duration::from_secs(60),
             quota: Quota::Tenant,
         }
     }
@@ -113,13 +126,13 @@ pub struct QueueCaller<'a> {
 pub struct QueueEntry {
     /// The call.
     pub call: QueuedCall,
-    kept: Kept,
+    stored: StoredRecord,
 }
 
 impl QueueEntry {
-    fn new(id: &str, kept: Kept) -> QueueEntry {
-        let call = kept.record.shown(id);
-        QueueEntry { call, kept }
+    fn new(stored: StoredRecord) -> QueueEntry {
+        let call = stored.record().shown(stored.id());
+        QueueEntry { call, stored }
     }
 }
 
@@ -199,14 +212,13 @@ impl Queue {
             let numbers = (Some(sequence), Some(quota));
             let record = Record::queued(tool, digest, by, numbers, call.is_idempotent);
             // A host may have begun it already.
-            let kept = self.store.create(&id, &record).await?;
-            Ok(kept.map_or(record, |kept| kept.record))
+            create_record(&self.store, &id, &record).await
         };
         let put = putting.await;
         if put.is_err() {
             self.store.take_out(quota).await;
         }
-        Ok(self.answered(put)?.shown(&id))
+        Ok(QueueEntry::new(self.answered(put)?).call)
     }
 
     /// Counts a call among those of its client, and returns the number of the message that does so.
@@ -249,8 +261,10 @@ impl Queue {
             ids.retain(|id| subjects::is_token(id));
             ids.sort();
             let looks = ids.into_iter().map(|id| async move {
-                let kept = self.judged(&id).await?;
-                Ok::<_, String>(kept.map(|kept| kept.record.shown(&id)))
+                Ok::<_, String>(match self.judged(&id).await? {
+                    RecordRead::Present(stored) => Some(QueueEntry::new(*stored).call),
+                    RecordRead::Absent | RecordRead::Unreadable(_) => None,
+                })
             });
             // Those of hosts that are gone take some time.
             let calls: Vec<Option<QueuedCall>> =
@@ -268,8 +282,7 @@ impl Queue {
         if !subjects::is_token(id) {
             return Err(unknown(id));
         }
-        let kept = self.answered(self.judged(id).await)?;
-        kept.map_or_else(|| Err(unknown(id)), |kept| Ok(QueueEntry::new(id, kept)))
+        self.entry(id, self.judged(id).await)
     }
 
     /// Returns the end of a call as it was read. `None` if it had none.
@@ -277,7 +290,7 @@ impl Queue {
     /// The error is that of [`wait`](Queue::wait).
     pub async fn outcome(&self, entry: &QueueEntry) -> Option<Result<Outcome, Error>> {
         if entry.call.status.is_end() {
-            Some(self.end_of(&entry.call.id, &entry.kept.record).await)
+            Some(self.end_of(&entry.call.id, entry.stored.record()).await)
         } else {
             None
         }
@@ -291,7 +304,7 @@ impl Queue {
     /// - [`ErrorKind::Usage`] if there is none with this id, or if the server does not answer.
     pub async fn wait(&self, id: &str) -> Result<Outcome, Error> {
         let ended = self.follow(id).await.ended().await?;
-        self.end_of(id, &ended.kept.record).await
+        self.end_of(id, ended.stored.record()).await
     }
 
     /// Answers a question of a call: with a text, true or false, with the result of a request, or with
@@ -357,14 +370,21 @@ impl Queue {
             _ => false,
         });
         let cancelled = cancelled.await?;
-        let id = &cancelled.call.id;
-        if cancelled.call.status == QueueStatus::Cancelled {
-            self.ended(id, &cancelled.kept.record).await;
-        } else {
-            // The host looks at the record then.
-            self.notify(subjects::control(&self.tenant, id));
-        }
-        Ok(cancelled)
+        let call = cancelled.call;
+        let stored = match cancelled.stored.into_ended() {
+            Ok(ended) => {
+                if call.status == QueueStatus::Cancelled {
+                    self.note_end(&ended).await;
+                }
+                ended.into_stored()
+            }
+            Err(stored) => {
+                // The host looks at the record then.
+                self.notify(subjects::control(&self.tenant, &call.id));
+                stored
+            }
+        };
+        Ok(QueueEntry { call, stored })
     }
 
     /// Changes a call that was read. It is read again only if another process has changed it meanwhile.
@@ -374,65 +394,85 @@ impl Queue {
         change: impl FnMut(&mut Record) -> bool,
     ) -> Result<QueueEntry, Error> {
         let id = &entry.call.id;
-        let changing = self.store.change_read(id, Some(entry.kept.clone()), change);
-        let kept = self.answered(changing.await)?;
-        kept.map_or_else(|| Err(unknown(id)), |kept| Ok(QueueEntry::new(id, kept)))
+        let changed = change_record(&self.store, id, Some(entry.stored.clone()), change);
+        self.entry(id, changed.await)
+    }
+
+    fn entry(&self, id: &str, read: Result<RecordRead, String>) -> Result<QueueEntry, Error> {
+        match self.answered(read)? {
+            RecordRead::Present(stored) => Ok(QueueEntry::new(*stored)),
+            RecordRead::Absent => Err(unknown(id)),
+            RecordRead::Unreadable(why) => {
+                let text = format!("the record of the queued call `{id}` cannot be read: {why}");
+                Err(Error::new(ErrorKind::Internal, text))
+            }
+        }
     }
 
     fn answered<T>(&self, answer: Result<T, String>) -> Result<T, Error> {
         answer.map_err(|why| unusable(&self.tenant, &why))
     }
 
-    /// Returns a record. A call whose host is gone is lost by this.
-    async fn judged(&self, id: &str) -> Result<Option<Kept>, String> {
-        let Some(kept) = self.store.get(id).await? else {
-            return Ok(None);
+    /// Reads a record. A call whose host is gone is lost by this.
+    async fn judged(&self, id: &str) -> Result<RecordRead, String> {
+        let stored = match read_record(&self.store, id).await? {
+            RecordRead::Present(stored) => *stored,
+            other => return Ok(other),
         };
-        let record = &kept.record;
+        let record = stored.record();
         let host = match (record.status, &record.host) {
             (QueueStatus::Working, Some(host)) if !record.may_repeat() => host.clone(),
-            _ => return Ok(Some(kept)),
+            _ => return Ok(RecordRead::Present(Box::new(stored))),
         };
         if self.store.is_alive(&host.id).await? {
-            return Ok(Some(kept));
+            return Ok(RecordRead::Present(Box::new(stored)));
         }
-        self.lose(id, kept, &host).await
-    }
-
-    /// Notes that the host of a call that was read is gone, unless the call has another state by now.
-    async fn lose(&self, id: &str, read: Kept, host: &HostInfo) -> Result<Option<Kept>, String> {
-        let lost = self.store.change_read(id, Some(read), |record| {
-            let is_theirs = record.host.as_ref() == Some(host);
-            if record.status != QueueStatus::Working || !is_theirs || record.may_repeat() {
-                return false;
+        let stored = match lose_call(&self.store, stored, &host).await? {
+            RecordRead::Present(stored) => *stored,
+            other => return Ok(other),
+        };
+        let stored = match stored.into_ended() {
+            Ok(ended) => {
+                self.note_end(&ended).await;
+                ended.into_stored()
             }
-            let (tool, by) = (&record.tool, caller::shown(host));
-            let text = format!("host `{by}` was lost during the queued call of `{tool}`");
-            let hint =
-                "it may have done its work; calls of tools that can be repeated are made again";
-            let error = Error::new(ErrorKind::Lost, text).with_hint(hint);
-            let frame = HostFrame::Finished(host.clone(), Finished::Failed(error));
-            record.status = QueueStatus::Lost;
-            record.drop_questions();
-            record.end = frame_of(frame).map(End::Frame);
-            true
-        });
-        let lost = lost.await?;
-        if let Some(kept) = &lost
-            && kept.record.status.is_end()
-        {
-            self.ended(id, &kept.record).await;
-        }
-        Ok(lost)
+            Err(stored) => stored,
+        };
+        Ok(RecordRead::Present(Box::new(stored)))
     }
 
-    /// Takes the message of a call that has ended out of the stream, and tells those who wait.
-    async fn ended(&self, id: &str, record: &Record) {
-        if let Some(sequence) = record.sequence {
-            self.store.drop_message(sequence).await;
+    /// Ends the calls that no host will ever begin, because their messages are not in the stream any more. One
+    /// process at a time does so for the tenant.
+    async fn sweep(&self) -> Result<(), String> {
+        if !self.store.claim_sweep().await? {
+            return Ok(());
         }
-        self.tell(id);
-        self.store.count_out(record).await;
+        let missing = self.store.sweep().await?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // A server that has just begun to lead its cluster may show them late.
+        self.store.pause(self.settings.silence).await;
+        for stored in missing {
+            if let Some(ended) = end_without_message(&self.store, stored).await? {
+                let (call, tool) = (ended.id(), ended.record().tool.as_str());
+                tracing::warn!(
+                    call,
+                    tool,
+                    "a queued call has lost its message and is ended"
+                );
+                self.note_end(&ended).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the message of a call that has ended out of the stream, tells those who wait, and counts the call
+    /// out.
+    async fn note_end(&self, ended: &EndedRecord) {
+        self.store.drop_message(ended).await;
+        self.tell(ended.id());
+        self.store.count_out(ended).await;
     }
 
     /// Tells those who wait for a call that its record has changed.

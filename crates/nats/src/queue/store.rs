@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::kv::{self, CreateErrorKind, UpdateErrorKind};
+use async_nats::jetstream::kv::{self, CreateErrorKind};
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy, StorageType};
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::{self, Context, ErrorCode};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
 use parking_lot::Mutex;
@@ -19,7 +19,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{QueueSettings, Quota, Record};
+use super::delivery::CallDeliveries;
+use super::stored::{
+    EndedRecord, QueueBackend, RecordRead, StoredRecord, StoredValue, WriteOutcome, read_record,
+};
+use super::transitions::misses_message;
+use super::{QueueSettings, Quota};
 use crate::client::Client;
 use crate::message::Headers;
 use crate::subjects;
@@ -35,6 +40,9 @@ const DEFAULT_QUOTA: u32 = 10_000;
 
 /// Number of the oldest calls of a client that are looked at when it has reached its quota.
 const MAX_RECOUNTED: usize = 256;
+
+/// Number of calls without a message that one sweep finds.
+const MAX_MISSING: usize = 1024;
 
 /// Number of operations, each as long as the patience, within which a counted call has its record.
 const WRITING: u32 = 4;
@@ -63,17 +71,31 @@ pub(super) const MAX_LENGTH: usize = 256 << 20;
 /// Key under which the server's time is read.
 const CLOCK: &str = "clock";
 
+/// Key of the last sweep. A change of it makes a host the only one that sweeps.
+const SWEEP: &str = "sweep";
+
 /// Answer of the server with a message as it is kept.
 #[derive(Deserialize)]
-struct Got {
+struct RawMessageAnswer {
     message: Option<stream::RawMessage>,
+    error: Option<jetstream::Error>,
 }
 
-/// A record with the revision that a change of it names.
-#[derive(Clone, Debug)]
-pub(super) struct Kept {
-    pub(super) record: Record,
-    revision: u64,
+/// A message of the stream of quotas.
+struct CountedCall {
+    number: u64,
+    age: Duration,
+    /// The id of the call. `None` if no haft has written it.
+    id: Option<String>,
+}
+
+/// State of a counted call.
+enum CountedState {
+    /// It has ended, and does not count any more.
+    Ended,
+    Open(Box<StoredRecord>),
+    /// Its record is not written yet.
+    Unwritten,
 }
 
 #[derive(Clone)]
@@ -198,8 +220,14 @@ impl Store {
         Ok(ack.sequence)
     }
 
-    /// Takes a call out of the stream. A host that gets it sees that it has ended.
-    pub(super) async fn drop_message(&self, sequence: u64) {
+    /// Takes the message of a call that has ended out of the stream. A host that has got it sees the record.
+    pub(super) async fn drop_message(&self, ended: &EndedRecord) {
+        if let Some(sequence) = ended.record().sequence {
+            self.delete_message(sequence).await;
+        }
+    }
+
+    async fn delete_message(&self, sequence: u64) {
         if let Err(error) = self.calls.delete_message(sequence).await {
             tracing::debug!("a call stays in the stream: {error}");
         }
@@ -251,38 +279,97 @@ impl Store {
             recounted.insert(client.to_owned(), Instant::now());
         }
         let now = self.time().await?;
-        let subject = subjects::quota(&self.tenant, client);
         let (mut next, mut are_fewer) = (1, false);
         for _ in 0..MAX_RECOUNTED {
-            let Some(raw) = self.next_message(QUOTAS, &subject, next).await else {
+            let Some(counted) = self.next_counted(client, next, now).await? else {
                 break;
             };
-            next = raw.sequence + 1;
-            // Its record comes after it.
-            let age = now - raw.time.unix_timestamp_nanos();
-            let is_new = age < nanos(self.settings.patience * WRITING);
-            let number = raw.sequence;
-            let call = StreamMessage::try_from(raw).ok();
-            let id = call.and_then(|call| String::from_utf8(call.payload.to_vec()).ok());
-            let has_ended = match id.filter(|id| subjects::is_token(id)) {
-                Some(id) => match self.get(&id).await? {
-                    Some(kept) => kept.record.status.is_end(),
-                    None => !is_new,
-                },
-                // No haft has written it.
-                None => true,
-            };
-            if has_ended {
-                self.take_out(number).await;
-                are_fewer = true;
-            }
+            next = counted.number + 1;
+            are_fewer |= matches!(self.look_at(&counted).await?, CountedState::Ended);
         }
         Ok(are_fewer)
     }
 
+    /// Returns the first counted call of a client from the number `from` on. `now` is the server's time.
+    async fn next_counted(
+        &self,
+        client: &str,
+        from: u64,
+        now: i128,
+    ) -> Result<Option<CountedCall>, String> {
+        let subject = subjects::quota(&self.tenant, client);
+        let which = json!({"seq": from, "next_by_subj": subject});
+        let Some(raw) = self.raw_message(QUOTAS, &which).await? else {
+            return Ok(None);
+        };
+        let (number, counted) = (raw.sequence, raw.time.unix_timestamp_nanos());
+        let message = StreamMessage::try_from(raw).ok();
+        let id = message.and_then(|message| String::from_utf8(message.payload.to_vec()).ok());
+        Ok(Some(CountedCall {
+            number,
+            age: Duration::from_nanos(u64::try_from(now - counted).unwrap_or_default()),
+            id: id.filter(|id| subjects::is_token(id)),
+        }))
+    }
+
+    /// Looks at the record of a counted call. A call that has ended is counted out.
+    async fn look_at(&self, counted: &CountedCall) -> Result<CountedState, String> {
+        // Its record comes after it.
+        let is_new = counted.age < self.settings.patience * WRITING;
+        if let Some(id) = &counted.id {
+            match read_record(self, id).await? {
+                RecordRead::Present(stored) => {
+                    if let Err(open) = stored.into_ended() {
+                        return Ok(CountedState::Open(Box::new(open)));
+                    }
+                }
+                RecordRead::Absent | RecordRead::Unreadable(_) if is_new => {
+                    return Ok(CountedState::Unwritten);
+                }
+                RecordRead::Absent | RecordRead::Unreadable(_) => {}
+            }
+        }
+        self.take_out(counted.number).await;
+        Ok(CountedState::Ended)
+    }
+
+    /// Returns true if this process sweeps now: no other one does, or has done so not long ago.
+    pub(super) async fn claim_sweep(&self) -> Result<bool, String> {
+        let last = retried(self.settings.patience, || self.parts.entry(SWEEP)).await?;
+        let (revision, swept) = match &last {
+            Some(last) => (last.revision, last.created.unix_timestamp_nanos()),
+            None => (0, 0),
+        };
+        if self.time().await? - swept < nanos(self.settings.sweep) {
+            return Ok(false);
+        }
+        // An error means that another process has claimed it, or that the server is away.
+        let claimed = self.parts.update(SWEEP, Bytes::new(), revision).await;
+        Ok(claimed.is_ok())
+    }
+
+    /// Counts out the calls of all clients that have ended, and returns the records of those that have not
+    /// ended and whose messages are missing.
+    pub(super) async fn sweep(&self) -> Result<Vec<StoredRecord>, String> {
+        let now = self.time().await?;
+        let (mut next, mut missing) = (1, Vec::new());
+        while missing.len() < MAX_MISSING
+            && let Some(counted) = self.next_counted("*", next, now).await?
+        {
+            next = counted.number + 1;
+            if counted.age >= self.settings.sweep
+                && let CountedState::Open(stored) = self.look_at(&counted).await?
+                && misses_message(self, &stored).await?
+            {
+                missing.push(*stored);
+            }
+        }
+        Ok(missing)
+    }
+
     /// Counts out a call that has ended.
-    pub(super) async fn count_out(&self, record: &Record) {
-        if let Some(number) = record.quota {
+    pub(super) async fn count_out(&self, ended: &EndedRecord) {
+        if let Some(number) = ended.record().quota {
             self.take_out(number).await;
         }
     }
@@ -299,18 +386,24 @@ impl Store {
         }
     }
 
-    /// Returns the first message of a subject from the number `from` on, as it is kept: its headers may be
-    /// broken. `None` if there is none, or if the server does not answer.
-    async fn next_message(
+    /// Returns a message of a stream as it is kept: its headers may be broken. `None` if there is none.
+    async fn raw_message(
         &self,
         stream: &str,
-        subject: &str,
-        from: u64,
-    ) -> Option<stream::RawMessage> {
+        which: &Value,
+    ) -> Result<Option<stream::RawMessage>, String> {
         let name = format!("STREAM.MSG.GET.HAFT_{stream}_{}", self.tenant);
-        let which = json!({"seq": from, "next_by_subj": subject});
-        let got: Result<Got, _> = self.context.request(name, &which).await;
-        got.ok()?.message
+        let answer = retried(self.settings.patience, || {
+            self.context.request(name.clone(), which)
+        });
+        let answer: RawMessageAnswer = answer.await?;
+        match answer.error {
+            Some(error) if error.error_code() != ErrorCode::NO_MESSAGE_FOUND => {
+                Err(error.to_string())
+            }
+            Some(_) => Ok(None),
+            None => Ok(answer.message),
+        }
     }
 
     /// Takes the messages of one tool out of the stream that this client cannot read. Each of them ends the
@@ -327,13 +420,14 @@ impl Store {
         let last = info.delivered.stream_sequence;
         let mut next = info.ack_floor.stream_sequence + 1;
         while next <= last {
-            let Some(raw) = self.next_message(CALLS, &subject, next).await else {
+            let which = json!({"seq": next, "next_by_subj": subject});
+            let Ok(Some(raw)) = self.raw_message(CALLS, &which).await else {
                 return;
             };
             let sequence = raw.sequence;
             if sequence <= last && StreamMessage::try_from(raw).is_err() {
                 tracing::warn!(tool, "a queued message with broken headers is dropped");
-                self.drop_message(sequence).await;
+                self.delete_message(sequence).await;
             }
             next = sequence + 1;
         }
@@ -362,95 +456,16 @@ impl Store {
         .await
     }
 
-    /// Adds a record, or returns the one that there is. `None` if that cannot be read.
-    pub(super) async fn create(&self, id: &str, record: &Record) -> Result<Option<Kept>, String> {
-        let value = bytes_of(record)?;
-        let create = async || match self.records.create(id, value.clone()).await {
-            Ok(revision) => Ok(Some(revision)),
-            Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(None),
-            // What the server of a cluster says instead, which the client does not know.
-            Err(error) if error.to_string().contains("wrong last sequence") => Ok(None),
-            Err(error) => Err(error),
-        };
-        let Some(revision) = retried(self.settings.patience, create).await? else {
-            return self.get(id).await;
-        };
-        let record = Record {
-            updated: Some(SystemTime::now()),
-            ..record.clone()
-        };
-        Ok(Some(Kept { record, revision }))
-    }
-
-    /// Reads a record.
-    pub(super) async fn get(&self, id: &str) -> Result<Option<Kept>, String> {
-        let entry = retried(self.settings.patience, || self.records.entry(id)).await?;
-        let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else {
-            return Ok(None);
-        };
-        match serde_json::from_slice::<Record>(&entry.value) {
-            Ok(mut record) => {
-                let time = u64::try_from(entry.created.unix_timestamp_nanos()).unwrap_or_default();
-                record.updated = Some(UNIX_EPOCH + Duration::from_nanos(time));
-                let revision = entry.revision;
-                Ok(Some(Kept { record, revision }))
-            }
-            Err(error) => {
-                tracing::warn!(id, "a record cannot be read: {error}");
-                Ok(None)
-            }
-        }
-    }
-
-    /// Changes a record, unless `change` returns false. Returns the record as it is then.
-    pub(super) async fn change(
+    /// Asks for the next call of a tool, for that time.
+    pub(super) async fn next_calls(
         &self,
-        id: &str,
-        change: impl FnMut(&mut Record) -> bool,
-    ) -> Result<Option<Record>, String> {
-        let kept = self.change_read(id, None, change).await?;
-        Ok(kept.map(|kept| kept.record))
-    }
-
-    /// Changes a record, unless `change` returns false. `read` is what is known of it: it is read again
-    /// only if another process has changed it since. Returns the record as it is then.
-    pub(super) async fn change_read(
-        &self,
-        id: &str,
-        mut read: Option<Kept>,
-        mut change: impl FnMut(&mut Record) -> bool,
-    ) -> Result<Option<Kept>, String> {
-        let begun = Instant::now();
-        loop {
-            let known = match read.take() {
-                Some(read) => Some(read),
-                None => self.get(id).await?,
-            };
-            let Some(mut kept) = known else {
-                return Ok(None);
-            };
-            if !change(&mut kept.record) {
-                return Ok(Some(kept));
-            }
-            let value = bytes_of(&kept.record)?;
-            match self.records.update(id, value, kept.revision).await {
-                Ok(revision) => {
-                    kept.revision = revision;
-                    kept.record.updated = Some(SystemTime::now());
-                    return Ok(Some(kept));
-                }
-                // Another process has changed it meanwhile.
-                Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
-                Err(error) if begun.elapsed() >= self.settings.patience => {
-                    return Err(error.to_string());
-                }
-                // Perhaps only the answer was lost, and the change is seen then.
-                Err(error) => {
-                    tracing::debug!("a record is changed again: {error}");
-                    sleep(AGAIN).await;
-                }
-            }
-        }
+        consumer: &PullConsumer,
+        time: Duration,
+    ) -> Result<CallDeliveries, String> {
+        let asking = consumer.batch().max_messages(1).expires(time).messages();
+        let messages = asking.await.map_err(|error| error.to_string())?;
+        let stream = self.calls.cached_info().config.name.clone();
+        Ok(CallDeliveries::new(messages, stream))
     }
 
     pub(super) async fn ids(&self) -> Result<Vec<String>, String> {
@@ -507,12 +522,43 @@ impl Store {
         let clock = clock.ok_or("the server's time cannot be read")?;
         Ok(clock.created.unix_timestamp_nanos())
     }
+}
 
-    /// Returns true if a host gives signs of life.
-    ///
+impl QueueBackend for Store {
+    async fn read_value(&self, id: &str) -> Result<Option<StoredValue>, String> {
+        let entry = retried(self.settings.patience, || self.records.entry(id)).await?;
+        let entry = entry.filter(|entry| entry.operation == kv::Operation::Put);
+        Ok(entry.map(|entry| {
+            let time = u64::try_from(entry.created.unix_timestamp_nanos()).unwrap_or_default();
+            StoredValue {
+                bytes: entry.value,
+                revision: entry.revision,
+                updated: UNIX_EPOCH + Duration::from_nanos(time),
+            }
+        }))
+    }
+
+    async fn write_value(
+        &self,
+        id: &str,
+        value: Bytes,
+        newest: Option<u64>,
+    ) -> Result<WriteOutcome, String> {
+        match newest {
+            // Its answer is lost with the record's revision, so it is not asked again.
+            Some(revision) => write_outcome(self.records.update(id, value, revision).await),
+            None => {
+                retried(self.settings.patience, async || {
+                    write_outcome(self.records.create(id, value.clone()).await)
+                })
+                .await
+            }
+        }
+    }
+
     /// A last sign that is too old is not enough to count it as gone: nothing arrives while the server is
     /// away. So the next one is awaited, with a connection.
-    pub(super) async fn is_alive(&self, host: &str) -> Result<bool, String> {
+    async fn is_alive(&self, host: &str) -> Result<bool, String> {
         if !subjects::is_token(host) {
             return Ok(false);
         }
@@ -532,6 +578,19 @@ impl Store {
         while let Ok(Ok(())) = timeout(silence, connection.changed()).await {}
         let next = beat().await?;
         Ok(next.is_some_and(|next| next.revision != last.revision))
+    }
+
+    async fn has_message(&self, sequence: u64) -> Result<bool, String> {
+        let found = self.raw_message(CALLS, &json!({"seq": sequence})).await?;
+        Ok(found.is_some())
+    }
+
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
+
+    fn patience(&self) -> Duration {
+        self.settings.patience
     }
 }
 
@@ -570,9 +629,31 @@ fn host_key(host: &str) -> String {
     format!("host.{host}")
 }
 
-fn bytes_of(record: &Record) -> Result<Bytes, String> {
-    let bytes = serde_json::to_vec(record).map_err(|error| error.to_string())?;
-    Ok(bytes.into())
+/// Returns the outcome of a write. One that is refused because of another one is a conflict. A cluster also
+/// refuses it while the other one is on its way to all servers.
+fn write_outcome<E: std::error::Error + 'static>(
+    written: Result<u64, E>,
+) -> Result<WriteOutcome, String> {
+    let codes = [
+        ErrorCode::STREAM_WRONG_LAST_SEQUENCE,
+        ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT,
+    ];
+    let error = match written {
+        Ok(revision) => return Ok(WriteOutcome::Written(revision)),
+        Err(error) => error,
+    };
+    let first: &(dyn std::error::Error + 'static) = &error;
+    let mut errors = std::iter::successors(Some(first), |error| error.source());
+    let is_conflict = errors.any(|error| {
+        let is_one = |error: &jetstream::Error| codes.contains(&error.error_code());
+        let exists = |error: &kv::CreateError| error.kind() == CreateErrorKind::AlreadyExists;
+        error.downcast_ref().is_some_and(is_one) || error.downcast_ref().is_some_and(exists)
+    });
+    if is_conflict {
+        Ok(WriteOutcome::Conflict)
+    } else {
+        Err(error.to_string())
+    }
 }
 
 /// Tries an operation until it succeeds. While the server is away this takes some time.

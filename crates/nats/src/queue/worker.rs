@@ -5,8 +5,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::{self, AckKind};
-use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -16,13 +14,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
 use haft_tool::{Block, Cancellation, Error, ErrorKind, LogLevel, Notification, Outcome, Stopped};
 
+use super::delivery::CallDelivery;
 use super::record::{Asking, End, QueueStatus, Record};
 use super::store::MAX_LENGTH;
+use super::stored::{RecordRead, StoredRecord, change_record, read_record};
+use super::transitions::{BeginOutcome, EndOutcome, begin_call, end_call, put_back_call};
 use super::{PARTS, QUOTA, Queue, result_key};
 use crate::client::ConnectionState;
 use crate::frames::{Finished, HostFrame, HostInfo, known_method};
 use crate::message::Message;
-use crate::serve_call::{self, CALL, CALLER, InPlace, IncomingCall, LinkState, OWNER, USER};
+use crate::serve_call::{self, CALLER, InPlace, IncomingCall, LinkState, OWNER, USER};
 use crate::subjects;
 
 /// Time for which the server waits for the next call before it is asked again. What was asked is lost with
@@ -104,16 +105,6 @@ pub(crate) struct QueuedTool {
     pub(crate) is_idempotent: bool,
 }
 
-/// A decision about a message.
-enum Taken {
-    /// The call is begun by this host.
-    Begun(Box<Record>),
-    /// It has ended.
-    Over,
-    /// Another host runs it, as far as is known.
-    Elsewhere,
-}
-
 impl Worker {
     /// Creates a worker that runs that number of calls at the same time.
     /// `running_calls` counts them.
@@ -150,6 +141,22 @@ impl Worker {
         Ends(beating.abort_handle())
     }
 
+    /// Looks for calls whose messages are missing, until the guard is dropped.
+    pub(crate) fn sweep(self: &Arc<Worker>) -> Ends {
+        let worker = self.clone();
+        let sweeping = tokio::spawn(async move {
+            let mut ticks = interval(worker.queue.settings.sweep);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                if let Err(why) = worker.queue.sweep().await {
+                    tracing::debug!("calls without a message are looked for later: {why}");
+                }
+            }
+        });
+        Ends(sweeping.abort_handle())
+    }
+
     /// Takes the calls of a tool until the guard is dropped. Those that were begun go on.
     pub(crate) fn take(self: &Arc<Worker>, tool: QueuedTool) -> Ends {
         let worker = self.clone();
@@ -176,10 +183,9 @@ impl Worker {
                 .await
                 .map_err(|error| error.to_string())?;
             drop(slot);
-            let asking = consumer.batch().max_messages(1).expires(ASKED).messages();
-            let mut messages = asking.await.map_err(|error| error.to_string())?;
-            let message = tokio::select! {
-                message = messages.next() => message,
+            let mut deliveries = self.queue.store.next_calls(&consumer, ASKED).await?;
+            let delivery = tokio::select! {
+                delivery = deliveries.next() => delivery,
                 // A new connection does not know what was asked.
                 _ = connection.changed() => {
                     let back = |state: &ConnectionState| *state == ConnectionState::Connected;
@@ -188,142 +194,67 @@ impl Worker {
                     continue;
                 }
             };
-            let Some(message) = message else {
+            let Some(delivery) = delivery.transpose()? else {
                 continue;
             };
-            let message = message.map_err(|error| error.to_string())?;
             let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                leave(&message, ELSEWHERE).await;
+                delivery.leave(ELSEWHERE).await;
                 continue;
             };
             let (worker, tool) = (self.clone(), tool.clone());
             let place = InPlace::new(&self.running_calls);
             tokio::spawn(async move {
                 let _place = place;
-                worker.serve(message, &tool, slot).await;
+                worker.serve(delivery, &tool, slot).await;
             });
         }
     }
 
     /// Runs one call, if it is to be run.
-    async fn serve(
-        &self,
-        message: jetstream::Message,
-        tool: &QueuedTool,
-        slot: OwnedSemaphorePermit,
-    ) {
-        let (sequence, wire) = {
-            let info = message.info().ok().map(|info| info.stream_sequence);
-            (info, Message::from(message.message.clone()))
-        };
-        let id = wire.headers.get(CALL).filter(|id| subjects::is_token(id));
-        let Some(id) = id.map(str::to_owned) else {
-            // No haft has written it.
-            tracing::warn!(
-                tool = tool.name,
-                "a queued message without a call is dropped"
-            );
-            let _ = message.ack_with(AckKind::Term).await;
-            return;
-        };
-        if !self.running.lock().insert(id.clone()) {
+    async fn serve(&self, delivery: CallDelivery, tool: &QueuedTool, slot: OwnedSemaphorePermit) {
+        let id = delivery.id();
+        if !self.running.lock().insert(id.to_owned()) {
             // It runs here, and its message came again.
-            let _ = message.ack_with(AckKind::Progress).await;
-            return;
+            return delivery.keep_alive().await;
         }
-        let _running = Running(self, id.clone());
-        match self.begin(&id, &wire, sequence, tool).await {
-            Ok(Taken::Begun(record)) => {
-                let call = (id.as_str(), tool.name.as_str());
-                self.run(message, wire, call, *record, slot).await;
+        let _running = Running(self, id.to_owned());
+        let headers = &delivery.wire().headers;
+        let first = Record::queued(
+            &tool.name,
+            &tool.digest,
+            (headers.get(CALLER).unwrap_or_default(), headers.get(OWNER)),
+            (Some(delivery.sequence()), headers.number(QUOTA)),
+            tool.is_idempotent,
+        );
+        match begin_call(&self.queue.store, id, &self.host, &first).await {
+            Ok(BeginOutcome::Begun(record)) => self.run(delivery, &tool.name, *record, slot).await,
+            Ok(BeginOutcome::Ended(ended)) => {
+                delivery.acknowledge(&ended).await;
+                // The process that has noted its end may have been killed then.
+                self.queue.note_end(&ended).await;
             }
-            Ok(Taken::Over) => {
-                let _ = message.ack().await;
-            }
-            Ok(Taken::Elsewhere) => leave(&message, self.queue.settings.silence).await,
+            Ok(BeginOutcome::Elsewhere) => delivery.leave(self.queue.settings.silence).await,
             Err(why) => {
                 tracing::warn!(tool = tool.name, "a queued call is not begun: {why}");
-                leave(&message, AGAIN).await;
+                delivery.leave(AGAIN).await;
             }
-        }
-    }
-
-    /// Notes that this host begins the call, if it may.
-    async fn begin(
-        &self,
-        id: &str,
-        wire: &Message,
-        sequence: Option<u64>,
-        tool: &QueuedTool,
-    ) -> Result<Taken, String> {
-        let store = &self.queue.store;
-        let mut kept = store.get(id).await?;
-        if kept.is_none() {
-            // Its caller has not written it yet, or has ended before it could.
-            let caller = wire.headers.get(CALLER).unwrap_or_default();
-            let (name, digest) = (&tool.name, &tool.digest);
-            let by = (caller, wire.headers.get(OWNER));
-            let numbers = (sequence, wire.headers.number(QUOTA));
-            let record = Record::queued(name, digest, by, numbers, tool.is_idempotent);
-            kept = store.create(id, &record).await?;
-        }
-        let Some(kept) = kept else {
-            // It cannot be read.
-            return Ok(Taken::Over);
-        };
-        let known = kept.record.clone();
-        if let (QueueStatus::Working, Some(host)) = (known.status, &known.host) {
-            if store.is_alive(&host.id).await? {
-                return Ok(Taken::Elsewhere);
-            }
-            if !known.may_repeat() {
-                let lost = self.queue.lose(id, kept, host).await?;
-                // Otherwise its host has put it back meanwhile.
-                let is_over = lost.is_none_or(|kept| kept.record.status.is_end());
-                return Ok(if is_over {
-                    Taken::Over
-                } else {
-                    Taken::Elsewhere
-                });
-            }
-        }
-        let mut is_ours = false;
-        let record = store.change_read(id, Some(kept), |record| {
-            is_ours =
-                record.host.as_ref() == Some(&self.host) && record.status == QueueStatus::Working;
-            let is_same = record.status == known.status && record.host == known.host;
-            if is_ours || record.status.is_end() || !is_same {
-                return false;
-            }
-            record.status = QueueStatus::Working;
-            record.host = Some(self.host.clone());
-            record.attempts += 1;
-            record.forget_attempt();
-            record.sequence = sequence;
-            record.is_idempotent = tool.is_idempotent;
-            true
-        });
-        match record.await?.map(|kept| kept.record) {
-            Some(record) if record.status.is_end() => Ok(Taken::Over),
-            Some(record) if record.host.as_ref() == Some(&self.host) => {
-                Ok(Taken::Begun(Box::new(record)))
-            }
-            _ => Ok(Taken::Elsewhere),
         }
     }
 
     async fn run(
         &self,
-        message: jetstream::Message,
-        wire: Message,
-        (id, tool): (&str, &str),
-        record: Record,
+        delivery: CallDelivery,
+        tool: &str,
+        stored: StoredRecord,
         slot: OwnedSemaphorePermit,
     ) {
+        let (id, wire) = (delivery.id(), delivery.wire());
         let control = subjects::control(&self.queue.tenant, id);
         let mut news = self.queue.client.subscribe(control).await;
         let headers = &wire.headers;
-        let ended = match self.arguments(id, &wire).await {
+        let (begun, record) = (Instant::now(), stored.record().clone());
+        let known = Mutex::new(stored);
+        let ended = match self.arguments(id, wire).await {
             Err(error) => Err(error),
             Ok(arguments) => {
                 let first = u64::from(record.attempts) * QUESTIONS + 1;
@@ -360,18 +291,19 @@ impl Worker {
                         tokio::select! {
                             _ = ticks.tick() => {
                                 // Otherwise the server gives the call to another host.
-                                let _ = message.ack_with(AckKind::Progress).await;
+                                delivery.keep_alive().await;
                             }
                             Some(_) = news.next() => {}
                         }
-                        self.look(id, &cancellation, &mut taken, &given).await;
+                        self.look(&known, begun, &cancellation, &mut taken, &given)
+                            .await;
                     }
                 };
                 let ended = tokio::select! {
                     ended = (self.run)(call) => ended,
                     () = hearing => return,
                     () = answering => return,
-                    () = self.note(id, said.subscribe()) => return,
+                    () = self.note(&known, said.subscribe()) => return,
                     () = watching => return,
                 };
                 while let Ok(frame) = frames.try_recv() {
@@ -384,22 +316,10 @@ impl Worker {
             && matches!(&ended, Ok(outcome)
             if outcome.stopped == Some(Stopped::HostShutdown));
         if is_put_back {
-            let put_back = self.queue.store.change(id, |record| {
-                let is_ours = record.host.as_ref() == Some(&self.host);
-                if record.status != QueueStatus::Working || !is_ours || record.cancel.is_some() {
-                    return false;
-                }
-                record.status = QueueStatus::Queued;
-                record.forget_attempt();
-                record.attempts = record.attempts.saturating_sub(1);
-                true
-            });
-            match put_back.await {
-                Ok(Some(record)) if record.status == QueueStatus::Queued => {
-                    leave(&message, Duration::ZERO).await;
-                    return;
-                }
-                _ => {}
+            let stored = known.lock().clone();
+            let put_back = put_back_call(&self.queue.store, &stored, &self.host).await;
+            if matches!(put_back, Ok(true)) {
+                return delivery.leave(Duration::ZERO).await;
             }
         }
         let (ended, status) = match ended {
@@ -419,14 +339,9 @@ impl Worker {
                 (Finished::Failed(error), status)
             }
         };
-        self.keep(
-            id,
-            HostFrame::Finished(self.host.clone(), ended),
-            status,
-            &record,
-            &message,
-        )
-        .await;
+        let frame = HostFrame::Finished(self.host.clone(), ended);
+        self.keep(&delivery, frame, status, &known.into_inner())
+            .await;
     }
 
     /// Takes what a running call says: its questions and its last message go to the record, and the rest
@@ -486,7 +401,9 @@ impl Worker {
     }
 
     /// Keeps what a running call says in its record. Never ends.
-    async fn note(&self, id: &str, mut said: watch::Receiver<Said>) {
+    async fn note(&self, known: &Mutex<StoredRecord>, mut said: watch::Receiver<Said>) {
+        let id = known.lock().id().to_owned();
+        let id = id.as_str();
         let mut written = Said::default();
         let mut next = Instant::now();
         while said.changed().await.is_ok() {
@@ -494,7 +411,8 @@ impl Worker {
             let is_urgent = |now: &Said| now.questions != written.questions;
             let _ = timeout_at(next, said.wait_for(is_urgent)).await;
             let now = said.borrow_and_update().clone();
-            let noting = self.queue.store.change(id, |record| {
+            let before = known.lock().clone();
+            let noting = change_record(&self.queue.store, id, Some(before), |record| {
                 let is_ours = record.host.as_ref() == Some(&self.host);
                 if record.status != QueueStatus::Working || !is_ours {
                     return false;
@@ -505,12 +423,16 @@ impl Worker {
                 record.message.clone_from(&now.message);
                 true
             });
-            if let Err(why) = noting.await {
-                tracing::warn!(call = id, "what a queued call says is not kept: {why}");
-                // It is tried again.
-                said.mark_changed();
-                sleep(AGAIN).await;
-                continue;
+            match noting.await {
+                Ok(RecordRead::Present(stored)) => *known.lock() = *stored,
+                Ok(RecordRead::Absent | RecordRead::Unreadable(_)) => {}
+                Err(why) => {
+                    tracing::warn!(call = id, "what a queued call says is not kept: {why}");
+                    // It is tried again.
+                    said.mark_changed();
+                    sleep(AGAIN).await;
+                    continue;
+                }
             }
             if now.questions != written.questions {
                 self.queue.tell(id);
@@ -524,23 +446,28 @@ impl Worker {
     /// Cancels a call if its record says so, and takes the answers to its questions that are new.
     async fn look(
         &self,
-        id: &str,
+        known: &Mutex<StoredRecord>,
+        begun: Instant,
         cancellation: &Cancellation,
         taken: &mut HashSet<u64>,
         answers: &mpsc::UnboundedSender<(u64, Value)>,
     ) {
-        let now = match self.queue.store.get(id).await {
-            Ok(Some(now)) => now.record,
-            // Its time is over.
-            Ok(None) => return cancellation.cancel(),
-            Err(_) => return,
+        let before = known.lock().clone();
+        let stored = match read_record(&self.queue.store, before.id()).await {
+            Ok(RecordRead::Present(stored)) if !stored.is_older_than(&before) => stored,
+            Ok(RecordRead::Absent) if begun.elapsed() >= self.queue.settings.keep => {
+                return cancellation.cancel();
+            }
+            _ => return,
         };
-        for (question, value) in now.answers {
+        let now = stored.record();
+        for (&question, value) in &now.answers {
             if taken.insert(question) {
                 // The receiver lives as long as the call.
-                let _ = answers.send((question, value));
+                let _ = answers.send((question, value.clone()));
             }
         }
+        known.lock().clone_from(&stored);
         if let Some(why) = now.cancel {
             cancellation.request(why);
         }
@@ -571,12 +498,12 @@ impl Worker {
     /// Keeps the end of a call, until the server has it.
     async fn keep(
         &self,
-        id: &str,
+        delivery: &CallDelivery,
         frame: HostFrame,
         status: QueueStatus,
-        begun: &Record,
-        message: &jetstream::Message,
+        known: &StoredRecord,
     ) {
+        let id = delivery.id();
         let mut bytes = frame.encoded();
         let mut status = status;
         if bytes.len() > MAX_LENGTH {
@@ -588,8 +515,8 @@ impl Worker {
         let mut ticks = interval(self.queue.settings.ack_wait / 3);
         let keeping = async {
             loop {
-                match self.kept(id, &bytes, status, begun).await {
-                    Ok(record) => return record,
+                match self.write_end(&bytes, status, known).await {
+                    Ok(outcome) => return outcome,
                     Err(why) => {
                         tracing::warn!(call = id, "the result is not kept yet: {why}");
                         sleep(AGAIN).await;
@@ -598,57 +525,41 @@ impl Worker {
             }
         };
         let mut keeping = std::pin::pin!(keeping);
-        let record = loop {
+        let outcome = loop {
             tokio::select! {
-                record = &mut keeping => break record,
-                _ = ticks.tick() => {
-                    let _ = message.ack_with(AckKind::Progress).await;
-                }
+                outcome = &mut keeping => break outcome,
+                _ = ticks.tick() => delivery.keep_alive().await,
             }
         };
-        // If this is lost, the call comes again, and its record says that it has ended.
-        let _ = message.ack().await;
-        let is_lost = |record: &Record| record.status == QueueStatus::Lost;
-        if record.as_ref().is_some_and(is_lost) {
-            tracing::warn!(
-                call = id,
-                "the result of a call that is noted as lost is dropped"
-            );
+        let EndOutcome::Ended(ended) = outcome else {
+            let why = "another host has made it again";
+            tracing::warn!(call = id, "the result of a call is dropped: {why}");
+            return;
+        };
+        delivery.acknowledge(&ended).await;
+        if ended.record().status == QueueStatus::Lost {
+            let why = "it is noted as lost";
+            tracing::warn!(call = id, "the result of a call is dropped: {why}");
         }
         self.queue.tell(id);
-        // Otherwise another host has made it again.
-        if let Some(record) = record.filter(|record| record.status.is_end()) {
-            self.queue.store.count_out(&record).await;
-        }
+        self.queue.store.count_out(&ended).await;
     }
 
-    async fn kept(
+    async fn write_end(
         &self,
-        id: &str,
         bytes: &bytes::Bytes,
         status: QueueStatus,
-        begun: &Record,
-    ) -> Result<Option<Record>, String> {
+        known: &StoredRecord,
+    ) -> Result<EndOutcome, String> {
         let store = &self.queue.store;
         let end = if bytes.len() > store.limit() {
-            let key = result_key(id, begun.attempts);
+            let key = result_key(known.id(), known.record().attempts);
             End::Parts(store.put_parts(&key, bytes.clone()).await?)
         } else {
             let frame = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
             End::Frame(frame)
         };
-        let kept = store.change(id, |record| {
-            let is_ours = record.host.as_ref() == Some(&self.host);
-            if record.status != QueueStatus::Working || !is_ours {
-                // The result of a call that is known as lost, or that another host has made again.
-                return false;
-            }
-            record.status = status;
-            record.drop_questions();
-            record.end = Some(end.clone());
-            true
-        });
-        kept.await
+        end_call(store, known, &self.host, status, end).await
     }
 }
 
@@ -671,10 +582,4 @@ fn text_of(update: &serde_json::value::RawValue) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
-}
-
-/// Leaves a call to another host, or to this one later.
-async fn leave(message: &jetstream::Message, delay: Duration) {
-    // Otherwise the server does that after a while.
-    let _ = message.ack_with(AckKind::Nak(Some(delay))).await;
 }

@@ -171,9 +171,9 @@ async fn certificates_of_both_sides_are_checked() {
 
 /// Hosts and callers of two tenants.
 pub const TENANTS: &str = r#"
-host_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],
+host_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a"], allow_responses: { max: 1, expires: "1h" },
   subscribe: ["haft.v1.call.a.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>", "$SRV.>"] }
-echo_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a", "_INBOX.>"],
+echo_of_a = { publish: ["haft.v1.evt.a.>", "haft.v1.news.a"], allow_responses: { max: 1, expires: "1h" },
   subscribe: ["haft.v1.call.a.echo.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>", "$SRV.>"] }
 caller_of_a = { publish: ["haft.v1.call.a.>", "haft.v1.ctl.a.>", "haft.v1.list.a", "haft.v1.host.a.>"],
   subscribe: ["haft.v1.evt.a.>", "haft.v1.news.a"] }

@@ -236,7 +236,8 @@ impl Impostor {
             .with("Haft-Key", key)
             .with("Haft-Seq", index.to_string())
             .with("Haft-Ack", "0");
-        let events = call.reply.clone().expect("a subject for events");
+        let id = call.headers.get("Haft-Call").expect("an id");
+        let events = format!("haft.v1.evt.default.{id}");
         self.client.publish(events, None, headers, bytes.into());
     }
 }

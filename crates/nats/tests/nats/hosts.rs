@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_nats::{
-    Client, Fleet, HistoryEntry, HistoryFeed, HistoryPage, HistoryQuestion, IncomingCall,
-    OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
+    Client, Fleet, HistoryEntry, HistoryFeed, HistoryPage, HistoryQuestion, InboxPrefix,
+    IncomingCall, OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
 };
 use haft_tool::{
     Answer, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
@@ -118,6 +118,7 @@ impl Host {
             version: "1.2.3".to_owned(),
             max_calls: 64,
             caller_silence: Duration::from_secs(60),
+            inbox: InboxPrefix::default(),
             queue: None,
         };
         change(&mut options);

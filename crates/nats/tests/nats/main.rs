@@ -16,4 +16,5 @@ mod hostile;
 mod hosts;
 mod nats_server;
 mod queue;
+mod replies;
 mod server;

@@ -868,8 +868,9 @@ async fn messages_with_broken_headers_are_dropped_and_the_others_go_on() {
 /// A host and a caller with the permissions of docs/nats.md.
 const RESTRICTED: &str = r#"
 jetstream { store_dir: "FOLDER/kept" }
-a_host = { publish: ["haft.v1.evt.default.>", "haft.v1.ctl.default.>", "haft.v1.news.default", "_INBOX.>",
-    "$JS.API.>", "$KV.HAFT_TASKS_default.>", "$KV.HAFT_PARTS_default.>", "$JS.ACK.HAFT_CALLS_default.>"],
+a_host = { allow_responses: { max: 1, expires: "1h" },
+  publish: ["haft.v1.evt.default.>", "haft.v1.ctl.default.>", "haft.v1.news.default", "$JS.API.>",
+    "$KV.HAFT_TASKS_default.>", "$KV.HAFT_PARTS_default.>", "$JS.ACK.HAFT_CALLS_default.>"],
   subscribe: ["haft.v1.call.default.>", "haft.v1.ctl.default.>", "haft.v1.list.default",
     "haft.v1.host.default.>", "haft.v1.peer.default.>", "$SRV.>", "_INBOX.>"] }
 a_caller = { publish: ["haft.v1.ctl.default.>", "haft.v1.evt.default.>", "haft.v1.q.default.>",
@@ -924,6 +925,165 @@ async fn the_permissions_of_the_documents_suffice_for_queued_calls() {
     let answer = fleet.forward(id, asked, &Caller::new().ctx).await;
     assert_eq!(answer.expect("an answer").details["by"], "one");
     assert_eq!(host.problems.lock().len(), 0);
+}
+
+/// A server that answers the first requests for records as if there were none: as the leader of a cluster does
+/// while a record is on its way to the other servers.
+struct HidingServer {
+    server: Server,
+    requests: async_nats::Subscriber,
+    client: Client,
+}
+
+impl HidingServer {
+    async fn start() -> HidingServer {
+        let server = Server::with(
+            "jetstream { store_dir: \"FOLDER/kept\", domain: hub }
+             mappings = { \"$JS.API.STREAM.MSG.GET.KV_HAFT_TASKS_default\": \"test.records\" }",
+        );
+        let client = server.client().await;
+        let requests = client.library().subscribe("test.records").await;
+        HidingServer {
+            requests: requests.expect("it is allowed"),
+            server,
+            client,
+        }
+    }
+
+    /// Answers requests, the first ones as if there were no record.
+    async fn answer(mut self, hidden: usize) {
+        let mut count = 0;
+        while let Some(request) = self.requests.next().await {
+            let reply = request.reply.expect("a subject for the answer");
+            count += 1;
+            let nats = self.client.library();
+            let sent = if count <= hidden {
+                let error =
+                    json!({"code": 404, "err_code": 10037, "description": "no message found"});
+                let kind = "io.nats.jetstream.api.v1.stream_msg_get_response";
+                let answer = json!({"type": kind, "error": error}).to_string();
+                nats.publish(reply, answer.into()).await
+            } else {
+                // The name of the same request that is not mapped.
+                let subject = "$JS.hub.API.STREAM.MSG.GET.KV_HAFT_TASKS_default";
+                nats.publish_with_reply(subject, reply, request.payload)
+                    .await
+            };
+            sent.expect("a connection");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_record_is_not_shown_yet_is_begun_when_it_is() {
+    for hidden in [1, 2, 3, 8] {
+        let server = HidingServer::start().await;
+        let clients = [server.server.client().await, server.server.client().await];
+        let calls = queue(&clients[0]).await;
+        // It is written, and the host's own write is refused.
+        let id = put(&calls, "echo", "[1]").await;
+        let host = Host::new("one");
+        let _service = serve_queue(&host, &clients[1], 1).await;
+        let waiting = async {
+            started(&host, 1).await;
+            assert_eq!(wait(&calls, &id).await.expect("a result").text(), "[1]");
+            emptied(&clients[0]).await;
+            show(&calls, &id).await
+        };
+        let call = tokio::select! {
+            call = timeout(SOON, waiting) => call.expect("it is begun"),
+            () = server.answer(hidden) => panic!("the server goes on"),
+        };
+        assert_eq!((call.status, call.attempts), (QueueStatus::Completed, 1));
+        assert_eq!(host.count(), 1);
+    }
+}
+
+/// Takes the message of a call out of the stream.
+async fn remove_message(client: &Client, number: u64) {
+    let context = jetstream::new(client.library().clone());
+    let stream = context.get_stream("HAFT_CALLS_default").await;
+    let removed = stream.expect("it is there").delete_message(number).await;
+    assert!(removed.expect("it is there"));
+}
+
+#[tokio::test]
+async fn a_call_that_has_lost_its_message_is_ended() {
+    let server = keeping();
+    let client = server.client().await;
+    let settings = QueueSettings {
+        sweep: Duration::from_secs(1),
+        ..times()
+    };
+    let calls = queue_with(&client, settings).await;
+    let waiting = put(&calls, "echo", "[1]").await;
+    let missing = put(&calls, "echo", "[2]").await;
+    let mut victim = HostProcess::queued(&server, "victim", "hold_again");
+    let begun = put(&calls, "hold_again", "{}").await;
+    let killing = tokio::task::spawn_blocking(move || {
+        victim.wait_for("started");
+        victim.kill();
+    });
+    killing.await.expect("it was killed");
+    for number in [2, 3] {
+        remove_message(&client, number).await;
+    }
+    counted(&client, 3).await;
+    // It has other tools, so only the search for such calls concerns these.
+    let host = Host::new("one");
+    host.offer(&["rich"]);
+    let _service = serve_queue_with(&host, &server.client().await, 1, settings).await;
+    let error = wait(&calls, &missing).await.expect_err("it is not begun");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        error.message(),
+        "the server has no message of the queued call of `echo` any more"
+    );
+    assert_eq!(error.hint(), Some("no host has begun it; queue it again"));
+    let error = wait(&calls, &begun).await.expect_err("its host is gone");
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    let states = calls.list().await.expect("a server");
+    let states: Vec<_> = states.iter().map(|call| call.status).collect();
+    let expected = [QueueStatus::Queued, QueueStatus::Failed, QueueStatus::Lost];
+    assert_eq!(states, expected);
+    // They do not count any more.
+    counted(&client, 1).await;
+    // The others go on.
+    host.offer(&["echo", "hold_again"]);
+    assert_eq!(
+        wait(&calls, &waiting).await.expect("a result").text(),
+        "[1]"
+    );
+    assert_eq!(host.count(), 1);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_again_after_its_call_was_ended_is_not_run() {
+    let server = keeping();
+    let client = server.client().await;
+    let settings = QueueSettings {
+        sweep: Duration::from_secs(1),
+        ..times()
+    };
+    let calls = queue_with(&client, settings).await;
+    let id = put(&calls, "echo", "[1]").await;
+    let context = jetstream::new(client.library().clone());
+    let stream = context.get_stream("HAFT_CALLS_default").await;
+    let stream = stream.expect("it is there");
+    let message = stream.get_raw_message(1).await.expect("it is there");
+    remove_message(&client, 1).await;
+    let host = Host::new("one");
+    host.offer(&["rich"]);
+    let _service = serve_queue_with(&host, &server.client().await, 1, settings).await;
+    wait(&calls, &id).await.expect_err("it is ended");
+    let mut headers = message.headers;
+    headers.insert("Nats-Msg-Id", "another");
+    let again = context.publish_with_headers(message.subject, headers, message.payload);
+    again.await.expect("it is sent").await.expect("it is kept");
+    host.offer(&["echo"]);
+    emptied(&client).await;
+    assert_eq!(host.count(), 0);
+    assert_eq!(show(&calls, &id).await.status, QueueStatus::Failed);
 }
 
 /// Settings that give each client that number of calls.

@@ -117,7 +117,7 @@ impl Args {
         }
         let _watching = host.config().serve.watch.then(|| host.watch());
         let queue = open_queue(&client, &settings, report).await;
-        let options = service_options(&settings, &name, queue.ok());
+        let options = service_options(&settings, &name, queue.ok())?;
         let surface = NatsSurface::new(host.clone(), selection, place, report);
         let service = Service::start(&client, options, Arc::new(surface)).await;
         let (tools, tenant) = (service.tools(), &settings.tenant);
