@@ -34,12 +34,11 @@ authorization { users: [
 ] }"#;
 
 /// Subjects to which a host may publish, and its callers and readers may not, and others that are no inboxes.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 13] = [
     "$JS.API.STREAM.DELETE.KV_HAFT_TASKS_default",
     "$JS.API.STREAM.PURGE.HAFT_CALLS_default",
     "$JS.API.STREAM.DELETE.HAFT_QUOTAS_other",
     "$KV.HAFT_TASKS_default.01ARZ3NDEKTSV4RRFFQ69G5FAV",
-    "$JS.ACK.HAFT_CALLS_default.c.1.1.1.1.1",
     "$SRV.PING",
     "haft.v1.news.default",
     "haft.v1.news.other",
