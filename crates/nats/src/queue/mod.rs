@@ -260,6 +260,8 @@ impl Queue {
             let mut ids = self.store.ids().await?;
             ids.retain(|id| subjects::is_token(id));
             ids.sort();
+            // The server of a cluster can name one twice.
+            ids.dedup();
             let looks = ids.into_iter().map(|id| async move {
                 Ok::<_, String>(match self.judged(&id).await? {
                     RecordRead::Present(stored) => Some(QueueEntry::new(*stored).call),
