@@ -106,7 +106,7 @@ impl CodeReader<'_> {
         }
         let files = verified.iter().flat_map(|verified| verified.modules.keys());
         let outside = files.filter(|file| !file.starts_with(&folder));
-        let mut trusted: Vec<PathBuf> = outside.map(|file| package_of(file)).collect();
+        let mut trusted: Vec<PathBuf> = outside.filter_map(|file| code_outside(file)).collect();
         trusted.sort();
         trusted.dedup();
         let code = Arc::new(CodePaths { folder, trusted });
@@ -134,12 +134,23 @@ fn code_folder(candidate: &Candidate, config: &Config) -> PathBuf {
     package.unwrap_or(own).to_owned()
 }
 
-/// Returns the folder of the installed package that contains the file, because packages read their
-/// own data; the file itself outside of packages.
-fn package_of(file: &Path) -> PathBuf {
+/// Names of the endings of code.
+const CODE: [&str; 9] = ["cjs", "cts", "js", "jsx", "mjs", "mts", "ts", "tsx", "wasm"];
+
+/// Returns the folder of the installed package that contains a trusted file, because packages read
+/// their own data. Outside of packages it is the file, if it is code or a manifest by its own name:
+/// a manifest may be a link to any file, which haft has read to resolve imports.
+fn code_outside(file: &Path) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = file.iter().collect();
     let Some(installed) = parts.iter().rposition(|part| *part == "node_modules") else {
-        return file.to_owned();
+        let is_code = file
+            .extension()
+            .is_some_and(|ending| CODE.iter().any(|it| ending == *it));
+        let is_manifest = file.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy();
+            name == "package.json" || name.starts_with("tsconfig") && name.ends_with(".json")
+        });
+        return (is_code || is_manifest).then(|| file.to_owned());
     };
     let name = installed + 1;
     let is_scope = |part: &&OsStr| part.as_encoded_bytes().starts_with(b"@");
@@ -147,7 +158,7 @@ fn package_of(file: &Path) -> PathBuf {
         Some(part) if is_scope(part) => name + 1,
         _ => name,
     };
-    parts.iter().take(last + 1).collect()
+    Some(parts.iter().take(last + 1).collect())
 }
 
 struct WorkerStarter {
