@@ -17,6 +17,8 @@ mod trees;
 mod attacks;
 // The proxy of programs in a sandbox.
 mod proxy;
+// Limits of a program with all that it starts.
+mod limits;
 // Programs in a sandbox: what they can do, and what not.
 mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.
