@@ -213,9 +213,8 @@ impl Need {
 
     /// Returns true if a text may become an option. Text that a script takes apart begins anywhere.
     fn begins_option(&self, text: &str) -> bool {
-        let is_direct = self.through.is_none();
-        text.starts_with('-')
-            || !is_direct && text.split_whitespace().any(|word| word.starts_with('-'))
+        let is_option = |word: &str| word.starts_with('-') && !matches!(word, "-" | "--");
+        text.starts_with('-') || self.through.is_some() && text.split_whitespace().any(is_option)
     }
 
     fn sentence(&self) -> String {

@@ -230,9 +230,10 @@ pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
     is_plain && WRITE_SETUP.contains(&words[0].as_str())
 }
 
-/// Programs whose output may be a number only.
-pub(super) const COUNT: &[&str] = &[
-    "date", "grep", "egrep", "fgrep", "git", "id", "nproc", "stat", "wc",
+/// Programs whose output the grammar may prove: numbers, or the author's own text.
+pub(super) const KNOWN_OUTPUT: &[&str] = &[
+    "cat", "date", "echo", "grep", "egrep", "fgrep", "git", "id", "nproc", "printf", "stat", "tr",
+    "wc",
 ];
 
 /// Returns true if a substitution can only give a whole number, whatever input its commands get.
@@ -264,7 +265,7 @@ pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     reads_only
         && match words.as_slice() {
             ["wc", option] => ["-l", "-c", "-w", "-m", "--lines", "--bytes"].contains(option),
-            ["nproc"] | ["id", "-u" | "-g"] => true,
+            ["nproc"] | ["id", "-u" | "-g"] | ["tr", "-cd" | "-dc", "0-9" | "[:digit:]"] => true,
             ["date", format] | ["date", "-u", format] => is_numeric_date(format),
             [
                 "stat",
@@ -305,7 +306,7 @@ fn is_numeric_date(format: &str) -> bool {
 }
 
 /// Returns the texts of the words of a simple command, with holes.
-fn texts(simple: &SimpleCommand, source: &str) -> Vec<String> {
+pub(super) fn texts(simple: &SimpleCommand, source: &str) -> Vec<String> {
     let words = std::iter::once(&simple.name).chain(&simple.args);
     words.map(|word| text(word, source, HOLE, HOLE)).collect()
 }

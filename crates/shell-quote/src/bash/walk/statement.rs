@@ -6,9 +6,11 @@ use shuck_ast::{
     RedirectTarget, Span, Stmt, StmtSeq, Word,
 };
 
+use super::super::Document;
 use super::super::origin::{ANY, INPUT, Rule, TextOrigin};
-use super::super::{Document, word};
+use super::super::word::{self, CommandWord};
 use super::{CALCULATES, CommandInput, Context, Quote, VARIABLE_NAME, Walker};
+use crate::programs::HOLE;
 
 impl Walker<'_> {
     pub(super) fn statements(&mut self, sequence: &StmtSeq, context: &Context<'_>) {
@@ -210,7 +212,7 @@ impl Walker<'_> {
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
                     self.statement(&binary.left, context);
                     let mut right = context.clone();
-                    right.input = CommandInput::Open;
+                    right.input = piped(&binary.left, context);
                     self.statement(&binary.right, &right);
                 }
             },
@@ -223,10 +225,10 @@ impl Walker<'_> {
                 }
                 if function
                     .static_names()
-                    .any(|name| word::COUNT.contains(&name.as_str()))
+                    .any(|name| word::KNOWN_OUTPUT.contains(&name.as_str()))
                 {
-                    let why = "a function with the name of a program whose output is a number; \
-                               give it another name";
+                    let why = "a function with the name of a program whose output haft knows; give \
+                               it another name";
                     self.refuse(context.line(function.span), why);
                 }
                 let mut inner = context.clone();
@@ -403,5 +405,27 @@ impl Walker<'_> {
             origin.add(&self.word(word, &context.bare()));
         }
         origin
+    }
+}
+
+/// Returns what a command writes to a pipe, if that is the author's own text or one file.
+fn piped(statement: &Stmt, context: &Context<'_>) -> CommandInput {
+    let Command::Simple(simple) = &statement.command else {
+        return CommandInput::Open;
+    };
+    let words = word::texts(simple, context.source);
+    let is_plain = |text: &String| !text.contains(['%', '\\', HOLE]) && !text.starts_with('-');
+    let has_more = !statement.redirects.is_empty() || !simple.assignments.is_empty();
+    match words.split_first() {
+        Some((name, rest)) if !has_more && rest.iter().all(is_plain) => match (&**name, rest) {
+            ("echo", rest) => CommandInput::Text(rest.join(" ")),
+            ("printf", [text]) => CommandInput::Text(text.clone()),
+            ("cat", [file]) => CommandInput::File(Box::new(CommandWord {
+                file: word::file_name(file),
+                ..CommandWord::own(context.line(statement.span))
+            })),
+            _ => CommandInput::Open,
+        },
+        _ => CommandInput::Open,
     }
 }
