@@ -5,6 +5,7 @@ use shuck_ast::{
     WordPartNode,
 };
 
+use super::Marked;
 use super::origin::TextOrigin;
 use crate::programs::{HOLE, base_name};
 
@@ -67,18 +68,18 @@ pub(super) fn file_name(written: &str) -> String {
 }
 
 /// Returns the text of a word, with holes.
-pub(super) fn text(word: &Word, source: &str, open: char, close: char) -> String {
+pub(super) fn text(word: &Word, source: &str, marked: &Marked) -> String {
     let mut text = String::new();
     add_parts(&word.parts, source, &mut text);
     let mut plain = String::new();
     let mut in_mark = false;
     for c in text.chars() {
         match c {
-            c if c == open => {
+            c if c == marked.open => {
                 plain.push(HOLE);
                 in_mark = true;
             }
-            c if c == close => in_mark = false,
+            c if c == marked.close => in_mark = false,
             c if !in_mark => plain.push(c),
             _ => {}
         }
@@ -216,14 +217,14 @@ const WRITE_SETUP: &[&str] = &[
 ];
 
 /// Returns true if a substitution is one of these with nothing but the author's words.
-pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
+pub(super) fn is_setup(body: &StmtSeq, source: &str, marked: &Marked) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
     };
     let Command::Simple(simple) = &statement.command else {
         return false;
     };
-    let words = texts(simple, source);
+    let words = texts(simple, source, marked);
     let is_plain = simple.assignments.is_empty()
         && statement.redirects.is_empty()
         && !words.iter().any(|word| word.contains(HOLE));
@@ -237,7 +238,7 @@ pub(super) const KNOWN_OUTPUT: &[&str] = &[
 ];
 
 /// Returns true if a substitution can only give a whole number, whatever input its commands get.
-pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
+pub(super) fn is_count(body: &StmtSeq, source: &str, marked: &Marked) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
     };
@@ -260,7 +261,7 @@ pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     let Command::Simple(simple) = &last.command else {
         return false;
     };
-    let words = texts(simple, source);
+    let words = texts(simple, source, marked);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     reads_only
         && match words.as_slice() {
@@ -306,7 +307,7 @@ fn is_numeric_date(format: &str) -> bool {
 }
 
 /// Returns the texts of the words of a simple command, with holes.
-pub(super) fn texts(simple: &SimpleCommand, source: &str) -> Vec<String> {
+pub(super) fn texts(simple: &SimpleCommand, source: &str, marked: &Marked) -> Vec<String> {
     let words = std::iter::once(&simple.name).chain(&simple.args);
-    words.map(|word| text(word, source, HOLE, HOLE)).collect()
+    words.map(|word| text(word, source, marked)).collect()
 }

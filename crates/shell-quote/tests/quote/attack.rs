@@ -90,6 +90,12 @@ const TEXT: &[&str] = &[
     "bash -s <<'E'\necho a\nE\necho @",
     ". /dev/stdin <<'E'\ni=0; ((i++))\nE\necho @",
     "env k=@ bash -c 'i=0; ((i++)); printf %s \"$k\"'",
+    "bash -euo pipefail -c 'printf %s \"$1\"' bash @",
+    "echo 'i=0; ((i++)); printf %s \"$1\"' | bash -s @",
+    "n=$(printf %s @ | tr -cd 0-9); echo $((10#0$n))",
+    "n=$(stat -c %s -- @ 2>/dev/null); echo $((n + 1))",
+    "f() { local d=${1//[!0-9]/}; echo $((10#0$d)); }; f @",
+    "args=(log @); printf '%s' \"${args[\u{1}]}\"",
     "k=@ timeout 5 bash -c 'printf %s \"$k\"'",
     "PS4='+ $LINENO: '; set -x; echo @",
     "find . -maxdepth 0 -exec sh -c 'echo \"$1\" \"$2\"' sh {} @ \\;",
@@ -217,6 +223,12 @@ const NUMBER: &[&str] = &[
     "[ @ -eq 1 ]; test 1 -lt \"@\"",
     "coproc { echo @; }; read n <&${COPROC[0]}; ((n))",
     "bash -s -- @ <<'E'\necho $(($1))\nE",
+    "bash -euo pipefail -c 'echo $(($1))' bash @",
+    "bash -eo pipefail -s @ <<'E'\necho $(($1))\nE",
+    "k=@ flock f -c '((k))'",
+    "k=@ su -c 'echo $((k))'",
+    "echo '((k))' | k=@ bash",
+    "printf '((k))' | k=@ bash -s",
     "bash -s @ <<< 'echo $(($1))'",
     "bash -s -- @ <<-'E'\n\t[[ $1 -gt 1 ]]\n\tE",
     "bash /dev/stdin @ <<'E'\n((x = $1))\nE",
@@ -243,6 +255,9 @@ const NUMBER: &[&str] = &[
     "mkfifo p; echo @ > p & read n < p; ((n))",
     "cd -- @ 2>/dev/null; n=${PWD##*/}; ((n))",
     "ksh_() { [[ $1 -eq 1 ]]; }; ksh_ @",
+    "n=$(stat -c %s @); ((n))",
+    "n=$(grep -c @ /dev/null); ((n))",
+    "wc() { cat; }; n=$(echo @ | wc -l); ((n))",
 ];
 
 /// Constructs that accept no value at all.
@@ -448,6 +463,15 @@ const NEVER: &[&str] = &[
     "ls | xargs -I{} bash -c 'echo {} @'",
     "hyperfine @",
     "echo @ | entr -s 'echo /_'",
+    "bash -euo pipefail -c @",
+    "bash -es @ <<'E'\neval \"$1\"\nE",
+    "bash -s 0<<'E' @\neval \"$1\"\nE",
+    "o=-c; bash $o @",
+    "o=-c; bash \"$o\" 'eval \"$1\"' bash @",
+    "env -S 'bash -c' 'eval \"$1\"' bash @",
+    "flock f -c 'eval \"$k\"' & k=@",
+    "k=@ watch 'eval \"$k\"'",
+    "c=bash; k=@ $c -c 'eval \"$k\"'",
 ];
 
 /// Parts of hostile values; `C` is the canary's path.

@@ -382,7 +382,9 @@ impl Walker<'_> {
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
         self.statements(body, &inner);
-        if word::is_count(body, context.source) || word::is_setup(body, context.source) {
+        if word::is_count(body, context.source, self.marked)
+            || word::is_setup(body, context.source, self.marked)
+        {
             TextOrigin::default()
         } else {
             TextOrigin::open()

@@ -302,7 +302,7 @@ impl Walker<'_> {
     pub(super) fn command_word(&mut self, word: &Word, context: &Context<'_>) -> CommandWord {
         let origin = self.word(word, &context.bare());
         CommandWord {
-            text: word::text(word, context.source, self.marked.open, self.marked.close),
+            text: word::text(word, context.source, self.marked),
             origin,
             line: context.line(word.span),
             file: word::file_name(context.slice(word.span).unwrap_or_default()),

@@ -173,6 +173,7 @@ impl Walker<'_> {
                 }
                 let mut words = Vec::new();
                 for word in std::iter::once(&simple.name).chain(&simple.args) {
+                    self.check_descriptor(word, context);
                     words.push(self.command_word(word, context));
                 }
                 let replaces_input = !matches!(context.input, CommandInput::Inherited);
@@ -212,7 +213,7 @@ impl Walker<'_> {
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
                     self.statement(&binary.left, context);
                     let mut right = context.clone();
-                    right.input = piped(&binary.left, context);
+                    right.input = self.piped(&binary.left, context);
                     self.statement(&binary.right, &right);
                 }
             },
@@ -406,26 +407,37 @@ impl Walker<'_> {
         }
         origin
     }
-}
 
-/// Returns what a command writes to a pipe, if that is the author's own text or one file.
-fn piped(statement: &Stmt, context: &Context<'_>) -> CommandInput {
-    let Command::Simple(simple) = &statement.command else {
-        return CommandInput::Open;
-    };
-    let words = word::texts(simple, context.source);
-    let is_plain = |text: &String| !text.contains(['%', '\\', HOLE]) && !text.starts_with('-');
-    let has_more = !statement.redirects.is_empty() || !simple.assignments.is_empty();
-    match words.split_first() {
-        Some((name, rest)) if !has_more && rest.iter().all(is_plain) => match (&**name, rest) {
-            ("echo", rest) => CommandInput::Text(rest.join(" ")),
-            ("printf", [text]) => CommandInput::Text(text.clone()),
-            ("cat", [file]) => CommandInput::File(Box::new(CommandWord {
-                file: word::file_name(file),
-                ..CommandWord::own(context.line(statement.span))
-            })),
+    /// Doubts a number in front of a redirection that the tree has as a word: it is a descriptor.
+    fn check_descriptor(&mut self, word: &Word, context: &Context<'_>) {
+        let text = context.slice(word.span).unwrap_or_default();
+        let rest = context.source.get(word.span.end.offset()..);
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if (is_number || text.starts_with('{')) && rest.unwrap_or_default().starts_with(['<', '>'])
+        {
+            self.doubt(context.line(word.span));
+        }
+    }
+
+    /// Returns what a command writes to a pipe, if that is the author's own text or one file.
+    fn piped(&self, statement: &Stmt, context: &Context<'_>) -> CommandInput {
+        let Command::Simple(simple) = &statement.command else {
+            return CommandInput::Open;
+        };
+        let words = word::texts(simple, context.source, self.marked);
+        let is_plain = |text: &String| !text.contains(['%', '\\', HOLE]) && !text.starts_with('-');
+        let has_more = !statement.redirects.is_empty() || !simple.assignments.is_empty();
+        match words.split_first() {
+            Some((name, rest)) if !has_more && rest.iter().all(is_plain) => match (&**name, rest) {
+                ("echo", rest) => CommandInput::Text(rest.join(" ")),
+                ("printf", [text]) => CommandInput::Text(text.clone()),
+                ("cat", [file]) => CommandInput::File(Box::new(CommandWord {
+                    file: word::file_name(file),
+                    ..CommandWord::own(context.line(statement.span))
+                })),
+                _ => CommandInput::Open,
+            },
             _ => CommandInput::Open,
-        },
-        _ => CommandInput::Open,
+        }
     }
 }
