@@ -20,10 +20,12 @@ use parking_lot::Mutex;
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
 use super::refusals::{Attempt, RefusedAccess, holds_credentials};
-use haft_config::{Config, grants, paths};
+use haft_config::{Config, exceeded_limit, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
-use haft_process::sandbox::{self, Access, DeniedPaths, Layers, Net, Sandbox, SandboxPolicy};
+use haft_process::sandbox::{
+    self, Access, DeniedPaths, ExceededLimit, Layers, Net, Sandbox, SandboxPolicy,
+};
 use haft_process::{
     Environment, Finished, GrantedPath, Limits, LinkBounds, ProgramPolicy, Rights, Spawn,
     find_installed,
@@ -81,8 +83,8 @@ pub(crate) struct Confinement {
     policy: Option<Arc<SandboxPolicy>>,
     /// The rights for people.
     pub(crate) bounds: Arc<ToolBounds>,
-    /// The limit of the processors of its programs.
-    processors: Option<usize>,
+    /// The limits of its programs.
+    limits: Limits,
     /// The name of the tool.
     name: Arc<str>,
     /// Files that its programs can read and start besides the granted ones.
@@ -132,13 +134,9 @@ impl Sandboxes {
         if candidate.verified.is_some() {
             own.extend(self.resolve(&config.state_dir.join(COPIES)));
         }
-        let cpus = config.limits_of(candidate.bounds_level()).program_cpus;
-        let processors = Some(cpus as usize).filter(|_| cpus < u32::MAX);
+        let limits = config.limits_of(candidate.bounds_level()).of_programs();
         match self.confine(name, rights, source, own) {
-            Ok(confined) => Ok(Confinement {
-                processors,
-                ..confined
-            }),
+            Ok(confined) => Ok(Confinement { limits, ..confined }),
             Err(why) => {
                 let problem = Problem::error(format!("not loaded, because {why}"));
                 let problem = problem.at(&candidate.path).about(name);
@@ -160,11 +158,10 @@ impl Sandboxes {
         used: &Confinement,
     ) -> Result<Confinement, String> {
         let (first, second) = (&caller.bounds.rights, &used.bounds.rights);
-        let limits = [caller.processors, used.processors];
-        let processors = limits.into_iter().flatten().min();
+        let limits = caller.limits.narrowed(used.limits);
         if first == second {
             return Ok(Confinement {
-                processors,
+                limits,
                 ..used.clone()
             });
         }
@@ -180,10 +177,7 @@ impl Sandboxes {
         };
         let own = [&caller.own[..], &used.own[..]].concat();
         let confined = self.confine(&used.name, rights, used.bounds.profile.clone(), own)?;
-        Ok(Confinement {
-            processors,
-            ..confined
-        })
+        Ok(Confinement { limits, ..confined })
     }
 
     fn confine(
@@ -229,7 +223,7 @@ impl Sandboxes {
                 layers,
                 missing,
             }),
-            processors: None,
+            limits: Limits::default(),
             name: name.into(),
             permissions,
             sandbox,
@@ -467,10 +461,7 @@ impl Confinement {
             rights: self.rights.clone(),
             sandbox: self.sandbox.clone(),
             env: with_proxy(spawn.env, self.proxy.as_deref()),
-            limits: Limits {
-                processors: self.processors,
-                ..spawn.limits
-            },
+            limits: self.limits.with_own(spawn.limits),
             ..spawn
         }
     }
@@ -480,9 +471,16 @@ impl Confinement {
         self.sandbox.as_ref()?.tmp()
     }
 
-    /// Returns a line about the sandbox for a program that failed, if the sandbox may be the reason.
+    /// Returns a line for a program that failed, if a limit was the reason or the sandbox may be it.
     /// The kernel refuses without giving one. `folder` is the one in which the program was started.
     pub(crate) fn note_of(&self, finished: &Finished, folder: Option<&Path>) -> Option<String> {
+        let own = self.limits.tree_memory.map(ExceededLimit::Memory);
+        let is_ours =
+            |it: &ExceededLimit| !matches!(it, ExceededLimit::Memory(_) if Some(*it) != own);
+        if let Some(exceeded) = finished.exceeded.filter(is_ours) {
+            let limit = exceeded_limit(exceeded);
+            return Some(format!("[haft: this program was ended, because {limit}]"));
+        }
         let attempt = Attempt {
             policy: self.policy.as_deref()?,
             permissions: &self.permissions,

@@ -52,7 +52,7 @@ pub use haft_tool::{
 };
 pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
-pub use limits::{Limits, Narrowing};
+pub use limits::{Limits, Narrowing, exceeded_limit};
 pub use log::{LogSettings, LoggedArguments};
 pub use mcp::{CodeListing, LoginStore, Mcp, McpFlags, McpToolSettings, Structured};
 pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};

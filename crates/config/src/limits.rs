@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::declare::{self, Form, Slot, default_settings, settings, whole};
 use super::{CustomTools, Isolation, PermissionProfile, parse_duration};
+use haft_process::sandbox::{ExceededLimit, TreeLimits};
 use haft_tool::error::{Error, ErrorKind};
 
 /// Maximum number of isolates by default. More would fill a machine with many cores with copies of
@@ -40,11 +41,12 @@ settings! {
         /// Maximum number of isolates for tools that get in each other's way; 1: all share one;
         /// `auto`: one for each core, at most 8.
         pub isolates: u32 = "auto" => isolates, env "HAFT_ISOLATES";
-        /// Maximum memory of a worker process together with the programs that its modules start, in
-        /// MiB; `auto`: three quarters of the machine's memory. See sandbox.md.
+        /// Maximum memory of a worker process together with the programs that its modules start, or
+        /// of a program of another tool with what it starts, in MiB; `auto`: three quarters of the machine's memory. See sandbox.md.
         // A build may need most of the machine, and a leak must not end other programs.
         pub worker_mb: u32 = "auto" => worker_mb, env "HAFT_WORKER_MB";
-        /// Maximum number of processes that the programs of one worker process are at a time.
+        /// Maximum number of processes that the programs of one worker process are at a time, or a
+        /// program of another tool with what it starts. See sandbox.md.
         // A parallel build starts some hundreds.
         pub worker_processes: u32 = "1024" => whole(ANY, ""), env "HAFT_WORKER_PROCESSES";
         /// Maximum number of processors that a worker process uses together with the programs that its
@@ -54,6 +56,12 @@ settings! {
         /// Maximum number of processors that a program of an executable, a YAML tool, a JSON plugin
         /// or an MCP server uses together with what it starts; `all`: no limit. See sandbox.md.
         pub program_cpus: u32 = "all" => cpus, env "HAFT_PROGRAM_CPUS";
+        /// Maximum size of the private `TMPDIR` of a sandbox on the disk, in MiB. See sandbox.md.
+        // A build of a large program keeps some hundreds of MiB there.
+        pub tmp_mb: u32 = "4096" => whole(ANY, " of MiB"), env "HAFT_TMP_MB";
+        /// Maximum number of files that each process of a tool has open at a time.
+        // A server with many connections needs some thousands.
+        pub program_files: u32 = "16384" => whole(ANY, ""), env "HAFT_PROGRAM_FILES";
         /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
         // About 12,000 tokens. Claude Code puts results of more than 50,000 characters into a file
         // of its own and shows 2 KB of them, so text and notice together stay below 48 KB.
@@ -106,6 +114,8 @@ impl Limits {
             worker_processes: u32::MAX,
             worker_cpus: u32::MAX,
             program_cpus: u32::MAX,
+            tmp_mb: u32::MAX,
+            program_files: u32::MAX,
             spill_kb: 0,
             keep_detached: true,
         }
@@ -138,9 +148,37 @@ impl Limits {
             worker_processes: self.worker_processes.min(other.worker_processes),
             worker_cpus: self.worker_cpus.min(other.worker_cpus),
             program_cpus: self.program_cpus.min(other.program_cpus),
+            tmp_mb: self.tmp_mb.min(other.tmp_mb),
+            program_files: self.program_files.min(other.program_files),
             // 0 means unlimited.
             spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
             keep_detached: self.keep_detached && other.keep_detached,
+        }
+    }
+
+    /// Returns the limits of a program that a tool starts, with all that it starts.
+    pub fn of_programs(&self) -> haft_process::Limits {
+        let TreeLimits {
+            memory,
+            processes,
+            temporary_bytes,
+        } = self.of_trees();
+        haft_process::Limits {
+            processors: Some(self.program_cpus as usize).filter(|_| self.program_cpus < u32::MAX),
+            tree_memory: memory,
+            processes,
+            temporary_bytes,
+            open_files: Some(self.program_files.into()),
+            ..haft_process::Limits::default()
+        }
+    }
+
+    /// Returns the limits of a worker process, or of a program, with all that it starts.
+    pub fn of_trees(&self) -> TreeLimits {
+        TreeLimits {
+            memory: Some(u64::from(self.worker_mb) << 20),
+            processes: Some(self.worker_processes as usize),
+            temporary_bytes: Some(u64::from(self.tmp_mb) << 20),
         }
     }
 
@@ -209,4 +247,26 @@ fn machine_mb() -> Option<u32> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kb: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
     u32::try_from(kb / 1024).ok()
+}
+
+/// Returns which limit a tool exceeded with its programs, and the setting: the end of a sentence.
+pub fn exceeded_limit(exceeded: ExceededLimit) -> String {
+    let (what, setting, value) = match exceeded {
+        ExceededLimit::Memory(bytes) => (
+            "it and its programs ran out of memory",
+            "worker_mb",
+            bytes >> 20,
+        ),
+        ExceededLimit::Processes(count) => (
+            "its programs were too many processes",
+            "worker_processes",
+            count as u64,
+        ),
+        ExceededLimit::TemporaryFiles(bytes) => (
+            "its private TMPDIR took too much of the disk, and was emptied",
+            "tmp_mb",
+            bytes >> 20,
+        ),
+    };
+    format!("{what} (`limits.{setting}` is {value})")
 }

@@ -411,8 +411,11 @@ impl LastWords {
     }
 
     fn finished(&self, finished: &Finished) {
+        if let Some(exceeded) = finished.exceeded {
+            let limit = haft_config::exceeded_limit(exceeded);
+            return self.ended(format!("it was ended, because {limit}"));
+        }
         let exit = match finished.end {
-            _ if finished.ran_out_of_memory => "it used up its memory".to_owned(),
             End::Exited(code) => format!("it ended with exit code {code}"),
             End::Signaled(signal) => format!("it was ended by signal {signal}"),
             End::TimedOut(_) | End::Cancelled(None) => "it was stopped".to_owned(),

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::sandbox::ExceededLimit;
+
 /// Result of a call that has ended. The program itself has exited and was reaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
@@ -22,9 +24,8 @@ pub struct Finished {
     /// True if the deadline ended the call, but the call might have ended in time on an idle
     /// machine.
     pub was_held_up: bool,
-    /// True if the kernel killed a process of the tree because the tree had used up its
-    /// `Limits::memory`.
-    pub ran_out_of_memory: bool,
+    /// The limit of [`Limits`](crate::Limits) for which the tree was killed, or a process of it.
+    pub exceeded: Option<ExceededLimit>,
 }
 
 /// End of a call. After a stop it contains the exit status of the program itself.
@@ -78,7 +79,7 @@ impl Finished {
             pipe_held: false,
             duration: Duration::ZERO,
             was_held_up: false,
-            ran_out_of_memory: false,
+            exceeded: None,
         }
     }
 }

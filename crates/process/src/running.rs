@@ -12,7 +12,7 @@
 use std::ffi::OsStr;
 use std::future::pending;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -24,12 +24,13 @@ use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order};
 use crate::finished::{End, Exit, Finished};
 use crate::output::{Feed, Output};
+use crate::sandbox::{ExceededLimit, TreeLimits, empty_folder, tree_exceeded, watch_session};
 use crate::spawn::{Leftovers, Spawn, Stdin};
 use crate::system::{
     self, Cell, Descriptor, Ended, Leader, OurEnd, Pid, Sender, Starvation, launch,
 };
 use crate::verified::{Ready, Verified};
-use crate::{observe, sandbox, verified};
+use crate::{observe, verified};
 
 /// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -63,8 +64,12 @@ pub(super) struct Running {
     /// The control group with its memory limit. Dropped after the leader, which kills the processes
     /// in it.
     cell: Option<Cell>,
-    /// The limit of memory that no control group enforces, so that it must be measured.
-    measured_memory: Option<u64>,
+    /// The limit of memory that the control group enforces.
+    memory: Option<u64>,
+    /// The limits that must be measured.
+    measured: TreeLimits,
+    /// The private temporary folder of its sandbox.
+    tmp: Option<PathBuf>,
 }
 
 /// The settings of a [`Spawn`] that are needed while the child runs.
@@ -82,8 +87,8 @@ enum Cause {
     Itself,
     Deadline,
     Cancel,
-    /// The tree used more than its limit of memory.
-    Memory,
+    /// The tree exceeded a limit.
+    Limit(ExceededLimit),
 }
 
 impl Running {
@@ -116,6 +121,7 @@ impl Running {
             Some(content) => Some(verify(&spawn, content).await?),
             None => None,
         };
+        let (limits, sandbox) = (spawn.limits, spawn.sandbox.clone());
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();
         let system = |source: io::Error| SpawnError::System {
@@ -128,6 +134,9 @@ impl Running {
             return Ok(None);
         };
         observe::starts(&program);
+        if let Some(count) = limits.open_files {
+            system::limit_open_files(leader.pid(), count);
+        }
         // The rest is done while the child starts up. An error drops the leader, which ends the
         // child.
         let ended = Ended::of(leader.pid()).map_err(system)?;
@@ -158,7 +167,9 @@ impl Running {
                 late_output: spawn.late_output,
             },
             cell,
-            measured_memory,
+            memory: limit,
+            measured: limits.measured(measured_memory),
+            tmp: sandbox.and_then(|sandbox| sandbox.tmp().map(Path::to_owned)),
         }))
     }
 
@@ -185,7 +196,9 @@ impl Running {
                 was_held_up = is_understated;
                 Cause::Deadline
             }
-            () = memory_exceeded(leader, self.measured_memory) => Cause::Memory,
+            limit = tree_exceeded(leader.as_raw_pid(), self.measured, self.tmp.clone()) => {
+                Cause::Limit(limit)
+            }
             () = self.until_exit() => Cause::Itself,
         };
         // Checked again, since the child may have ended in the same moment.
@@ -202,7 +215,7 @@ impl Running {
         let force_token = self.plan.force_token.take();
         match cause {
             Cause::Itself => {}
-            Cause::Memory => kill(&mut self).await,
+            Cause::Limit(limit) => self.end_tree(limit).await,
             Cause::Deadline => stop(&mut self, timeout_grace, force_token).await,
             Cause::Cancel => stop(&mut self, grace, force_token).await,
         }
@@ -276,19 +289,33 @@ impl Running {
         }
     }
 
+    /// Kills a tree that exceeded a limit.
+    async fn end_tree(&mut self, limit: ExceededLimit) {
+        kill(self).await;
+        if let (ExceededLimit::TemporaryFiles(_), Some(tmp)) = (limit, &self.tmp) {
+            empty_folder(tmp.clone()).await;
+        }
+    }
+
     /// Reaps the leader, then sends the last of the output. The reader may be slow, so reaping
     /// comes first.
     async fn conclude(mut self, cause: Cause) -> Finished {
         let mut late = self.stdout.rest(&mut self.buffer);
         late.extend(self.stderr.rest(&mut self.buffer));
         let exit = self.leader.reap();
-        let exceeded = matches!(cause, Cause::Memory);
+        let exceeded = match cause {
+            Cause::Limit(limit) => Some(limit),
+            Cause::Itself | Cause::Deadline | Cause::Cancel => None,
+        };
+        if exit.is_some() && self.plan.leftovers == Leftovers::Leave && exceeded.is_none() {
+            self.watch_leftovers();
+        }
         let end = match (cause, exit) {
             (Cause::Deadline, exit) => End::TimedOut(exit),
             (Cause::Cancel, exit) => End::Cancelled(exit),
-            (Cause::Itself | Cause::Memory, Some(Exit::Code(code))) => End::Exited(code),
-            (Cause::Itself | Cause::Memory, Some(Exit::Signal(signal))) => End::Signaled(signal),
-            (Cause::Itself | Cause::Memory, None) => {
+            (Cause::Itself | Cause::Limit(_), Some(Exit::Code(code))) => End::Exited(code),
+            (Cause::Itself | Cause::Limit(_), Some(Exit::Signal(signal))) => End::Signaled(signal),
+            (Cause::Itself | Cause::Limit(_), None) => {
                 tracing::error!("a child was reaped by someone else: its exit code is lost");
                 End::Exited(-1)
             }
@@ -307,7 +334,19 @@ impl Running {
             stderr: self.stderr.into_captured(),
             duration,
             was_held_up: false,
-            ran_out_of_memory: exceeded || self.cell.is_some_and(|cell| cell.ran_out()),
+            exceeded: exceeded.or_else(|| {
+                let is_out = self.cell.is_some_and(|cell| cell.ran_out());
+                let limit = self.memory.filter(|_| is_out)?;
+                Some(ExceededLimit::Memory(limit))
+            }),
+        }
+    }
+
+    /// Keeps the limits of processes that the program left behind.
+    fn watch_leftovers(&self) {
+        let leader = self.leader.pid();
+        if system::has_group(leader) {
+            tokio::spawn(watch_session(leader, self.measured, self.tmp.clone()));
         }
     }
 }
@@ -392,17 +431,6 @@ async fn until(deadline: Option<Instant>, start_delay_allowance: Duration, leade
         }
         // The child may wait longer meanwhile. The interval limits the number of measurements.
         sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
-    }
-}
-
-/// Waits until the tree uses more memory than the limit.
-async fn memory_exceeded(leader: Pid, limit: Option<u64>) {
-    match limit {
-        Some(limit) => {
-            let used = sandbox::memory_exceeded(leader.as_raw_pid(), limit).await;
-            tracing::debug!(used, limit, "a tree used too much memory");
-        }
-        None => pending().await,
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::capture::Keep;
 use crate::environment::{Environment, Resolved};
 use crate::rights::Rights;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, TreeLimits};
 use crate::system;
 use crate::verified::Verified;
 
@@ -62,7 +62,7 @@ pub struct Spawn {
     /// ends when no process holds its outputs, or after this time. At least 50 ms are always
     /// waited.
     pub late_output: Duration,
-    /// Limits that the system enforces.
+    /// Limits of its tree and of each process of it.
     pub limits: Limits,
 }
 
@@ -89,16 +89,17 @@ pub enum Leftovers {
     Kill,
 }
 
-/// Limits that the system enforces on the child and on what it starts.
+/// Limits of the child and of what it starts.
 ///
-/// They hold from the program's first instruction, since a shell sets them and then becomes the
-/// program. That costs the start of a shell. They protect against accidents, not against attacks:
-/// except for `memory` each process has its own limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The address space, the processor time and the open files are limits of each process, which hold
+/// from its first instruction on (open files: from its first moments). The others are limits of the
+/// whole tree. What the system does not enforce is measured, and the tree is killed: the limit can
+/// be exceeded for a moment ([`TreeLimits`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Limit of the memory of the whole tree in bytes, if a control group can be made. Otherwise
     /// the limit of the address space of each process, or in a sandbox the limit of the tree's
-    /// memory by measuring, which is exceeded for a moment before the tree is killed.
+    /// memory by measuring.
     pub memory: Option<u64>,
     /// Limit of the address space of each process in bytes, rounded down to whole KiB.
     pub address_space: Option<u64>,
@@ -108,6 +109,72 @@ pub struct Limits {
     /// program with this limit does not start. A program outside of a sandbox can change it for
     /// itself.
     pub processors: Option<usize>,
+    /// Limit of the memory of the whole tree in bytes, by measuring on every system.
+    pub tree_memory: Option<u64>,
+    /// Limit of the processes of the whole tree, by measuring.
+    pub processes: Option<usize>,
+    /// Limit of the private temporary folder of its sandbox in bytes on the disk, by measuring.
+    pub temporary_bytes: Option<u64>,
+    /// Limit of the open files of each process. Only Linux has it.
+    pub open_files: Option<u64>,
+}
+
+/// Limit of the processes of a tree whose starter sets none.
+const DEFAULT_PROCESSES: usize = 1024;
+
+impl Default for Limits {
+    /// Limits the number of processes only, so that no start is without that limit by oversight.
+    fn default() -> Limits {
+        Limits {
+            memory: None,
+            address_space: None,
+            cpu_seconds: None,
+            processors: None,
+            tree_memory: None,
+            processes: Some(DEFAULT_PROCESSES),
+            temporary_bytes: None,
+            open_files: None,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns these limits, with those of `own` for what a family limits by itself.
+    #[must_use]
+    pub fn with_own(self, own: Limits) -> Limits {
+        Limits {
+            memory: own.memory,
+            address_space: own.address_space,
+            cpu_seconds: own.cpu_seconds,
+            ..self
+        }
+    }
+
+    /// Returns the smaller of both limits of the tree and of the open files.
+    #[must_use]
+    pub fn narrowed(self, other: Limits) -> Limits {
+        fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        Limits {
+            processors: least(self.processors, other.processors),
+            tree_memory: least(self.tree_memory, other.tree_memory),
+            processes: least(self.processes, other.processes),
+            temporary_bytes: least(self.temporary_bytes, other.temporary_bytes),
+            open_files: least(self.open_files, other.open_files),
+            ..self
+        }
+    }
+
+    /// Returns the limits that are measured. `memory` is that of the tree, if nothing else enforces
+    /// it.
+    pub(super) fn measured(&self, memory: Option<u64>) -> TreeLimits {
+        TreeLimits {
+            memory: memory.into_iter().chain(self.tree_memory).min(),
+            processes: self.processes,
+            temporary_bytes: self.temporary_bytes,
+        }
+    }
 }
 
 impl Spawn {

@@ -84,6 +84,12 @@ impl Worker {
         limit_processors(self.pid, count)
     }
 
+    /// Limits the files that the process, and what it starts from now on, have open at a time. Only
+    /// Linux has that limit.
+    pub fn limit_open_files(&self, count: u64) {
+        system::limit_open_files(self.pid, count);
+    }
+
     /// Kills the process and everything below it. Does nothing after its end was waited for.
     pub fn kill(&self) {
         self.leader().kill_tree();

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use crate::family::rights::{Sandboxes, program_rights, with_proxy};
-use haft_config::{Config, grants};
+use haft_config::{Config, exceeded_limit};
 use haft_discover::Candidate;
 use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
-use haft_process::sandbox::{self, Excess, Sandbox, TreeLimits};
+use haft_process::sandbox::{self, ExceededLimit, Sandbox, TreeLimits};
 use haft_process::{
     Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote, find_installed, inherited,
     private_files,
@@ -45,6 +45,7 @@ pub(crate) fn use_program(program: PathBuf) {
 struct WorkerLimits {
     tree: TreeLimits,
     processors: usize,
+    open_files: u64,
 }
 
 /// Returns the starter of worker processes; `None` if no program is set
@@ -57,12 +58,9 @@ pub(super) fn workers(
     let limits = [Level::User, Level::Project].map(|level| {
         let limits = config.limits_of(level);
         WorkerLimits {
-            tree: TreeLimits {
-                memory: u64::from(limits.worker_mb) << 20,
-                // The worker itself is one, too.
-                processes: (limits.worker_processes as usize).saturating_add(1),
-            },
+            tree: limits.of_trees(),
             processors: limits.worker_cpus as usize,
+            open_files: limits.program_files.into(),
         }
     });
     let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
@@ -282,6 +280,7 @@ impl Workers for WorkerStarter {
                 .limit_processors(limits.processors)
                 .map_err(|error| format!("`limits.worker_cpus` cannot be enforced: {error}"))?;
         }
+        process.limit_open_files(limits.open_files);
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker {
             process,
@@ -405,22 +404,27 @@ impl WorkerProcess for RunningWorker {
 
     fn limit_exceeded(&self, own_memory: u64) -> BoxFuture<'static, String> {
         let (pid, limits) = (self.process.pid().as_raw_pid(), self.limits);
+        // The worker itself is a process, too.
+        let with_worker = TreeLimits {
+            processes: limits.processes.map(|count| count.saturating_add(1)),
+            ..limits
+        };
+        let tmp = self.tmp.clone();
         Box::pin(async move {
             tokio::select! {
                 _ = sandbox::process_memory_exceeded(pid, own_memory) => format!(
                     "it ran out of memory (the limit of its worker process is {} MB)",
                     own_memory >> 20
                 ),
-                excess = sandbox::tree_exceeded(pid, limits) => match excess {
-                    Excess::Memory => format!(
-                        "it and its programs ran out of memory (`limits.worker_mb` is {})",
-                        limits.memory >> 20
-                    ),
-                    Excess::Processes => format!(
-                        "its programs were too many processes (`limits.worker_processes` is {})",
-                        limits.processes - 1
-                    ),
-                },
+                exceeded = sandbox::tree_exceeded(pid, with_worker, tmp.clone()) => {
+                    if let (ExceededLimit::TemporaryFiles(_), Some(tmp)) = (exceeded, tmp) {
+                        sandbox::empty_folder(tmp).await;
+                    }
+                    exceeded_limit(match exceeded {
+                        ExceededLimit::Processes(count) => ExceededLimit::Processes(count - 1),
+                        other => other,
+                    })
+                }
             }
         })
     }

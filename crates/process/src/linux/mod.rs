@@ -20,7 +20,7 @@ pub use harden::harden;
 pub(super) use inherited::{ignores_children, inherited_descriptors};
 pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,
-    private_bytes,
+    limit_open_files, open_deleted_files, private_bytes,
 };
 pub(crate) use processors::{limit_processors, on_processors};
 pub(super) use starvation::Starvation;

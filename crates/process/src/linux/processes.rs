@@ -3,9 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::LazyLock;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal};
 
 /// A process, held by a descriptor: a signal never reaches another process of the same number.
 pub(crate) struct Held {
@@ -91,6 +93,35 @@ pub(crate) fn holds_pipe(process: Pid, inodes: &[u64]) -> bool {
         });
         inode.is_some_and(|inode| inodes.contains(&inode))
     })
+}
+
+/// Returns the deleted files below a folder that a process holds open: their numbers, and the bytes
+/// that they take on the disk.
+pub(crate) fn open_deleted_files(process: Pid, folder: &Path) -> Vec<(u64, u64)> {
+    let open = fs::read_dir(format!("/proc/{}/fd", process.as_raw_pid()));
+    let open = open.into_iter().flatten().flatten();
+    let deleted = open.filter_map(|entry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        let is_deleted = target
+            .as_os_str()
+            .as_encoded_bytes()
+            .ends_with(b" (deleted)");
+        let found = fs::metadata(entry.path()).ok()?;
+        (is_deleted && target.starts_with(folder)).then(|| (found.ino(), found.blocks() * 512))
+    });
+    deleted.collect()
+}
+
+/// Limits the files that a process has open at a time, with those that it starts later. A limit
+/// that cannot be set is already lower.
+pub(crate) fn limit_open_files(process: Pid, count: u64) {
+    let of = |known: Option<u64>| Some(known.map_or(count, |known| known.min(count)));
+    let now = rustix::process::getrlimit(Resource::Nofile);
+    let limit = Rlimit {
+        current: of(now.current),
+        maximum: of(now.maximum),
+    };
+    let _ = rustix::process::prlimit(Some(process), Resource::Nofile, limit);
 }
 
 /// Returns the resident memory of a process without pages of files and shared memory.

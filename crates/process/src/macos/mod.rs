@@ -14,7 +14,7 @@ use std::sync::mpsc;
 
 use nix::libc;
 
-pub(super) use crate::no_cell::Cell;
+pub(super) use crate::no_cell::{Cell, limit_open_files, open_deleted_files};
 pub(super) use guard::{GUARD_SCRIPT, table};
 pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,

@@ -66,7 +66,7 @@
 #[cfg(target_os = "linux")]
 mod linux;
 pub mod proxy;
-mod tree_memory;
+mod tree_limits;
 #[cfg(not(target_os = "linux"))]
 mod unavailable;
 
@@ -88,8 +88,9 @@ pub use linux::Sandbox;
 pub(crate) use linux::{
     Entrances, MAX_ENTRANCES, Restriction, enter_group, forbid_core_dumps, kill, run, set_limits,
 };
-pub use tree_memory::{
-    Excess, TreeLimits, memory_exceeded, process_memory_exceeded, tree_exceeded, tree_memory,
+pub(crate) use tree_limits::watch_session;
+pub use tree_limits::{
+    ExceededLimit, TreeLimits, empty_folder, process_memory_exceeded, tree_exceeded, tree_memory,
     watch_memory,
 };
 #[cfg(not(target_os = "linux"))]

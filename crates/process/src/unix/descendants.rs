@@ -91,6 +91,26 @@ impl Strays {
     }
 }
 
+/// Returns the processes in the session of `leader`, also when it has ended: no other session gets
+/// its number meanwhile.
+pub(crate) fn session_of(leader: Pid) -> Vec<Pid> {
+    everyone()
+        .filter(|pid| getsid(Some(number(*pid))) == Ok(number(leader)))
+        .collect()
+}
+
+/// Kills the processes in the session of `leader`, and all below them.
+pub(crate) fn kill_session(leader: Pid) {
+    let mut tree = Strays::tree(leader, &Strays::default());
+    tree.freeze(|known| Strays::tree(leader, known));
+    tree.signal(Signal::KILL);
+}
+
+/// Returns true if a process is in the group of `leader`.
+pub(crate) fn has_group(leader: Pid) -> bool {
+    rustix::process::test_kill_process_group(leader).is_ok()
+}
+
 /// Holds a process, if it still meets the condition.
 pub(super) fn hold(pid: Pid, is_meant: impl Fn(Pid) -> bool) -> Option<Held> {
     let held = Held::open(pid)?;

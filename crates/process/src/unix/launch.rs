@@ -24,7 +24,6 @@ use tokio_util::sync::CancellationToken;
 use super::group_leader::Leader;
 use super::inherited::fresh_session;
 use super::kernel::{Errand, folder_thread, inherited_descriptors};
-use crate::Limits;
 use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order, Refusal};
 #[cfg(target_os = "linux")]
@@ -100,11 +99,8 @@ async fn attempt(
     if order.sandbox.is_some() {
         return start_at_once(order, ends).map(Some);
     }
-    let for_shell = Limits {
-        processors: None,
-        ..order.limits
-    };
-    if for_shell != Limits::default() || !order.entrances.is_empty() {
+    let (limits, is_entered) = (order.limits, !order.entrances.is_empty());
+    if limits.address_space.is_some() || limits.cpu_seconds.is_some() || is_entered {
         return through_shell(order, ends).map(Some);
     }
     if order.cwd.is_none() {

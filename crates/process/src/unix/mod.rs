@@ -30,13 +30,15 @@ pub(crate) use crate::linux as kernel;
 #[cfg(target_os = "macos")]
 pub(crate) use crate::macos as kernel;
 
+pub(crate) use descendants::{has_group, kill_session, session_of};
 pub(crate) use ended::Ended;
 pub use foreground::in_foreground;
 pub(crate) use group_leader::{Leader, wait_for_end};
 pub use helper::Helper;
 pub(crate) use inherited::keep_children;
 pub(crate) use kernel::{
-    Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, private_bytes,
+    Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, limit_open_files,
+    open_deleted_files, private_bytes,
 };
 pub use kernel::{can_limit_processors, can_limit_trees, harden};
 #[cfg(target_os = "linux")]
@@ -107,6 +109,11 @@ pub(crate) fn is_path(program: &OsStr) -> bool {
 /// Returns the names under which a folder of `PATH` may have a program.
 pub(crate) fn file_names(program: &OsStr) -> impl Iterator<Item = OsString> {
     std::iter::once(program.to_owned())
+}
+
+/// Returns the bytes that a file takes on the disk.
+pub(crate) fn bytes_on_disk(found: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(found).saturating_mul(512)
 }
 
 /// Returns true if the system would start the file as a program.

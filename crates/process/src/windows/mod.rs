@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_DIRECTORY};
 
-pub(crate) use crate::no_cell::Cell;
+pub(crate) use crate::no_cell::{Cell, limit_open_files, open_deleted_files};
 pub(crate) use crate::owners::{create_private_folder, restrict};
 pub(crate) use ended::{Ended, wait_for_end};
 pub use helper::Helper;
@@ -258,4 +258,22 @@ impl Starvation {
     pub(crate) fn is_at_work(self) -> bool {
         true
     }
+}
+
+/// Returns nothing: the processes of a tree are in a job.
+pub(crate) fn session_of(_leader: Pid) -> Vec<Pid> {
+    Vec::new()
+}
+
+/// Does nothing: a job ends with its handle.
+pub(crate) fn kill_session(_leader: Pid) {}
+
+/// Returns false: nothing outlives a job.
+pub(crate) fn has_group(_leader: Pid) -> bool {
+    false
+}
+
+/// Returns the bytes of a file.
+pub(crate) fn bytes_on_disk(found: &Metadata) -> u64 {
+    found.len()
 }

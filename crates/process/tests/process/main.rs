@@ -19,6 +19,8 @@ mod attacks;
 mod proxy;
 // Denied parts of what a sandbox grants.
 mod denied;
+// Limits of a program with all that it starts.
+mod limits;
 // Programs in a sandbox: what they can do, and what not.
 mod sandbox;
 // Hundreds of concurrent calls of the worst programs, which leave nothing behind.

@@ -1,454 +1,369 @@
 //! Effects of commands on their words: builtins of the shell by name, other programs by the tables.
 
-use super::taint::{ALL, ANY, ARGUMENTS, OUTPUT, Rule, Sources, input_of, output_of};
-use super::walk::{Call, Context, Walker, has_hole};
-use super::word::{View, identifiers, is_name};
-use crate::programs::{self, Danger, HOLE, base_name, judge};
+use super::Dialect;
+use super::origin::{ANY, INPUT, Rule, TextOrigin};
+use super::walk::{CALCULATES, CommandInput, Context, VARIABLE_NAME, Walker};
+use super::word::{CommandWord, file_name, identifiers, is_name};
+use crate::programs::{self, CodeInput, Danger, HOLE, base_name, judge};
 
-const NAME: &str = "the name of a variable, which the shell evaluates";
+const CHOSEN: &str = "the name of a command, so it would choose what runs; write the name, and give \
+                      a list as its arguments: `git \"${list[@]}\"`";
+
+/// Programs that copy text into files that their operands name.
+const WRITE_FILES: &[&str] = &[
+    "cp", "curl", "dd", "install", "ln", "mv", "rsync", "scp", "sponge", "tee", "wget",
+];
+
+/// Shells whose grammar is a part of that of bash.
+const KNOWN_SHELLS: &[&str] = &["ash", "bash", "dash", "rbash", "sh"];
 
 impl Walker<'_> {
-    /// Judges a simple command, its words in order.
-    pub(super) fn simple(&mut self, words: Vec<View>, context: &Context<'_>) {
-        let Some(first) = words.first() else {
+    /// Judges a simple command.
+    pub(super) fn simple(&mut self, words: &[CommandWord], context: &Context<'_>) {
+        let Some((first, args)) = words.split_first() else {
             return;
         };
-        if first.is_all_arguments
-            && let Some(function) = &context.function
-        {
-            self.forwarders.push(function.clone());
-            return;
+        for word in args {
+            self.set_in_word(word, context);
         }
-        if let Some(name) = &first.all_of
-            && let Some(elements) = self.lists.get(name)
-        {
-            // The list begins with the command, and the script may append to it later.
-            let mut all = elements.clone();
-            self.list_commands.insert(name.clone());
-            all.push(View {
-                text: HOLE.to_string(),
-                sources: Sources::of_name(name),
-                is_all_arguments: false,
-                ..first.clone()
-            });
-            all.extend(words[1..].iter().cloned());
-            if all.first().is_some_and(|first| !has_hole(first)) {
-                return self.simple(all, context);
-            }
+        if !first.has_hole() {
+            return self.builtin(words, context);
         }
-        let first = &words[0];
-        if has_hole(first) || first.text.contains('/') {
-            self.runs_file(first);
+        let name = base_name(&first.text);
+        if !first.text.contains('/') || name.contains(HOLE) {
+            return self.refuse(first.line, CHOSEN);
         }
-        if has_hole(first) {
-            let why = "the name of a command, so it would choose what runs";
-            self.sink(first.sources.clone(), Rule::Never, first.line, why);
-            self.keep(&words, context);
-            return;
-        }
-        let output = Sources::of_name(&output_of(&first.text));
-        self.meet(&output);
-        let keeps = self.builtin(&words, context);
-        self.calls.push(Call {
-            keeps,
-            words,
-            stdin: context.stdin.clone(),
-        });
+        self.sink(first.origin.clone(), Rule::Never, first.line, CHOSEN);
+        self.run_files.push((first.file.clone(), first.line));
+        let mut words = words.to_vec();
+        words[0].text = name.to_owned();
+        self.builtin(&words, context);
     }
 
-    /// Judges the collected calls, once all functions are known.
-    pub(super) fn finish_calls(&mut self) {
-        let calls = std::mem::take(&mut self.calls);
-        for call in &calls {
-            let name = &call.words[0].text;
-            if self.functions.contains(name) {
-                self.facts.assign(&input_of(name), &call.stdin);
-                for word in &call.words[1..] {
-                    self.facts.assign(ARGUMENTS, &word.sources);
-                }
-                if self.forwarders.contains(name) {
-                    let inner = Context::nowhere(call.stdin.clone());
-                    // A function that forwards to itself ends here: calls are not collected again.
-                    self.simple(call.words[1..].to_vec(), &inner);
-                }
-            } else if call.keeps {
-                let mut kept = call.stdin.clone();
-                call.words.iter().for_each(|word| kept.add(&word.sources));
-                self.facts.assign(OUTPUT, &kept);
-            }
-        }
-        // Commands of forwarders may be functions, too.
-        for call in std::mem::take(&mut self.calls) {
-            self.facts
-                .assign(&input_of(&call.words[0].text), &call.stdin);
-            for word in &call.words {
-                self.facts.assign(ARGUMENTS, &word.sources);
+    /// Records the variables that an argument like `NAME=…` may set for another program.
+    fn set_in_word(&mut self, word: &CommandWord, context: &Context<'_>) {
+        for (name, text) in word.variables() {
+            if !self.code_variable(name, text, word.line, context) {
+                self.facts.assign(name, &word.origin);
             }
         }
     }
 
-    /// Judges running a file, which the script itself may have written.
-    fn runs_file(&mut self, word: &View) {
-        let sources = Sources::of_name(&word.file);
-        let why = "a file that the script writes and runs; use `input` or an argument instead";
-        self.sink(sources, Rule::Never, word.line, why);
-    }
-
-    fn keep(&mut self, words: &[View], context: &Context<'_>) {
-        let mut kept = context.stdin.clone();
-        words.iter().for_each(|word| kept.add(&word.sources));
-        self.facts.assign(OUTPUT, &kept);
-        self.facts.assign(ARGUMENTS, &kept);
-    }
-
-    fn never(&mut self, words: &[View], why: &str) {
+    fn never(&mut self, words: &[CommandWord], why: &str) {
         for word in words {
-            self.sink(word.sources.clone(), Rule::Never, word.line, why);
+            self.sink(word.origin.clone(), Rule::Never, word.line, why);
         }
     }
 
-    /// Judges a command; returns true if it may keep what it is given.
-    fn builtin(&mut self, words: &[View], context: &Context<'_>) -> bool {
+    /// Records a number of a builtin. Relatives of bash calculate there, too.
+    pub(super) fn operand(&mut self, origin: TextOrigin, line: usize, place: &str) {
+        let why = format!("{place}, so it must be a whole number");
+        if self.dialect == Dialect::Ksh {
+            self.sink(origin, Rule::Number, line, why);
+        } else {
+            let direct = TextOrigin::of_values(origin.values);
+            self.sink(direct, Rule::Operand, line, why);
+        }
+    }
+
+    fn builtin(&mut self, words: &[CommandWord], context: &Context<'_>) {
         let (first, args) = (&words[0], &words[1..]);
-        let line = first.line;
-        let all = |words: &[View]| {
-            let mut sources = Sources::default();
-            words.iter().for_each(|word| sources.add(&word.sources));
-            sources
-        };
-        match first.text.as_str() {
+        let (name, line) = (first.text.as_str(), first.line);
+        match name {
             "command" | "builtin" | "exec" | "nocorrect" | "noglob" | "-" => {
                 let mut rest = args;
                 while let Some(word) = rest.first() {
                     match word.text.as_str() {
-                        "-v" | "-V" => return false,
+                        "-v" | "-V" => return,
                         "-a" => rest = rest.get(2..).unwrap_or_default(),
                         text if text.starts_with('-') && !text.contains(HOLE) => rest = &rest[1..],
                         _ => break,
                     }
                 }
-                match rest.first() {
-                    Some(word) if has_hole(word) => {
-                        if word.is_all_arguments
-                            && let Some(function) = &context.function
-                        {
-                            self.forwarders.push(function.clone());
-                            return false;
-                        }
-                        let why = "the name of a command, so it would choose what runs";
-                        self.sink(word.sources.clone(), Rule::Never, word.line, why);
-                        true
-                    }
-                    Some(_) => {
-                        let rest = rest.to_vec();
-                        self.builtin(&rest, context)
-                    }
-                    None => false,
-                }
+                self.simple(rest, context);
             }
             "eval" => {
                 let why = "`eval`, which runs it; use it as an argument of a command";
                 self.never(args, why);
-                if args.iter().any(has_hole) {
-                    // The code may assign any variable.
-                    if all(args) != Sources::default() {
-                        self.facts.assign(ANY, &Sources::of_name(ALL));
+                match args {
+                    // The set-up that a program writes.
+                    [only] if only.text == "\0" && only.origin.is_own() => {}
+                    _ if args.iter().any(CommandWord::has_hole) => self.refuse(line, why),
+                    _ => {
+                        let code: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
+                        self.code(&code.join(" "), line, context);
                     }
-                } else {
-                    let code: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
-                    self.code(&code.join(" "), line, context);
                 }
-                false
             }
             "source" | "." => {
-                let why = "`source`, which runs it; use it as an argument of a command";
-                self.never(args, why);
                 if let Some(file) = args.first() {
-                    self.runs_file(file);
-                    self.facts.assign(ANY, &Sources::of_name(&file.file));
+                    self.source(file, context);
                 }
-                if args
-                    .first()
-                    .is_some_and(|file| file.text.starts_with("/dev/"))
-                {
-                    self.sink(context.stdin.clone(), Rule::Never, line, why);
-                }
-                false
             }
-            "trap" => {
-                self.never(args, "`trap`, which runs it; assign it to a variable first, and trap '… \"$variable\" …'");
-                let code = args.iter().find(|word| !word.text.starts_with('-'));
-                if let Some(code) = code
-                    && !has_hole(code)
-                {
-                    let code = code.text.clone();
-                    self.code(&code, line, context);
+            "trap" => match args
+                .iter()
+                .find(|word| word.text == "-" || !is_option(word))
+            {
+                Some(code) if code.has_hole() => {
+                    let why = "`trap`, which runs it; assign it to a variable first, and trap \
+                               '… \"$variable\" …'";
+                    self.refuse(line, why);
                 }
-                false
+                Some(code) => self.code(&code.text.clone(), line, context),
+                None => {}
+            },
+            "alias" => {
+                let why = "an `alias`, which changes what a command is; write a function";
+                self.refuse(line, why);
             }
-            "alias" | "bind" | "compgen" | "complete" | "compopt" | "enable" | "fc" | "hash"
-            | "history" | "shopt" | "coproc" | "[[" | "jobs" | "newgrp" | "zmodload"
-            | "autoload" | "emulate" | "setopt" | "unsetopt" | "zle" | "functions" => {
-                let why = format!("`{}`, which may run it", first.text);
-                self.never(args, &why);
-                false
+            "hash" | "enable" if args.iter().any(|word| word.text != "-r") => {
+                let why = format!("`{name}`, which changes what a command is; leave it out");
+                self.refuse(line, why);
+            }
+            "bind" | "compgen" | "complete" | "compopt" | "fc" | "history" | "shopt" | "coproc"
+            | "[[" | "jobs" | "newgrp" | "zmodload" | "autoload" | "emulate" | "setopt"
+            | "unsetopt" | "zle" | "functions" => {
+                self.never(args, &format!("`{name}`, which may run it"));
             }
             "let" => {
                 for word in args {
-                    let mut sources = word.sources.clone();
-                    sources.names.extend(identifiers(&word.text));
+                    let mut origin = word.origin.clone();
+                    origin.spelled.extend(identifiers(&word.text));
                     let why = "`let`, which calculates with it, so it must be a whole number";
-                    self.sink(sources, Rule::Number, word.line, why);
+                    self.sink(origin, Rule::Number, word.line, why);
                 }
-                false
             }
             "declare" | "typeset" | "local" | "export" | "readonly" | "integer" | "float" => {
                 self.never(args, "a declaration behind another command; write it alone");
-                false
             }
             "unset" => {
                 for word in args {
-                    self.sink(word.sources.clone(), Rule::Never, word.line, NAME);
-                    self.name_with_subscript(word);
+                    self.name(word);
                 }
-                false
             }
             "read" => {
                 let (options, names) = split(args, "aditnNpu");
-                let stdin = context.stdin.clone().and(&Sources::of_name(OUTPUT));
-                let mut is_named = !names.is_empty();
                 for (letter, value) in options {
                     match letter {
-                        'a' => {
-                            is_named = true;
-                            self.assigned(value, &stdin);
-                            self.facts.arrays.insert(value.text.clone());
-                        }
+                        'a' => self.assign_list(value),
                         'p' | 'd' | 'i' => {}
                         't' | 'n' | 'N' | 'u' => {
-                            let why = "the options of `read`, so it must be a whole number";
-                            self.sink(value.sources.direct(), Rule::Operand, value.line, why);
+                            self.operand(value.origin.clone(), value.line, "the options of `read`");
                         }
-                        _ => self.sink(
-                            value.sources.clone(),
-                            Rule::Never,
-                            value.line,
-                            "the options of `read`",
-                        ),
+                        _ => self.never(std::slice::from_ref(value), "the options of `read`"),
                     }
                 }
                 for name in names {
-                    self.assigned(name, &stdin);
+                    self.assign_input(name);
                 }
-                if !is_named {
-                    self.facts.assign("REPLY", &stdin);
-                }
-                false
             }
             "mapfile" | "readarray" => {
                 let (options, names) = split(args, "dnOsuCc");
-                let stdin = context.stdin.clone().and(&Sources::of_name(OUTPUT));
                 for (letter, value) in options {
                     match letter {
                         'd' => {}
-                        'C' if !has_hole(value) => {
-                            self.facts.assign(ARGUMENTS, &stdin);
+                        'C' if !value.has_hole() => {
                             let code = format!("{} 0 \"$1\"", value.text);
                             self.code(&code, line, context);
                         }
-                        _ => self.sink(
-                            value.sources.clone(),
-                            Rule::Never,
-                            value.line,
-                            "the options of `mapfile`",
-                        ),
+                        _ => self.never(std::slice::from_ref(value), "the options of `mapfile`"),
                     }
                 }
                 for name in names {
-                    self.assigned(name, &stdin);
-                    self.facts.arrays.insert(name.text.clone());
+                    self.assign_list(name);
                 }
-                self.facts.assign("MAPFILE", &stdin);
-                false
             }
-            "printf" => {
-                self.printf(args);
-                false
-            }
-            "test" | "[" => {
-                self.test(args);
-                false
-            }
+            "printf" => self.printf(args),
+            "test" | "[" => self.test(args),
             "shift" | "ulimit" | "break" | "continue" | "return" | "exit" | "logout" => {
                 for word in args {
-                    let why = format!("`{}`, so it must be a whole number", first.text);
-                    self.sink(word.sources.direct(), Rule::Operand, word.line, &why);
+                    self.operand(word.origin.clone(), word.line, &format!("`{name}`"));
                 }
-                false
             }
             "wait" => {
-                for pair in args.windows(2) {
-                    if pair[0].text.starts_with('-') && pair[0].text.ends_with('p') {
-                        self.sink(pair[1].sources.clone(), Rule::Never, line, NAME);
+                for (index, word) in args.iter().enumerate() {
+                    let before = index
+                        .checked_sub(1)
+                        .map(|before| args[before].text.as_str());
+                    if before.is_some_and(|text| text.starts_with('-') && text.ends_with('p')) {
+                        self.assign_input(word);
+                    } else if word.text.starts_with(['-', HOLE]) {
+                        let why = "the options of `wait`";
+                        self.sink(word.origin.clone(), Rule::NoOption, line, why);
                     }
                 }
-                for word in args {
-                    if word.text.starts_with('-') || word.text.starts_with(HOLE) {
-                        self.sink(
-                            word.sources.clone(),
-                            Rule::NoOption,
-                            line,
-                            "the options of `wait`",
-                        );
-                    }
-                }
-                false
             }
             "getopts" => {
                 if let Some(name) = args.get(1) {
-                    self.sink(name.sources.clone(), Rule::Never, line, NAME);
+                    self.assign_input(name);
                 }
-                self.facts.assign(ARGUMENTS, &all(args));
-                false
             }
             "set" => {
-                let end = args
-                    .iter()
-                    .position(|word| word.text == "--" || word.text == "-");
-                for word in &args[..end.unwrap_or(args.len())] {
-                    let why = "the options of the shell; write `set --` before it";
-                    self.sink(word.sources.clone(), Rule::Never, word.line, why);
-                }
-                self.facts.assign(ARGUMENTS, &all(args));
-                false
+                let is_end = |word: &CommandWord| matches!(word.text.as_str(), "--" | "-");
+                let end = args.iter().position(is_end).unwrap_or(args.len());
+                let why = "the options of the shell; write `set --` before it";
+                self.never(&args[..end], why);
             }
-            "cd" | "pushd" | "popd" | "dirs" | "echo" | "print" | "true" | "false" | ":"
-            | "type" | "pwd" | "kill" | "umask" | "fg" | "bg" | "disown" | "times" | "caller"
-            | "help" | "suspend" => false,
+            "cd" | "pushd" | "popd" => {
+                for word in args {
+                    for name in ["PWD", "OLDPWD", "DIRSTACK"] {
+                        self.facts.assign(name, &word.origin);
+                    }
+                }
+            }
+            "dirs" | "echo" | "print" | "true" | "false" | ":" | "type" | "pwd" | "kill"
+            | "umask" | "fg" | "bg" | "disown" | "times" | "caller" | "help" | "suspend" => {}
             _ => self.program(words, context),
         }
     }
 
+    /// Judges `source`, which runs a file, a here-document or the output of a command.
+    fn source(&mut self, file: &CommandWord, context: &Context<'_>) {
+        let why = "`source`, which runs it; use it as an argument of a command";
+        self.sink(file.origin.clone(), Rule::Never, file.line, why);
+        self.run_files.push((file.file.clone(), file.line));
+        if let Some(input) = CodeInput::of_file("source", &file.text) {
+            self.reads_code(&input, file.line, context);
+        }
+    }
+
+    /// Checks a name of a variable: the shell calculates a subscript in it, even if it is quoted.
+    fn name(&mut self, name: &CommandWord) {
+        self.sink(name.origin.clone(), Rule::Never, name.line, VARIABLE_NAME);
+        self.subscript_in_name(&name.text, name.line);
+    }
+
+    pub(super) fn subscript_in_name(&mut self, name: &str, line: usize) {
+        if let Some((_, subscript)) = name.split_once('[') {
+            let origin = TextOrigin {
+                variables: identifiers(subscript).into_iter().collect(),
+                ..TextOrigin::default()
+            };
+            self.sink(origin, Rule::Never, line, VARIABLE_NAME);
+        }
+    }
+
+    /// Records a name that a command assigns what it reads to.
+    fn assign_input(&mut self, name: &CommandWord) {
+        self.assign_word(name, &TextOrigin::open());
+    }
+
+    fn assign_list(&mut self, name: &CommandWord) {
+        self.arrays.insert(name.text.clone());
+        self.assign_input(name);
+    }
+
     /// Records a name that a command assigns to, perhaps with a subscript.
-    fn assigned(&mut self, name: &View, sources: &Sources) {
-        self.sink(name.sources.clone(), Rule::Never, name.line, NAME);
-        self.name_with_subscript(name);
+    fn assign_word(&mut self, name: &CommandWord, origin: &TextOrigin) {
+        self.name(name);
         let plain = name.text.split('[').next().unwrap_or_default();
         if is_name(plain) {
-            self.assign_name(plain, sources, name.line);
-            if self.facts.integers.contains(plain) {
-                let why = "a place where the shell calculates, so it must be a whole number";
-                self.sink(sources.clone(), Rule::Number, name.line, why);
-            }
+            self.assign(plain, origin, name.line);
         } else {
-            self.facts.assign(ANY, sources)
+            self.facts.assign(ANY, origin);
         }
     }
 
-    /// Checks the name in `unset 'a[$i]'`: the shell calculates its subscript again.
-    fn name_with_subscript(&mut self, name: &View) {
-        if let Some((_, subscript)) = name.text.split_once('[') {
-            let names = identifiers(subscript).into_iter().collect();
-            let sources = Sources {
-                names,
-                ..Sources::default()
-            };
-            self.sink(sources, Rule::Never, name.line, NAME);
-        }
-    }
-
-    fn printf(&mut self, args: &[View]) {
-        let mut rest = args;
-        if let Some(option) = rest.first()
-            && option.text.starts_with("-v")
+    fn printf(&mut self, args: &[CommandWord]) {
+        let (mut name, mut rest) = (None, args);
+        if let Some(option) = args.first()
+            && let Some(glued) = option.text.strip_prefix("-v")
         {
-            let name = match option.text.len() {
-                2 => {
-                    rest = rest.get(2..).unwrap_or_default();
-                    args.get(1).cloned()
-                }
-                _ => {
-                    rest = &rest[1..];
-                    Some(View {
-                        text: option.text[2..].to_owned(),
-                        ..option.clone()
-                    })
-                }
+            let is_glued = !glued.is_empty();
+            rest = args.get(2 - usize::from(is_glued)..).unwrap_or_default();
+            name = if is_glued {
+                Some(CommandWord {
+                    text: glued.to_owned(),
+                    ..option.clone()
+                })
+            } else {
+                args.get(1).cloned()
             };
-            let mut sources = Sources::default();
-            rest.iter().for_each(|word| sources.add(&word.sources));
-            if let Some(name) = name {
-                self.assigned(&name, &sources);
-            }
         }
-        if let Some(format) = rest.first()
-            && format.text.starts_with([HOLE, '-'])
-            && format.text != "--"
-        {
+        if let Some(name) = name {
+            let mut origin = TextOrigin::default();
+            rest.iter().for_each(|word| origin.add(&word.origin));
+            self.assign_word(&name, &origin);
+        }
+        let Some((format, values)) = rest.split_first() else {
+            return;
+        };
+        if format.text.starts_with([HOLE, '-']) && format.text != "--" {
             let why = "the format of `printf`, where it must not begin with `-`; \
                        write `printf '%s'` before it";
-            self.sink(format.sources.clone(), Rule::NoOption, format.line, why);
+            self.sink(format.origin.clone(), Rule::NoOption, format.line, why);
+        }
+        let is_text = |field: &str| field.starts_with(['s', 'b', 'q', '%']) || field.is_empty();
+        let is_plain = !format.has_hole() && format.text.split('%').skip(1).all(is_text);
+        if self.dialect == Dialect::Ksh && !is_plain {
+            for value in values {
+                self.sink(value.origin.clone(), Rule::Number, value.line, CALCULATES);
+            }
         }
     }
 
     /// Judges `[` with the words up to `]`.
-    fn test(&mut self, args: &[View]) {
+    fn test(&mut self, args: &[CommandWord]) {
         for (index, word) in args.iter().enumerate() {
             let next = args.get(index + 1);
             let before = index.checked_sub(1).map(|before| &args[before]);
             match word.text.as_str() {
                 "-v" | "-R" => {
                     if let Some(next) = next {
-                        self.sink(next.sources.clone(), Rule::Never, next.line, NAME);
-                        self.name_with_subscript(next);
+                        self.name(next);
                     }
                 }
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
                     for side in before.into_iter().chain(next) {
-                        let why = "a comparison of numbers, so it must be a whole number";
-                        self.sink(side.sources.direct(), Rule::Operand, side.line, why);
+                        self.operand(side.origin.clone(), side.line, "a comparison of numbers");
                     }
                 }
                 text if (text.starts_with(HOLE) || text.starts_with("-\0"))
-                    && next.is_some_and(has_hole) =>
+                    && next.is_some_and(CommandWord::has_hole) =>
                 {
                     let why = "an operator of `test`, so it must not be one; write `[[ … ]]`";
-                    self.sink(word.sources.clone(), Rule::NoOption, word.line, why);
+                    self.sink(word.origin.clone(), Rule::NoOption, word.line, why);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Judges an external program; returns true if it may keep what it is given.
-    fn program(&mut self, words: &[View], context: &Context<'_>) -> bool {
-        let name = words[0].text.clone();
+    /// Judges an external program.
+    fn program(&mut self, words: &[CommandWord], context: &Context<'_>) {
+        let line = words[0].line;
+        let mut words = words.to_vec();
         let mut texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        let mut sources: Vec<Sources> = words.iter().map(|word| word.sources.clone()).collect();
-        if base_name(&name) == "xargs" {
-            let changed = programs::add_input_of_xargs(&mut texts);
-            sources.resize(texts.len(), Sources::default());
-            changed
-                .iter()
-                .for_each(|word| sources[*word].add(&context.stdin));
+        let names = |program| texts.iter().any(|text| base_name(text) == program);
+        let (is_xargs, is_find) = (
+            names("xargs"),
+            ["find", "fd", "fdfind"].into_iter().any(names),
+        );
+        let mut given = Vec::new();
+        if is_xargs {
+            given.extend(programs::add_input_of_xargs(&mut texts));
+        }
+        if is_find {
+            given.extend(programs::add_files_of_find(&mut texts));
+        }
+        words.resize(texts.len(), CommandWord::own(line));
+        for (word, text) in words.iter_mut().zip(&texts) {
+            word.text.clone_from(text);
+        }
+        for at in given {
+            words[at].origin.add(&TextOrigin::open());
+            self.set_in_word(&words[at], context);
         }
         let judged = judge(&texts);
-        let line = words[0].line;
-        for finding in judged.findings {
-            let word = words.get(finding.word);
-            if let (Danger::Program, Some(word), Some(function)) =
-                (finding.danger, word, &context.function)
-                && word.is_all_arguments
-            {
-                self.forwarders.push(function.clone());
-                continue;
-            }
+        for finding in &judged.findings {
+            let word = &words[finding.word];
             let program = &finding.program;
             let (rule, why) = match finding.danger {
-                Danger::Program => (
-                    Rule::Never,
-                    format!("the name of the program that `{program}` runs; write the name"),
-                ),
+                Danger::Program => {
+                    let why = format!("the name of the program that `{program}` runs; write it");
+                    self.refuse(word.line, why);
+                    continue;
+                }
                 Danger::Code => (
                     Rule::Never,
                     format!("`{program}`, which runs it as code; {}", way_out(program)),
@@ -468,46 +383,111 @@ impl Walker<'_> {
                     ),
                 ),
             };
-            let line = word.map_or(line, |word| word.line);
-            self.sink(sources[finding.word].clone(), rule, line, &why);
+            self.sink(word.origin.clone(), rule, word.line, why);
         }
-        for script in judged.scripts {
-            let mut args = Sources::default();
-            sources[script.args.min(sources.len())..]
-                .iter()
-                .for_each(|source| args.add(source));
-            self.facts.assign(ARGUMENTS, &args);
-            let code = texts[script.code].clone();
-            self.code(&code, line, context);
+        for script in &judged.scripts {
+            self.script(&words[script.code], &script.shell, context);
         }
-        if let Some(file) = judged.file.and_then(|file| words.get(file)) {
-            self.runs_file(file);
+        if let Some(input) = &judged.reads_code {
+            self.reads_code(input, line, context);
         }
-        if base_name(&name) == "tee" {
-            for file in &words[1..] {
-                self.facts.assign(&file.file, &context.stdin);
+        if let Some(program) = &judged.unclear {
+            let why = format!(
+                "`{program}`, whose options are not written in the text, so it may run it as \
+                 code; write them, and `--` before the name of a file"
+            );
+            self.refuse(line, why);
+        }
+        for (index, word) in words[..judged.program].iter().enumerate() {
+            if !word.has_hole() {
+                continue;
+            }
+            for (name, _) in word.variables() {
+                if programs::is_dangerous_variable(name) {
+                    let why = format!("the variable `{name}`, which decides what programs run");
+                    self.sink(word.origin.clone(), Rule::Never, word.line, why);
+                }
+            }
+            if judged.may_set.contains(&index) && !word.text.contains('=') {
+                // It may be `NAME=…`.
+                self.facts.assign(ANY, &word.origin);
             }
         }
-        if let Some(program) = judged.reads_code {
-            let why = format!(
-                "the standard input of `{program}`, which runs it as code; {}",
-                way_out(&program)
-            );
-            self.sink(context.stdin.clone(), Rule::Never, line, &why);
+        let run = judged.file.or_else(|| {
+            let program = &words[judged.program];
+            program.text.contains('/').then_some(judged.program)
+        });
+        if let Some(file) = run.and_then(|run| words.get(run)) {
+            self.run_files.push((file.file.clone(), file.line));
         }
-        !programs::keeps_nothing(&name)
+        if WRITE_FILES.contains(&base_name(&texts[judged.program])) {
+            for word in &words[judged.program + 1..] {
+                let file = word.file.rsplit('=').next().unwrap_or_default();
+                self.written_files.insert(file_name(file));
+            }
+        }
+    }
+
+    /// Walks the code of a shell, which is an argument of its command.
+    fn script(&mut self, code: &CommandWord, shell: &str, context: &Context<'_>) {
+        if !KNOWN_SHELLS.contains(&shell) {
+            let why = format!("code for `{shell}`, which haft cannot parse; use `bash`");
+            return self.refuse(code.line, why);
+        }
+        if !code.origin.variables.is_empty() {
+            let why = format!("`{shell}`, which runs it as code; {}", way_out(shell));
+            return self.refuse(code.line, why);
+        }
+        // What remains are numbers, and values that the author lists.
+        self.code(&code.text.replace(HOLE, "0"), code.line, context);
+    }
+
+    /// Judges a program that takes its code from its standard input.
+    fn reads_code(&mut self, input: &CodeInput, line: usize, context: &Context<'_>) {
+        let program = input.program.as_str();
+        let why = format!(
+            "the standard input of `{program}`, which runs it as code; {}",
+            way_out(program)
+        );
+        let is_shell = programs::is_shell(program);
+        match &context.input {
+            _ if !input.is_standard => self.refuse(line, why),
+            CommandInput::Inherited => {
+                self.sink(TextOrigin::of_variable(INPUT), Rule::Never, line, why);
+            }
+            CommandInput::Text(text) if is_shell || programs::runs_commands(program) => {
+                let code = CommandWord {
+                    text: text.clone(),
+                    ..CommandWord::own(line)
+                };
+                self.script(&code, if is_shell { program } else { "bash" }, context);
+            }
+            CommandInput::Text(_) => {}
+            CommandInput::File(file) => {
+                self.sink(file.origin.clone(), Rule::Never, line, why);
+                self.run_files.push((file.file.clone(), line));
+            }
+            CommandInput::Open => self.refuse(line, why),
+        }
     }
 }
 
+fn is_option(word: &CommandWord) -> bool {
+    word.text.starts_with('-')
+}
+
 /// Splits arguments into options with their values, and operands.
-fn split<'a>(args: &'a [View], with_value: &str) -> (Vec<(char, &'a View)>, &'a [View]) {
+fn split<'a>(
+    args: &'a [CommandWord],
+    with_value: &str,
+) -> (Vec<(char, &'a CommandWord)>, &'a [CommandWord]) {
     let (mut options, mut index) = (Vec::new(), 0);
     while let Some(word) = args.get(index) {
         if word.text == "--" {
             index += 1;
             break;
         }
-        if !word.text.starts_with('-') || word.text.len() < 2 {
+        if !is_option(word) || word.text.len() < 2 {
             break;
         }
         index += 1;
@@ -534,12 +514,14 @@ fn split<'a>(args: &'a [View], with_value: &str) -> (Vec<(char, &'a View)>, &'a 
 fn way_out(program: &str) -> &'static str {
     match program {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => {
-            "give it to the code as an argument: sh -c '… \"$1\" …' sh {X}"
+            "give it to the code as an argument: sh -c '… \"$1\" …' sh {X}, or write the code as \
+             a here-document: sh -s -- {X} <<'END'"
         }
         "awk" => "give it as a variable of the environment, and use ENVIRON",
         "ssh" => "hand it over by `input`",
-        "xargs" | "parallel" => "give it to the code as an argument",
-        "python" | "perl" | "ruby" | "node" | "php" => "give it to the code as an argument",
+        "xargs" | "parallel" | "python" | "perl" | "ruby" | "node" | "php" => {
+            "give it to the code as an argument"
+        }
         _ => "hand it over by `input` or `environment.variables`",
     }
 }

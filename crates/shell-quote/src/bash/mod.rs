@@ -3,33 +3,48 @@
 //! A value is bound to a variable, and the source gets an expansion in the quotes that its place
 //! needs. A syntax tree gives the place (`walk`). The shell does not parse the result of an
 //! expansion, but some places read it again: arithmetic evaluates it (`a[$(id)]`), `eval` and the
-//! like run it. A value that reaches arithmetic, directly or through variables (`taint`), must be a
-//! whole number. A value that reaches code is refused. If the tree is not clear, every value is
-//! refused.
+//! like run it. Such a place takes only what the grammar proves to be safe: a calculation takes
+//! whole numbers, and everything else the author's own text. Assignments of variables are followed
+//! (`origin`); all other text that a script reads may hold every value. If the tree is not clear,
+//! every value is refused.
 //!
 //! A here-document with a quoted delimiter has no expansions, so it is rewritten as one that has,
 //! with the author's own text escaped. In backquotes the meaning of backslashes depends on the
 //! depth, so a combination of both is refused.
 
 mod command;
-mod taint;
+mod origin;
 mod walk;
 mod word;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::programs::base_name;
 use super::{Piece, QuoteError, Quoted, variable};
-use taint::{Need, Rule};
-use walk::{Quote, Walked};
+use origin::{INPUT, Need, Rule};
+use walk::{CALCULATES, Quote, Walked};
 
 /// Shell that reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// bash and zsh.
     Bash,
     /// Any other POSIX shell: no `$'…'`.
     Sh,
+    /// ksh and zsh, which calculate in more places than bash.
+    Ksh,
+}
+
+impl Dialect {
+    /// Returns the dialect of a shell, by its name or path.
+    pub fn of_shell(shell: &str) -> Option<Dialect> {
+        match base_name(shell) {
+            "bash" => Some(Dialect::Bash),
+            "sh" | "dash" | "ash" => Some(Dialect::Sh),
+            "ksh" | "mksh" | "zsh" => Some(Dialect::Ksh),
+            _ => None,
+        }
+    }
 }
 
 /// A value that reaches the shell outside of its text.
@@ -77,13 +92,21 @@ pub fn bash_with(
     let walked = walked(&marked, &guarded, dialect, outside)?;
     for need in &walked.needs {
         match guarded.get(need.value) {
-            Some(piece) => need.check(piece)?,
-            None => need.check_outside(&outside[need.value - guarded.len()])?,
+            Some(piece) => need.check(&piece.text, piece.is_fixed, piece.guarded.as_deref())?,
+            None => {
+                let outside = &outside[need.value - guarded.len()];
+                need.check_outside(outside)?;
+            }
         }
     }
-    for piece in &guarded {
+    for (piece, place) in guarded.iter().zip(&walked.places) {
         if piece.text.contains('\0') {
             return Err(refused(piece, "it has a NUL character"));
+        }
+        // It becomes a part of the source there.
+        let is_calculated = place.as_ref().is_some_and(|it| it.quote == Quote::Number);
+        if is_calculated && !is_whole(&piece.text) {
+            return Err(refused(piece, &format!("it reaches {CALCULATES}")));
         }
     }
     write(&marked, &walked, &guarded, dialect)
@@ -125,8 +148,12 @@ pub fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) -> Vec<Fi
             why: need.sentence(),
             is_number,
         };
-        let is_news = (is_number || need.rule == Rule::Never) && !found.contains(&finding);
-        if is_news && !is_fixed {
+        let is_place = is_number || need.rule == Rule::Never;
+        // Text that the grammar does not show may hold every value: one of them is enough.
+        let is_known = found
+            .iter()
+            .any(|known| known.why == finding.why && (need.through.is_some() || *known == finding));
+        if is_place && !is_known && !is_fixed {
             found.push(finding);
         }
     }
@@ -154,65 +181,67 @@ fn refused(piece: &Piece, why: &str) -> QuoteError {
 }
 
 impl Need {
-    fn check(&self, piece: &Piece) -> Result<(), QuoteError> {
-        let text = piece.text.as_str();
-        let is_fine = match self.rule {
+    fn check(&self, text: &str, is_fixed: bool, name: Option<&str>) -> Result<(), QuoteError> {
+        if is_fixed || self.allows(text) {
+            return Ok(());
+        }
+        Err(QuoteError {
+            name: name.unwrap_or_default().to_owned(),
+            why: self.sentence(),
+        })
+    }
+
+    /// Checks text that the shell may split into words and lines.
+    fn check_outside(&self, outside: &Outside) -> Result<(), QuoteError> {
+        let mut words = outside.text.split_whitespace();
+        let text = match self.rule {
+            Rule::Number | Rule::Operand => words.find(|word| !self.allows(word)).unwrap_or("0"),
+            Rule::Never | Rule::NoOption | Rule::NoVariable => outside.text.trim_start(),
+        };
+        self.check(text, outside.is_fixed, Some(&outside.name))
+    }
+
+    fn allows(&self, text: &str) -> bool {
+        match self.rule {
             Rule::Number => is_whole(text),
             Rule::Operand => text.is_empty() || is_whole(text),
-            Rule::Never => piece.is_fixed,
-            Rule::NoOption => piece.is_fixed || !text.starts_with('-'),
-            Rule::NoVariable => piece.is_fixed || !text.starts_with('-') && !text.contains('='),
-        };
-        if is_fine {
-            Ok(())
-        } else {
-            Err(refused(piece, &self.sentence()))
+            Rule::Never => false,
+            Rule::NoOption => !self.begins_option(text),
+            Rule::NoVariable => !self.begins_option(text) && !text.contains('='),
         }
     }
 
-    fn check_outside(&self, outside: &Outside) -> Result<(), QuoteError> {
-        let text = outside.text.as_str();
-        let is_fine = match self.rule {
-            // A list of numbers stays one, however it is split.
-            Rule::Number | Rule::Operand => text.split_whitespace().all(is_whole),
-            Rule::Never => outside.is_fixed,
-            Rule::NoOption => outside.is_fixed || !text.trim_start().starts_with('-'),
-            Rule::NoVariable => {
-                outside.is_fixed || !text.trim_start().starts_with('-') && !text.contains('=')
-            }
-        };
-        if is_fine {
-            Ok(())
-        } else {
-            Err(QuoteError {
-                name: outside.name.clone(),
-                why: self.sentence(),
-            })
-        }
+    /// Returns true if a text may become an option. Text that a script takes apart begins anywhere.
+    fn begins_option(&self, text: &str) -> bool {
+        let is_option = |word: &str| word.starts_with('-') && !matches!(word, "-" | "--");
+        text.starts_with('-') || self.through.is_some() && text.split_whitespace().any(is_option)
     }
 
     fn sentence(&self) -> String {
-        let through = match &self.through {
-            Some(name) if name == taint::ARGUMENTS => " as an argument".to_owned(),
-            Some(name) if name == taint::INPUT => " through the standard input".to_owned(),
-            Some(name) if name.starts_with('<') && !name.starts_with("<text") => {
-                " through what commands write and read".to_owned()
-            }
-            Some(name) => {
-                let name = name.trim_start_matches("<text ").trim_end_matches('>');
-                format!(" through the variable `{name}`")
-            }
+        let through = match self.through.as_deref() {
             None => String::new(),
+            Some(INPUT) => " through the standard input".to_owned(),
+            Some(name) if name.starts_with('<') => {
+                " through what commands are given, read and write".to_owned()
+            }
+            Some(name) => format!(" through the variable `{name}`"),
         };
-        let way_out = match (&self.through, self.rule) {
-            (Some(name), Rule::Number) if name != taint::ARGUMENTS && !name.starts_with('<') => {
+        let way_out = match (self.through.as_deref(), self.rule) {
+            (None, _) | (_, Rule::Never | Rule::NoOption | Rule::NoVariable) => String::new(),
+            (Some(name), Rule::Number | Rule::Operand) => {
+                let name = if name.starts_with('<') { "text" } else { name };
                 format!("; or calculate with its digits: `digits=${{{name}//[!0-9]/}}`")
             }
-            _ => String::new(),
         };
         format!(
-            "in line {} it reaches{through} {}{way_out}",
-            self.line, self.why
+            "in line {} it {}{through} {}{way_out}",
+            self.line,
+            if self.through.is_some() {
+                "may reach"
+            } else {
+                "reaches"
+            },
+            self.why
         )
     }
 }

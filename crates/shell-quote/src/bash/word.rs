@@ -1,50 +1,85 @@
 //! Words as a command sees them, and the facts that follow from their text alone.
 
 use shuck_ast::{
-    BinaryOp, Command, LiteralText, RedirectKind, StmtSeq, Word, WordPart, WordPartNode,
+    BinaryOp, Command, LiteralText, RedirectKind, SimpleCommand, StmtSeq, Word, WordPart,
+    WordPartNode,
 };
 
-use super::taint::Sources;
-use crate::programs::HOLE;
+use super::Marked;
+use super::origin::TextOrigin;
+use crate::programs::{HOLE, base_name};
 
 /// A word of a command.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct CommandWord {
     /// Text without its quotes, with a hole for everything that is not the author's own text.
     pub(super) text: String,
-    pub(super) sources: Sources,
+    pub(super) origin: TextOrigin,
     pub(super) line: usize,
-    /// True for `"$@"` or `"$*"`.
-    pub(super) is_all_arguments: bool,
-    /// Name of the variable, if the word is `"${variable[@]}"`.
-    pub(super) all_of: Option<String>,
-    /// Name of the file that the word refers to, if it refers to one.
+    /// Last component of the file that the word names, if it names one.
     pub(super) file: String,
 }
 
-/// Returns a name for the content of a file, by the text that names the file in the script.
-pub(super) fn file(written: &str) -> String {
+impl CommandWord {
+    /// Returns a word of the author that is empty.
+    pub(super) fn own(line: usize) -> CommandWord {
+        CommandWord {
+            text: String::new(),
+            origin: TextOrigin::default(),
+            line,
+            file: String::new(),
+        }
+    }
+
+    /// Returns true if something in the text is not the author's own text.
+    pub(super) fn has_hole(&self) -> bool {
+        self.text.contains(HOLE)
+    }
+
+    /// Returns the variables that the word sets for another program if it is `NAME=…`, with the
+    /// texts behind the signs.
+    pub(super) fn variables(&self) -> Vec<(&str, &str)> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut found = Vec::new();
+        for (at, _) in self.text.match_indices('=') {
+            let (before, value) = (&self.text[..at], &self.text[at + 1..]);
+            let prefix = before.trim_end_matches(is_part);
+            let name = match prefix {
+                // `-ek=…` sets `k`, and `--max=…` sets none.
+                "-" => before.get(2..).unwrap_or_default(),
+                _ if prefix.ends_with('-') => continue,
+                _ => &before[prefix.len()..],
+            };
+            if is_name(name) {
+                found.push((name, value));
+            }
+        }
+        found
+    }
+}
+
+/// Returns the last component of the file that a word names, by its spelling in the script.
+pub(super) fn file_name(written: &str) -> String {
     let plain: String = written
         .chars()
         .filter(|c| !matches!(c, '"' | '\'' | '\\' | '{' | '}'))
         .collect();
-    let plain = plain.strip_prefix("./").unwrap_or(&plain);
-    format!("<file {plain}>")
+    base_name(&plain).to_owned()
 }
 
 /// Returns the text of a word, with holes.
-pub(super) fn text(word: &Word, source: &str, open: char, close: char) -> String {
+pub(super) fn text(word: &Word, source: &str, marked: &Marked) -> String {
     let mut text = String::new();
     add_parts(&word.parts, source, &mut text);
     let mut plain = String::new();
     let mut in_mark = false;
     for c in text.chars() {
         match c {
-            c if c == open => {
+            c if c == marked.open => {
                 plain.push(HOLE);
                 in_mark = true;
             }
-            c if c == close => in_mark = false,
+            c if c == marked.close => in_mark = false,
             c if !in_mark => plain.push(c),
             _ => {}
         }
@@ -95,25 +130,6 @@ fn add_parts(parts: &[WordPartNode], source: &str, text: &mut String) {
             | WordPart::Transformation { .. } => text.push(HOLE),
         }
     }
-}
-
-pub(super) fn is_all_arguments(word: &Word) -> bool {
-    let is_it = |part: &WordPart| matches!(part, WordPart::Variable(name) if matches!(name.as_str(), "@" | "*"));
-    match word.parts.as_slice() {
-        [part] => match &part.kind {
-            WordPart::DoubleQuoted { parts, .. } => {
-                matches!(parts.as_slice(), [part] if is_it(&part.kind))
-            }
-            part => is_it(part),
-        },
-        _ => false,
-    }
-}
-
-/// Returns the variable of `"${variable[@]}"`, by the text of the word.
-pub(super) fn all_of(written: &str) -> Option<String> {
-    let inner = written.strip_prefix("\"${")?.strip_suffix("[@]}\"")?;
-    is_name(inner).then(|| inner.to_owned())
 }
 
 pub(super) fn is_name(text: &str) -> bool {
@@ -201,28 +217,28 @@ const WRITE_SETUP: &[&str] = &[
 ];
 
 /// Returns true if a substitution is one of these with nothing but the author's words.
-pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
+pub(super) fn is_setup(body: &StmtSeq, source: &str, marked: &Marked) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
     };
     let Command::Simple(simple) = &statement.command else {
         return false;
     };
-    let words: Vec<String> = std::iter::once(&simple.name)
-        .chain(&simple.args)
-        .map(|word| text(word, source, HOLE, HOLE))
-        .collect();
+    let words = texts(simple, source, marked);
     let is_plain = simple.assignments.is_empty()
         && statement.redirects.is_empty()
         && !words.iter().any(|word| word.contains(HOLE));
-    is_plain
-        && words
-            .first()
-            .is_some_and(|name| WRITE_SETUP.contains(&name.as_str()))
+    is_plain && WRITE_SETUP.contains(&words[0].as_str())
 }
 
+/// Programs whose output the grammar may prove: numbers, or the author's own text.
+pub(super) const KNOWN_OUTPUT: &[&str] = &[
+    "cat", "date", "echo", "grep", "egrep", "fgrep", "git", "id", "nproc", "printf", "stat", "tr",
+    "wc",
+];
+
 /// Returns true if a substitution can only give a whole number, whatever input its commands get.
-pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
+pub(super) fn is_count(body: &StmtSeq, source: &str, marked: &Marked) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
     };
@@ -245,79 +261,53 @@ pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     let Command::Simple(simple) = &last.command else {
         return false;
     };
-    if !reads_only {
-        return false;
-    }
-    let words: Vec<String> = std::iter::once(&simple.name)
-        .chain(&simple.args)
-        .map(|word| text(word, source, HOLE, HOLE))
-        .collect();
+    let words = texts(simple, source, marked);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        [
-            "wc",
-            "-l" | "-c" | "-w" | "-m" | "--lines" | "--bytes" | "--words" | "--chars",
-        ]
-        | ["nproc", ..]
-        | ["id", "-u" | "-g"] => !words.iter().any(|word| word.contains(HOLE)),
-        [
-            "stat",
-            "-c" | "--format",
-            "%s" | "%Y" | "%a" | "%u" | "%g",
-            "--",
-            ..,
-        ]
-        | [
-            "stat",
-            "-c%s" | "-c%Y" | "--format=%s" | "--format=%Y",
-            "--",
-            ..,
-        ] => true,
-        [
-            "stat",
-            "-c" | "--format",
-            "%s" | "%Y" | "%a" | "%u" | "%g",
-            rest @ ..,
-        ]
-        | [
-            "stat",
-            "-c%s" | "-c%Y" | "--format=%s" | "--format=%Y",
-            rest @ ..,
-        ] => {
-            // A `--printf=` after the file would write something else.
-            !rest.iter().any(|word| word.starts_with([HOLE, '-']))
+    reads_only
+        && match words.as_slice() {
+            ["wc", option] => ["-l", "-c", "-w", "-m", "--lines", "--bytes"].contains(option),
+            ["nproc"] | ["id", "-u" | "-g"] | ["tr", "-cd" | "-dc", "0-9" | "[:digit:]"] => true,
+            ["date", format] | ["date", "-u", format] => is_numeric_date(format),
+            [
+                "stat",
+                "-c" | "--format",
+                "%s" | "%Y" | "%a" | "%u" | "%g",
+                rest @ ..,
+            ]
+            | [
+                "stat",
+                "-c%s" | "-c%Y" | "--format=%s" | "--format=%Y",
+                rest @ ..,
+            ]
+            | ["git", "rev-list", "--count", rest @ ..] => are_operands(rest),
+            [
+                "grep" | "egrep" | "fgrep",
+                "-c" | "--count" | "-ci" | "-ic" | "-cE" | "-Ec" | "-cF" | "-Fc",
+                rest @ ..,
+            ] => {
+                // With more than one file it writes their names.
+                let most = 2 + usize::from(rest.first() == Some(&"--"));
+                rest.len() <= most && are_operands(rest)
+            }
+            _ => false,
         }
-        ["date", format] | ["date", "-u", format] => {
-            let fields = format.strip_prefix('+').unwrap_or("x");
-            !fields.is_empty()
-                && fields.split('%').skip(1).all(|field| {
-                    field.len() == 1
-                        && field
-                            .starts_with(['s', 'Y', 'm', 'd', 'H', 'M', 'S', 'j', 'u', 'N', 'y'])
-                })
-                && fields.starts_with('%')
-        }
-        [
-            "grep" | "egrep" | "fgrep" | "rg",
-            "-c" | "--count",
-            "--",
-            _,
-            ..,
-        ] if words.len() <= 5 => words.len() == 4 || words.len() == 5 && words[0] != "rg",
-        [
-            "grep" | "egrep" | "fgrep",
-            "-c" | "--count" | "-ci" | "-ic" | "-cE" | "-Ec" | "-cF" | "-Fc",
-            pattern,
-        ]
-        | [
-            "grep" | "egrep" | "fgrep",
-            "-c" | "--count" | "-ci" | "-ic" | "-cE" | "-Ec" | "-cF" | "-Fc",
-            pattern,
-            _,
-        ] => !pattern.starts_with([HOLE, '-']) && !words[words.len() - 1].starts_with([HOLE, '-']),
-        ["git", "rev-list", "--count", rest @ ..] => {
-            !rest.iter().any(|word| word.starts_with([HOLE, '-']))
-        }
-        _ => false,
-    }
+}
+
+/// Returns true if no word can be an option.
+fn are_operands(words: &[&str]) -> bool {
+    words.first() == Some(&"--") || !words.iter().any(|word| word.starts_with([HOLE, '-']))
+}
+
+/// Returns true for a format of `date` that gives digits only.
+fn is_numeric_date(format: &str) -> bool {
+    let fields = format.strip_prefix("+%").unwrap_or("x");
+    fields
+        .split('%')
+        .all(|field| field.len() == 1 && "sYmdHMSjuNy".contains(field))
+}
+
+/// Returns the texts of the words of a simple command, with holes.
+pub(super) fn texts(simple: &SimpleCommand, source: &str, marked: &Marked) -> Vec<String> {
+    let words = std::iter::once(&simple.name).chain(&simple.args);
+    words.map(|word| text(word, source, marked)).collect()
 }

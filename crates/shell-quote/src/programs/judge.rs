@@ -1,7 +1,9 @@
 //! Walk over the words of a command by the tables.
 
 use super::tables::*;
-use super::{Danger, Finding, HOLE, Judged, Script, base_name, is_dangerous_variable, judge};
+use super::{
+    CodeInput, Danger, Finding, HOLE, Judged, ShellScript, base_name, is_dangerous_variable, judge,
+};
 
 /// Judgement of one command.
 pub(super) struct Judge<'a> {
@@ -25,7 +27,7 @@ impl Judge<'_> {
     /// Returns true if a word names the standard input.
     fn is_input(&self, word: usize) -> bool {
         let word = self.words.get(word).map(String::as_str);
-        matches!(word, Some("-" | "/dev/stdin"))
+        word.is_some_and(|word| word == "-" || CodeInput::of_file("", word).is_some())
     }
 
     /// Marks each hole from a word on.
@@ -45,12 +47,13 @@ impl Judge<'_> {
         if word.contains(HOLE) {
             return self.find(at, "the command", Danger::Program);
         }
+        self.judged.program = at;
         let name = base_name(word);
         let plain = without_version(name);
         if let Some(wrapper) = WRAPPERS.iter().find(|known| known.name == name) {
             return self.wrapper(at, wrapper);
         }
-        if SHELLS.contains(&plain) {
+        if SHELLS.contains(plain) {
             return self.shell(at);
         }
         if let Some(known) = INTERPRETERS.iter().find(|known| known.name == plain) {
@@ -76,17 +79,24 @@ impl Judge<'_> {
                 }
                 self.options(at, Danger::OptionOrVariable);
             }
-            _ if ALL_CODE.contains(&name) => {
+            _ if ALL_CODE.contains(name) => {
                 self.find_all(at + 1, name, Danger::Code);
+                if RUN_COMMANDS.contains(name) {
+                    for index in at + 1..self.words.len() {
+                        if !self.words[index].starts_with('-') {
+                            self.add_script(index, "sh");
+                        }
+                    }
+                }
                 self.judged
                     .reads_code
-                    .get_or_insert_with(|| name.to_owned());
+                    .get_or_insert_with(|| CodeInput::standard(name));
             }
-            _ if OPTIONS_RUN.contains(&name) => {
+            _ if OPTIONS_RUN.contains(name) => {
                 self.code_options(at);
                 self.options(at, Danger::Option);
                 self.nested(at);
-                if RUN_PACKAGES.contains(&name) {
+                if RUN_PACKAGES.contains(name) {
                     let first = (at + 1..self.words.len())
                         .find(|index| !self.words[*index].starts_with('-'));
                     if let Some(first) = first.filter(|first| self.words[*first].contains(HOLE)) {
@@ -94,7 +104,7 @@ impl Judge<'_> {
                     }
                 }
             }
-            _ if PLAIN.contains(&name) || WRITES_OUTPUT_ONLY.contains(&name) => {}
+            _ if PLAIN.contains(name) => {}
             _ => {
                 self.judged.unknown.get_or_insert(at);
                 self.nested(at);
@@ -106,10 +116,11 @@ impl Judge<'_> {
     fn nested(&mut self, at: usize) {
         for index in at + 1..self.words.len() {
             let name = without_version(base_name(&self.words[index]));
-            let is_one = SHELLS.contains(&name)
+            let is_one = SHELLS.contains(name)
                 || INTERPRETERS.iter().any(|known| known.name == name)
                 || matches!(name, "eval" | "env" | "xargs" | "sudo");
             if is_one && !self.words[index].contains(HOLE) {
+                self.judged.may_set = at + 1..index;
                 return self.command(index);
             }
         }
@@ -150,7 +161,7 @@ impl Judge<'_> {
             if word == "--" && danger == Danger::Option {
                 return;
             }
-            let is_text = index > at + 1 && TEXT_OPTIONS.contains(&self.words[index - 1].as_str());
+            let is_text = index > at + 1 && TEXT_OPTIONS.contains(self.words[index - 1].as_str());
             let is_leading = word.starts_with(HOLE) || word.starts_with("-\0");
             let is_variable =
                 danger == Danger::OptionOrVariable && word.contains(HOLE) && !word.starts_with('-');
@@ -179,7 +190,12 @@ impl Judge<'_> {
                     && (word.starts_with("-I")
                         || word.starts_with("-i")
                         || word.starts_with("--replace"));
-                if is_split || is_code {
+                if is_split {
+                    self.judged.unclear = Some(wrapper.name.to_owned());
+                    return self.find_all(index, wrapper.name, Danger::Code);
+                }
+                if is_code {
+                    self.add_script(index + 1, "sh");
                     return self.find_all(index, wrapper.name, Danger::Code);
                 }
                 if word.starts_with("-\0") || is_replaced && word.contains(HOLE) {
@@ -197,7 +213,7 @@ impl Judge<'_> {
             }
             if takes_variables && let Some((name, value)) = word.split_once('=') {
                 if name.contains(HOLE) || value.contains(HOLE) && is_dangerous_variable(name) {
-                    return self.find(index, wrapper.name, Danger::Code);
+                    self.find(index, wrapper.name, Danger::Code);
                 }
                 index += 1;
                 continue;
@@ -211,6 +227,7 @@ impl Judge<'_> {
                 continue;
             }
             if wrapper.name == "flock" && word == "-c" {
+                self.add_script(index + 1, "sh");
                 return self.find_all(index, wrapper.name, Danger::Code);
             }
             if word.contains(HOLE) {
@@ -223,57 +240,63 @@ impl Judge<'_> {
 
     fn shell(&mut self, at: usize) {
         let name = base_name(&self.words[at]).to_owned();
-        let (mut index, mut is_code) = (at + 1, false);
-        while let Some(word) = self.words.get(index) {
-            match word.as_str() {
-                "--" | "-" if !is_code => {
-                    index += 1;
-                    if word == "-" || self.words.get(index).is_none() {
-                        self.judged.reads_code = Some(name);
-                        return;
-                    }
-                    break;
-                }
-                "--" => {
-                    index += 1;
-                    break;
-                }
-                "-s" => {
-                    self.judged.reads_code = Some(name);
-                    return;
-                }
-                "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O" => {
-                    if self.has_hole(index + 1) {
-                        return self.find(index + 1, &name, Danger::Code);
-                    }
-                    index += 2;
-                }
-                _ if word.starts_with(['-', '+']) => {
-                    if word.contains(HOLE) {
-                        return self.find(index, &name, Danger::Code);
-                    }
-                    is_code |= !word.starts_with("--") && word.contains('c')
-                        || word.starts_with("--command");
-                    index += 1;
-                }
-                _ => break,
+        let (mut index, mut is_code, mut is_input) = (at + 1, false, false);
+        while let Some(word) = self
+            .words
+            .get(index)
+            .filter(|it| it.starts_with(['-', '+']))
+        {
+            index += 1;
+            if matches!(word.as_str(), "-" | "--") {
+                break;
             }
+            let mut values = usize::from(matches!(word.as_str(), "--rcfile" | "--init-file"));
+            if !word.starts_with("--") {
+                is_code |= word.starts_with('-') && word.contains('c');
+                is_input |= word.starts_with('-') && word.contains('s');
+                values = word.matches(['o', 'O']).count();
+            }
+            is_code |= word.starts_with("--command");
+            let own = index - 1..(index + values).min(self.words.len());
+            if own.clone().any(|index| self.has_hole(index)) {
+                own.filter(|index| self.has_hole(*index))
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .for_each(|index| self.find(index, &name, Danger::Code));
+                self.judged.unclear = Some(name);
+                return;
+            }
+            index += values;
         }
+        let is_option = |word: &String| word.starts_with(HOLE) && !word.contains('/');
         match self.words.get(index) {
-            None => self.judged.reads_code = Some(name),
-            Some(word) if word.contains(HOLE) => {
-                if !is_code {
-                    self.judged.file = Some(index);
-                }
-                self.find(index, &name, Danger::Code);
+            Some(word) if is_option(word) && !self.words[index - 1].starts_with('-') => {
+                self.find_all(index, &name, Danger::Code);
+                self.judged.file = Some(index);
+                self.judged.unclear = Some(name);
             }
-            Some(_) if is_code => self.judged.scripts.push(Script {
-                code: index,
-                args: index + 1,
-            }),
-            Some(word) if word == "/dev/stdin" => self.judged.reads_code = Some(name),
-            Some(_) => self.judged.file = Some(index),
+            Some(word) if is_code => {
+                if word.contains(HOLE) {
+                    self.find(index, &name, Danger::Code);
+                }
+                self.add_script(index, &name);
+            }
+            Some(word) if !is_input => {
+                if word.contains(HOLE) {
+                    self.find(index, &name, Danger::Code);
+                }
+                self.judged.file = Some(index);
+                self.judged.reads_code = CodeInput::of_file(&name, word);
+            }
+            _ => self.judged.reads_code = Some(CodeInput::standard(&name)),
         }
+    }
+
+    fn add_script(&mut self, code: usize, shell: &str) {
+        self.judged.scripts.push(ShellScript {
+            code,
+            shell: without_version(shell).to_owned(),
+        });
     }
 
     fn interpreter(&mut self, at: usize, known: &Interpreter) {
@@ -293,7 +316,7 @@ impl Judge<'_> {
                 break;
             }
             if word == "-" {
-                self.judged.reads_code = Some(known.name.to_owned());
+                self.judged.reads_code = Some(CodeInput::standard(known.name));
                 return;
             }
             if !word.starts_with('-') {
@@ -371,18 +394,18 @@ impl Judge<'_> {
             return;
         }
         match self.words.get(index) {
-            None => self.judged.reads_code = Some(known.name.to_owned()),
+            None => self.judged.reads_code = Some(CodeInput::standard(known.name)),
             Some(word) if word.contains(HOLE) => {
                 self.judged.file = Some(index);
                 self.find(index, known.name, Danger::Code);
             }
-            Some(word) if word == "/dev/stdin" => {
-                self.judged.reads_code = Some(known.name.to_owned());
-            }
             Some(_) if known.name == "perl" && reads_lines => {
                 self.find_all(index, known.name, Danger::Code);
             }
-            Some(_) => self.judged.file = Some(index),
+            Some(word) => {
+                self.judged.file = Some(index);
+                self.judged.reads_code = CodeInput::of_file(known.name, word);
+            }
         }
     }
 
@@ -421,7 +444,7 @@ impl Judge<'_> {
                     return self.find(index, "awk", Danger::Code);
                 }
                 if self.is_input(index) {
-                    self.judged.reads_code = Some("awk".to_owned());
+                    self.judged.reads_code = Some(CodeInput::standard("awk"));
                 }
             }
             index += 1;
@@ -456,7 +479,7 @@ impl Judge<'_> {
                         return self.find(index, "sed", Danger::Code);
                     }
                     if self.is_input(index) && self.words[index - 1].ends_with('f') {
-                        self.judged.reads_code = Some("sed".to_owned());
+                        self.judged.reads_code = Some(CodeInput::standard("sed"));
                     }
                 } else if matches!(word.as_str(), "-l" | "--line-length") {
                     index += 1;
@@ -516,7 +539,7 @@ impl Judge<'_> {
             .collect();
         // Without a command it is a login shell.
         if words.is_empty() || judge(&words).reads_code.is_some() {
-            self.judged.reads_code = Some(name);
+            self.judged.reads_code = Some(CodeInput::standard(&name));
         }
     }
 
@@ -528,18 +551,7 @@ impl Judge<'_> {
                     .iter()
                     .position(|word| word == ";" || word == "+" || word == "\\;");
                 let end = end.map_or(self.words.len(), |end| index + end);
-                let inner = judge(&self.words[index + 1..end]);
-                let from = index + 1;
-                for mut finding in inner.findings {
-                    finding.word += from;
-                    self.judged.findings.push(finding);
-                }
-                self.judged
-                    .scripts
-                    .extend(inner.scripts.iter().map(|script| Script {
-                        code: script.code + from,
-                        args: script.args + from,
-                    }));
+                self.add_inner(judge(&self.words[index + 1..end]), index + 1);
                 index = end;
             } else if word.starts_with(HOLE) || word.starts_with("-\0") {
                 let before = self.words[index - 1].as_str();
@@ -550,6 +562,23 @@ impl Judge<'_> {
             }
             index += 1;
         }
+    }
+
+    /// Adds what was judged of the words from an index on.
+    fn add_inner(&mut self, inner: Judged, from: usize) {
+        for mut finding in inner.findings {
+            finding.word += from;
+            self.judged.findings.push(finding);
+        }
+        for mut script in inner.scripts {
+            script.code += from;
+            self.judged.scripts.push(script);
+        }
+        self.judged.program = from + inner.program;
+        self.judged.may_set = from + inner.may_set.start..from + inner.may_set.end;
+        self.judged.file = inner.file.map(|file| from + file).or(self.judged.file);
+        self.judged.reads_code = inner.reads_code.or(self.judged.reads_code.take());
+        self.judged.unclear = inner.unclear.or(self.judged.unclear.take());
     }
 }
 

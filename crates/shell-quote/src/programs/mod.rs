@@ -8,8 +8,10 @@
 mod judge;
 mod tables;
 
+use std::ops::Range;
+
 use judge::Judge;
-use tables::{DANGEROUS_VARIABLES, WRITES_OUTPUT_ONLY};
+use tables::{DANGEROUS_VARIABLES, RUN_COMMANDS, SHELLS};
 
 /// Stands in a word for text that is not known when the command is judged.
 pub const HOLE: char = '\0';
@@ -37,24 +39,58 @@ pub struct Finding {
     pub danger: Danger,
 }
 
-/// Code for a shell that is an argument of the command, without a hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Script {
+/// Code for a shell that is an argument of the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellScript {
     /// The index of the word with the code.
     pub code: usize,
-    /// The index of the first argument, which the code sees as `$0`.
-    pub args: usize,
+    pub shell: String,
+}
+
+/// A program that takes its code from a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeInput {
+    pub program: String,
+    /// The stream is the standard input.
+    pub is_standard: bool,
+}
+
+impl CodeInput {
+    fn standard(program: &str) -> CodeInput {
+        CodeInput {
+            program: program.to_owned(),
+            is_standard: true,
+        }
+    }
+
+    /// Returns the stream of a program that runs a file, if the file is one.
+    pub fn of_file(program: &str, path: &str) -> Option<CodeInput> {
+        let mut parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        let is_device = path.starts_with('/') && matches!(parts.next(), Some("dev" | "proc"));
+        let name = base_name(path);
+        let is_stream = name == "stdin" || path.ends_with(&format!("fd/{name}"));
+        (path != "/dev/null" && (is_device || is_stream)).then(|| CodeInput {
+            program: program.to_owned(),
+            is_standard: matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"),
+        })
+    }
 }
 
 /// Result of judging a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     pub findings: Vec<Finding>,
-    pub scripts: Vec<Script>,
+    pub scripts: Vec<ShellScript>,
+    /// The index of the program that the others start.
+    pub program: usize,
+    /// Words of a program that is in no table and may set variables for the one that it starts.
+    pub may_set: Range<usize>,
     /// The index of the file with the code that an interpreter runs.
     pub file: Option<usize>,
-    /// The program that takes code from its standard input.
-    pub reads_code: Option<String>,
+    /// The program whose arguments do not show what it runs.
+    pub unclear: Option<String>,
+    /// The program that takes code from a stream.
+    pub reads_code: Option<CodeInput>,
     /// The index of a program that is in no table.
     pub unknown: Option<usize>,
 }
@@ -104,9 +140,28 @@ pub fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
     changed
 }
 
-/// Returns true if a program only writes to its standard output and keeps nothing of its arguments.
-pub fn keeps_nothing(program: &str) -> bool {
-    WRITES_OUTPUT_ONLY.contains(&base_name(program))
+/// Adds holes where `find` puts the names of files into a longer text, or behind an option. Returns
+/// the indexes of those words.
+pub fn add_files_of_find(words: &mut [String]) -> Vec<usize> {
+    let mut changed = Vec::new();
+    for index in 1..words.len() {
+        let is_part = words[index] != "{}" || words[index - 1].starts_with('-');
+        if is_part && words[index].contains("{}") {
+            words[index] = words[index].replace("{}", "\0");
+            changed.push(index);
+        }
+    }
+    changed
+}
+
+/// Returns true for the name of a shell.
+pub(crate) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// Returns true for the name of a program that gives its arguments or its input to a shell.
+pub(crate) fn runs_commands(program: &str) -> bool {
+    RUN_COMMANDS.contains(&program) || matches!(program, "ssh" | "autossh" | "mosh" | "source")
 }
 
 /// Returns true if a variable of that name decides what programs run.
@@ -119,7 +174,7 @@ pub fn is_dangerous_variable(name: &str) -> bool {
         "BASH_ALIASES",
         "BASH_CMDS",
     ];
-    DANGEROUS_VARIABLES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    DANGEROUS_VARIABLES.contains(name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Returns the last component of a program's path.

@@ -3,6 +3,7 @@
 //! Each construct declares the values that it accepts: any text, whole numbers, or none. Accepted
 //! values go through the real bash; the file that each payload tries to create must never exist.
 //! `HAFT_SHELL_ATTACKS` sets the number of values; a run of 100,000 takes minutes.
+//! `HAFT_SHELL_SEED` chooses other values.
 
 use std::fmt::Write as _;
 
@@ -64,9 +65,6 @@ const TEXT: &[&str] = &[
     "timeout 5 printf '%s' @",
     "env A=@ B='@' printenv A",
     "echo @ | xargs -0 printf '%s'",
-    "run() { \"$@\"; }; run echo @ '@'",
-    "cmd=(printf '%s'); cmd+=(@); \"${cmd[\u{1}]}\"",
-    "cmd=(echo -n '@'); \"${cmd[\u{1}]}\" @",
     "f() { local v=@ w=\"$1\"; echo \"$v$w\"; }; f @",
     "trap 'echo end' EXIT; echo @",
     "x=@ y=$x; echo ${x:-$y} ${z:=@} ${z:+@} \"${q:-\"@\"}\"",
@@ -86,6 +84,23 @@ const TEXT: &[&str] = &[
     "a=(@); a+=('@'); unset 'a[0]'; echo \"${a[@]:1}\"",
     "python3 -c 'import sys; print(sys.argv[1])' @",
     "perl -e 'print $ARGV[0]' @",
+    "bash -s -- @ <<'E'\nprintf %s \"$1\"\nE",
+    "sh -s @ <<-'E'\n\tprintf %s \"$1\"\n\tE",
+    "bash /dev/stdin @ <<< 'printf %s \"$1\"'",
+    "bash -s <<'E'\necho a\nE\necho @",
+    ". /dev/stdin <<'E'\ni=0; ((i++))\nE\necho @",
+    "env k=@ bash -c 'i=0; ((i++)); printf %s \"$k\"'",
+    "bash -euo pipefail -c 'printf %s \"$1\"' bash @",
+    "echo 'i=0; ((i++)); printf %s \"$1\"' | bash -s @",
+    "n=$(printf %s @ | tr -cd 0-9); echo $((10#0$n))",
+    "n=$(stat -c %s -- @ 2>/dev/null); echo $((n + 1))",
+    "f() { local d=${1//[!0-9]/}; echo $((10#0$d)); }; f @",
+    "args=(log @); printf '%s' \"${args[\u{1}]}\"",
+    "k=@ timeout 5 bash -c 'printf %s \"$k\"'",
+    "PS4='+ $LINENO: '; set -x; echo @",
+    "find . -maxdepth 0 -exec sh -c 'echo \"$1\" \"$2\"' sh {} @ \\;",
+    "args=(-n @); args+=('@'); echo \"${args[\u{1}]}\"",
+    "f() { echo \"$#\" \"$((${#1} + 1))\"; }; f @",
 ];
 
 /// Constructs that accept only whole numbers.
@@ -180,9 +195,6 @@ const NUMBER: &[&str] = &[
     "mkdir -- @ 2>/dev/null; for n in *; do ((n)); done",
     "[[ x@ =~ x(.*) ]]; (( BASH_REMATCH[1] ))",
     "true @; (( _ ))",
-    "declare -n r=n; r=@; ((n))",
-    "declare -i n; declare -n r=n; r=@",
-    "f() { local -n out=$1; out=@; }; f n; ((n))",
     "declare \"v=@\"; ((v))",
     "export v=@; bash -c 'echo $((v))'",
     "v=@ bash -c '((v))'",
@@ -210,6 +222,42 @@ const NUMBER: &[&str] = &[
     "n=@; printf '%s' \"${PWD:0:$n}\"",
     "[ @ -eq 1 ]; test 1 -lt \"@\"",
     "coproc { echo @; }; read n <&${COPROC[0]}; ((n))",
+    "bash -s -- @ <<'E'\necho $(($1))\nE",
+    "bash -euo pipefail -c 'echo $(($1))' bash @",
+    "bash -eo pipefail -s @ <<'E'\necho $(($1))\nE",
+    "k=@ flock f -c '((k))'",
+    "k=@ su -c 'echo $((k))'",
+    "echo '((k))' | k=@ bash",
+    "printf '((k))' | k=@ bash -s",
+    "bash -s @ <<< 'echo $(($1))'",
+    "bash -s -- @ <<-'E'\n\t[[ $1 -gt 1 ]]\n\tE",
+    "bash /dev/stdin @ <<'E'\n((x = $1))\nE",
+    "bash /dev/fd/0 @ <<'E'\n((x = $1))\nE",
+    "sh -s a @ <<'E'\necho $(($2))\nE",
+    "sudo -u a bash -s @ <<'E'\necho $(($1))\nE",
+    "timeout 5 nice bash -s @ <<'E'\necho $(($1))\nE",
+    "find . -maxdepth 0 -exec bash -s @ \\; <<'E'\necho $(($1))\nE",
+    "k=@ bash <<'E'\n((k))\nE",
+    "k=@; . /dev/stdin <<'E'\n((k))\nE",
+    "env k=@ bash -c 'echo $((k))'",
+    "env -i PATH=\"$PATH\" k=@ bash <<'E'\n((k))\nE",
+    "nice env k=@ bash -c '[[ k -gt 1 ]]'",
+    "find . -maxdepth 0 -exec env k=@ bash -c '((k))' \\;",
+    "echo @ | xargs -I% env k=% bash -c '((k))'",
+    "echo @ | timeout 5 xargs -I% env k=% bash -c '((k))'",
+    "runner -e k=@ bash -c '((k))'",
+    "runner -ek=@ --env=j=@ bash -c '((k)); ((j))'",
+    "runner @ bash -c '((k))'",
+    "runner --env k=@ -- bash <<'E'\n((k))\nE",
+    "k=@; PS4='$((k)) '; set -x; :",
+    "env 'PS4=$((k))' k=@ bash -xc :",
+    "export k=@; PROMPT_COMMAND='((k))'",
+    "mkfifo p; echo @ > p & read n < p; ((n))",
+    "cd -- @ 2>/dev/null; n=${PWD##*/}; ((n))",
+    "ksh_() { [[ $1 -eq 1 ]]; }; ksh_ @",
+    "n=$(stat -c %s @); ((n))",
+    "n=$(grep -c @ /dev/null); ((n))",
+    "wc() { cat; }; n=$(echo @ | wc -l); ((n))",
 ];
 
 /// Constructs that accept no value at all.
@@ -373,10 +421,61 @@ const NEVER: &[&str] = &[
     "npx @",
     "tmux new @",
     "BASH_ALIASES[x]=@; BASH_CMDS[x]=@",
+    "run() { \"$@\"; }; run echo @ '@'",
+    "cmd=(printf '%s'); cmd+=(@); \"${cmd[\u{1}]}\"",
+    "cmd=(echo -n '@'); \"${cmd[\u{1}]}\" @",
+    "declare -n r=n; r=@; ((n))",
+    "declare -i n; declare -n r=n; r=@",
+    "f() { local -n out=$1; out=@; }; f n; ((n))",
+    "bash -s -- @ <<'E'\neval \"$1\"\nE",
+    "bash -s -- @ <<E\neval \"\\$1\"\nE",
+    "bash -s @ < <(cat)",
+    "cat <<'E' | bash -s -- @\neval \"$1\"\nE",
+    "{ bash -s -- @; } <<'E'\necho a\nE",
+    "bash /dev/fd/3 @ 3<<'E'\neval \"$1\"\nE",
+    "bash -s @ 3<<'E' < f\neval \"$1\"\nE\necho @ > f",
+    "exec < <(echo @); bash",
+    "exec 0< <(echo @); bash -s",
+    "bash 0<&3 3< <(echo @)",
+    "cmd=eval; $cmd @",
+    "cmd='bash -c'; $cmd @",
+    "cmd=(echo); cmd=eval; \"${cmd[\u{1}]}\" @",
+    "x=eval; sudo $x @",
+    "retry() { shift; \"$@\"; }; retry 3 eval @",
+    "f() { set -- eval \"$2\"; \"$@\"; }; f a @",
+    "alias x=eval; x @",
+    "hash -p /bin/bash x; x -c @",
+    "cat > s <<'E'\neval \"$1\"\nE\nbash s @",
+    "printf 'eval \"$1\"' > s; chmod +x s; ./s @",
+    "cp /dev/stdin s <<< @; sudo ./s",
+    "t=$(mktemp); echo @ > \"$t\"; bash \"$t\"",
+    "zsh -c 'echo $1' zsh @",
+    "fish -c 'echo $argv' @",
+    "code='((k))'; k=@; eval \"$code\"",
+    "x='$((k))'; k=@; echo \"${x@P}\"",
+    "code='echo $((k))'; k=@ bash -c \"$code\"",
+    "env PS4=@ bash -xc :",
+    "runner -e PS4=@ bash -xc :",
+    "systemd-run -E LD_PRELOAD=@ true",
+    "for PS4 in @; do set -x; :; done",
+    "printf -v PS4 %s @",
+    "find . -name @ -exec sh -c 'echo {}' \\;",
+    "ls | xargs -I{} bash -c 'echo {} @'",
+    "hyperfine @",
+    "echo @ | entr -s 'echo /_'",
+    "bash -euo pipefail -c @",
+    "bash -es @ <<'E'\neval \"$1\"\nE",
+    "bash -s 0<<'E' @\neval \"$1\"\nE",
+    "o=-c; bash $o @",
+    "o=-c; bash \"$o\" 'eval \"$1\"' bash @",
+    "env -S 'bash -c' 'eval \"$1\"' bash @",
+    "flock f -c 'eval \"$k\"' & k=@",
+    "k=@ watch 'eval \"$k\"'",
+    "c=bash; k=@ $c -c 'eval \"$k\"'",
 ];
 
 /// Parts of hostile values; `C` is the canary's path.
-const PAYLOADS: &[&str] = &[
+pub(crate) const PAYLOADS: &[&str] = &[
     "a[$(touch C)]",
     "a[`touch C`]",
     "a[$(touch C)]=1",
@@ -456,13 +555,13 @@ const BITS: &[&str] = &[
 ];
 
 /// Random numbers that are the same in every run.
-struct Dice {
-    state: u64,
-    offset: usize,
+pub(crate) struct Dice {
+    pub(crate) state: u64,
+    pub(crate) offset: usize,
 }
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
@@ -470,7 +569,7 @@ impl Dice {
     }
 
     /// Returns a payload, alone or among characters that a shell interprets.
-    fn value(&mut self, nth: usize, canary: &str) -> String {
+    pub(crate) fn value(&mut self, nth: usize, canary: &str) -> String {
         // Each construct begins with another payload.
         let payload = PAYLOADS[(nth + self.offset) % PAYLOADS.len()].replace('C', canary);
         if nth < PAYLOADS.len() {
@@ -488,7 +587,7 @@ impl Dice {
     }
 }
 
-fn pieces(template: &str, value: &str) -> Vec<Piece> {
+pub(crate) fn pieces(template: &str, value: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     // `$@` and `[@]` belong to bash.
     let marked = template
@@ -512,19 +611,26 @@ fn pieces(template: &str, value: &str) -> Vec<Piece> {
     pieces
 }
 
-fn count() -> usize {
+pub(crate) fn count() -> usize {
     let asked = std::env::var("HAFT_SHELL_ATTACKS").ok();
     asked.and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
+/// Returns the number that the values depend on.
+pub(crate) fn seed() -> u64 {
+    let asked = std::env::var("HAFT_SHELL_SEED").ok();
+    asked.and_then(|seed| seed.parse().ok()).unwrap_or(17)
+}
+
 /// Accepted commands that one bash runs together.
-struct Batch {
+#[derive(Default)]
+pub(crate) struct Batch {
     text: String,
     size: usize,
 }
 
 impl Batch {
-    fn add(&mut self, text: &str, values: &[String]) {
+    pub(crate) fn add(&mut self, text: &str, values: &[String]) {
         self.text.push_str("(\n");
         for (index, value) in values.iter().enumerate() {
             let value = value.replace('\'', "'\\''");
@@ -535,7 +641,7 @@ impl Batch {
     }
 
     /// Runs the batch to its end in a folder of its own.
-    fn run(&mut self, sandbox: &Sandbox, what: &str) {
+    pub(crate) fn run(&mut self, sandbox: &Sandbox, what: &str) {
         if self.size == 0 {
             return;
         }
@@ -575,10 +681,7 @@ fn attack(constructs: &[&str], count: usize, seed: u64) -> usize {
     let each = count.div_ceil(constructs.len());
     let mut accepted = 0;
     for construct in constructs {
-        let mut batch = Batch {
-            text: String::new(),
-            size: 0,
-        };
+        let mut batch = Batch::default();
         dice.offset = dice.below(PAYLOADS.len());
         for nth in 0..each {
             let value = dice.value(nth, &canary_text);
@@ -602,14 +705,14 @@ fn all_payloads(constructs: &[&str]) -> usize {
 
 #[test]
 fn text_is_never_run() {
-    let accepted = attack(TEXT, count() / 2, 17);
+    let accepted = attack(TEXT, count() / 2, seed());
     // A few are refused because they begin with `-`.
     assert!(accepted >= count() / 2 - count() / 50, "{accepted}");
 }
 
 #[test]
 fn only_whole_numbers_are_calculated_with() {
-    assert_eq!(attack(NUMBER, all_payloads(NUMBER), 18), 0);
+    assert_eq!(attack(NUMBER, all_payloads(NUMBER), seed() + 1), 0);
     for construct in NUMBER {
         let refused = bash(&pieces(construct, "a[$(id)]"), Dialect::Bash);
         let why = refused.expect_err(construct).to_string();
@@ -627,7 +730,7 @@ fn only_whole_numbers_are_calculated_with() {
 
 #[test]
 fn some_places_take_no_value() {
-    assert_eq!(attack(NEVER, all_payloads(NEVER), 19), 0);
+    assert_eq!(attack(NEVER, all_payloads(NEVER), seed() + 2), 0);
     for construct in NEVER {
         for value in ["", "1", "a", "-"] {
             let refused = bash(&pieces(construct, value), Dialect::Bash);

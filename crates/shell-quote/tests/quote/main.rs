@@ -9,6 +9,8 @@
 mod quoting;
 // Hostile values in every construct of bash.
 mod attack;
+// The same values in constructs that are composed.
+mod compose;
 
 use std::path::PathBuf;
 use std::process::Command;

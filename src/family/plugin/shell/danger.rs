@@ -77,9 +77,10 @@ fn judge_command(
             _ => {}
         }
     }
-    if let (Some(program), Some(name)) = (&judged.reads_code, input)
-        && (!is_trusted || is_interpreter(program))
+    if let (Some(code), Some(name)) = (&judged.reads_code, input)
+        && (!is_trusted || is_interpreter(&code.program))
     {
+        let program = &code.program;
         return Err(Refused::new(
             format!("`{program}` would run its input as code, and {{{{{name}}}}} is in it"),
             "give the value to the program as an argument",

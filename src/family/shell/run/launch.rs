@@ -169,11 +169,10 @@ impl Session<'_> {
     async fn script(&self, text: &str, shell: &str, outside: &[Outside]) -> Result<Launch, String> {
         let parts = words(shell).map_err(|why| format!("`shell` cannot be read: {why}"))?;
         let name = parts[0].rsplit('/').next().unwrap_or_default();
+        if let ([shell], Some(dialect)) = (parts.as_slice(), Dialect::of_shell(&parts[0])) {
+            return self.posix(shell, dialect, text, outside).await;
+        }
         match (name, parts.len()) {
-            ("bash" | "zsh", 1) => self.posix(&parts[0], Dialect::Bash, text, outside).await,
-            ("sh" | "dash" | "ash" | "ksh" | "mksh", 1) => {
-                self.posix(&parts[0], Dialect::Sh, text, outside).await
-            }
             ("pwsh" | "powershell", 1) => self.pwsh(text).await,
             ("cmd" | "cmd.exe", _) => Err(no_cmd()),
             _ => {

@@ -118,12 +118,9 @@ impl Session<'_> {
             }
             Command::Script { text, shell } => {
                 let shell = shell.as_deref().unwrap_or("bash");
-                let text = match shell.rsplit('/').next().unwrap_or(shell) {
-                    "bash" | "zsh" => self.shown_posix(text, Dialect::Bash, outside).await?,
-                    "sh" | "dash" | "ash" | "ksh" | "mksh" => {
-                        self.shown_posix(text, Dialect::Sh, outside).await?
-                    }
-                    _ => self.shown_text(text).await?,
+                let text = match Dialect::of_shell(shell) {
+                    Some(dialect) => self.shown_posix(text, dialect, outside).await?,
+                    None => self.shown_text(text).await?,
                 };
                 self.block(&format!("{head}script for {shell}"), &text, page);
                 return Ok(());

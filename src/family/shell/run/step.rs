@@ -11,6 +11,8 @@ use super::super::definition::{Command, Commands};
 use super::mask::Mask;
 use super::report::Ended;
 use super::session::{Session, Unit, UnitWork};
+use haft_config::exceeded_limit;
+use haft_process::sandbox::ExceededLimit;
 use haft_process::{End, SpawnError};
 
 impl Session<'_> {
@@ -124,15 +126,16 @@ impl Session<'_> {
         {
             ended.stderr.add_line(&note);
         }
-        if finished.ran_out_of_memory && ended.exit_code != 0 {
-            let limit = self
-                .definition
-                .resources
-                .max_memory
-                .map_or(0, |size| size.0);
-            ended.error = Some(format!(
-                "Command exceeded its memory limit of {limit} bytes"
-            ));
+        if let Some(exceeded) = finished.exceeded
+            && ended.exit_code != 0
+        {
+            let own = self.definition.resources.max_memory.map(|size| size.0);
+            ended.error = Some(match exceeded {
+                ExceededLimit::Memory(limit) if own == Some(limit) => {
+                    format!("Command exceeded its memory limit of {limit} bytes")
+                }
+                _ => format!("Command was ended: {}", exceeded_limit(exceeded)),
+            });
             return ended;
         }
         match finished.end {

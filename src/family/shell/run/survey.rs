@@ -45,11 +45,7 @@ pub(crate) fn survey(
         },
         Command::Script { text, shell } => {
             let shell = shell.as_deref().unwrap_or("bash");
-            match shell.rsplit('/').next().unwrap_or(shell) {
-                "bash" | "zsh" => posix(text, Dialect::Bash),
-                "sh" | "dash" | "ash" | "ksh" | "mksh" => posix(text, Dialect::Sh),
-                _ => Vec::new(),
-            }
+            Dialect::of_shell(shell).map_or(Vec::new(), |dialect| posix(text, dialect))
         }
         Command::Run(text) => match words(text) {
             Ok(words) => {

@@ -2,10 +2,10 @@
 
 use shuck_ast::{ArrayElem, Assignment, AssignmentValue, DeclClause, DeclOperand};
 
-use super::super::taint::{ALL, ANY, Rule, Sources};
+use super::super::origin::{ANY, Rule, TextOrigin, keys_of};
 use super::super::word;
-use super::{CALCULATES, Context, Deferred, Walker};
-use crate::programs::is_dangerous_variable;
+use super::{CALCULATES, Context, VARIABLE_NAME, Walker};
+use crate::programs::{HOLE, is_dangerous_variable};
 
 /// Variables that are integers from the start.
 const INTEGERS: &[&str] = &[
@@ -29,6 +29,18 @@ const INTEGERS: &[&str] = &[
     "UID",
 ];
 
+/// Variables whose text a shell expands or runs whenever it reads them.
+const CODE_VARIABLES: &[&str] = &[
+    "BASH_ENV",
+    "MAILPATH",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+];
+
 impl Walker<'_> {
     pub(super) fn declaration(&mut self, clause: &DeclClause, context: &Context<'_>) {
         for assignment in &clause.assignments {
@@ -38,194 +50,143 @@ impl Walker<'_> {
         let mut flags = String::new();
         for operand in &clause.operands {
             if let DeclOperand::Flag(word) = operand {
-                let view = self.view(word, context);
-                let why = "the options of a declaration";
-                self.sink(view.sources.clone(), Rule::Never, line, why);
-                flags.push_str(&view.text);
+                let word = self.command_word(word, context);
+                self.sink(
+                    word.origin,
+                    Rule::Never,
+                    line,
+                    "the options of a declaration",
+                );
+                flags.push_str(&word.text);
             }
         }
-        let has = |flag: char| flags.contains(flag);
+        if flags.contains('n') {
+            let why = format!(
+                "`{} -n`, with which one name stands for another variable; write its name",
+                clause.variant
+            );
+            self.refuse(line, why);
+        }
         for operand in &clause.operands {
             match operand {
                 DeclOperand::Flag(_) => {}
                 DeclOperand::Name(reference) => {
-                    let name = reference.name.as_str();
-                    self.attributes(name, &flags);
+                    self.attributes(&reference.name, &flags, line);
                     self.reference(reference, &context.bare());
                 }
                 DeclOperand::Assignment(assignment) => {
-                    let name = assignment.target.name.as_str().to_owned();
-                    self.attributes(&name, &flags);
-                    let sources = self.assignment(assignment, context);
-                    let is_scalar = matches!(assignment.value, AssignmentValue::Scalar(_));
-                    if has('n') {
-                        let why = "the name of a variable, which the shell evaluates";
-                        self.sink(sources.clone(), Rule::Never, line, why);
-                        self.alias(&name, assignment, context);
-                    }
-                    if is_scalar {
-                        self.deferred.push(Deferred {
-                            name,
-                            sources,
-                            line,
-                            is_declaration: true,
-                            is_list: false,
-                        });
+                    let name = assignment.target.name.as_str();
+                    self.attributes(name, &flags, line);
+                    let origin = self.assignment(assignment, context);
+                    if let AssignmentValue::Scalar(_) = assignment.value {
+                        self.declared.push((name.to_owned(), origin, line));
                     }
                 }
                 DeclOperand::Dynamic(word) => {
-                    let view = self.view(word, context);
-                    let name = view.text.split(['=', '[']).next().unwrap_or_default();
+                    let word = self.command_word(word, context);
+                    let name = word.text.split(['=', '[']).next().unwrap_or_default();
                     let name = name.trim_end_matches('+');
-                    let why = "the name of a variable, which the shell evaluates";
-                    if word::is_name(name)
-                        && view.text[name.len()..]
+                    let is_plain = word::is_name(name)
+                        && word.text[name.len()..]
                             .trim_start_matches('+')
                             .starts_with('=')
-                        && !flags.contains(['a', 'A', 'i', 'n'])
-                    {
-                        let name = name.to_owned();
-                        self.assign_name(&name, &view.sources, line);
-                        self.deferred.push(Deferred {
-                            name,
-                            sources: view.sources.clone(),
-                            line,
-                            is_declaration: true,
-                            is_list: false,
-                        });
+                        && !flags.contains(['a', 'A', 'i']);
+                    if is_plain {
+                        self.assign(name, &word.origin, line);
+                        self.declared.push((name.to_owned(), word.origin, line));
                     } else {
-                        self.sink(view.sources.clone(), Rule::Never, line, why);
-                        self.facts.assign(ANY, &view.sources);
+                        self.sink(word.origin.clone(), Rule::Never, line, VARIABLE_NAME);
+                        self.facts.assign(ANY, &word.origin);
                     }
                 }
             }
         }
     }
 
-    fn attributes(&mut self, name: &str, flags: &str) {
+    fn attributes(&mut self, name: &str, flags: &str, line: usize) {
         if flags.contains('i') {
-            self.facts.integers.insert(name.to_owned());
+            // Every assignment to it is a calculation.
+            let origin = TextOrigin::of_variable(name);
+            self.sink(origin, Rule::Number, line, CALCULATES);
         }
         if flags.contains(['a', 'A']) {
-            self.facts.arrays.insert(name.to_owned());
+            self.arrays.insert(name.to_owned());
+        }
+        if flags.contains('A') {
+            // The subscripts of other lists are numbers.
+            self.facts.assign(&keys_of(name), &TextOrigin::open());
         }
     }
 
-    /// Records `declare -n name=other`: each name stands for the other.
-    fn alias(&mut self, name: &str, assignment: &Assignment, context: &Context<'_>) {
-        let text = match &assignment.value {
-            AssignmentValue::Scalar(word) => context.slice(word.span).unwrap_or_default(),
-            AssignmentValue::Compound(_) => "",
-        };
-        let other = text.trim_matches(['"', '\'']);
-        let both = if word::is_name(other) { other } else { ANY };
-        self.facts.assign(both, &Sources::of_name(name));
-        let other = if both == ANY { ALL } else { both };
-        self.facts.assign(name, &Sources::of_name(other));
-        self.aliases.push((name.to_owned(), both.to_owned()));
-    }
-
-    pub(super) fn assignment(&mut self, assignment: &Assignment, context: &Context<'_>) -> Sources {
+    pub(super) fn assignment(
+        &mut self,
+        assignment: &Assignment,
+        context: &Context<'_>,
+    ) -> TextOrigin {
         let line = context.line(assignment.span);
-        let name = assignment.target.name.as_str().to_owned();
+        let name = assignment.target.name.as_str();
         self.reference(&assignment.target, &context.bare());
-        let mut sources = Sources::default();
-        let mut views = Vec::new();
+        let mut origin = TextOrigin::default();
         match &assignment.value {
             AssignmentValue::Scalar(word) => {
-                sources = self.word(word, &context.bare());
-                if assignment.target.subscript.is_some() {
-                    self.facts.arrays.insert(name.clone());
+                let word = self.command_word(word, context);
+                if self.code_variable(name, &word.text, line, context) && !assignment.append {
+                    return word.origin;
                 }
-                let mut calculated = sources.clone();
-                let text = context.slice(word.span).unwrap_or_default();
-                calculated.names.extend(word::identifiers(text));
-                self.deferred.push(Deferred {
-                    name: name.clone(),
-                    sources: calculated,
-                    line,
-                    is_declaration: false,
-                    is_list: false,
-                });
+                if assignment.target.subscript.is_some() {
+                    self.arrays.insert(name.to_owned());
+                }
+                origin = word.origin;
             }
             AssignmentValue::Compound(array) => {
-                self.facts.arrays.insert(name.clone());
+                self.arrays.insert(name.to_owned());
                 for element in &array.elements {
-                    match element {
-                        ArrayElem::Sequential(value) => {
-                            let view = self.view(&value.word, context);
-                            sources.add(&view.sources);
-                            views.push(view);
-                        }
-                        ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
-                            self.subscript(key, &name, &context.bare());
-                            sources.add(&self.word(&value.word, &context.bare()));
-                        }
+                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } =
+                        element
+                    {
+                        self.subscript(key, &context.bare());
                     }
+                    origin.add(&self.word(&element.value().word, &context.bare()));
                 }
             }
         }
-        let is_list = matches!(assignment.value, AssignmentValue::Compound(_));
-        self.assign(&name, &sources, line, is_list);
-        if let AssignmentValue::Compound(_) = &assignment.value
-            && !assignment.append
-            && self.lists.insert(name.clone(), views).is_some()
-        {
-            // The variable is assigned more than once, so its words are unknown. An empty list is
-            // never a command.
-            self.lists.insert(name, Vec::new());
+        self.assign(name, &origin, line);
+        origin
+    }
+
+    /// Assigns text to a variable.
+    pub(in super::super) fn assign(&mut self, name: &str, origin: &TextOrigin, line: usize) {
+        self.facts.assign(name, origin);
+        if INTEGERS.contains(&name) {
+            self.sink(origin.clone(), Rule::Number, line, CALCULATES);
         }
-        sources
-    }
-
-    /// Assigns text that may hold values to a variable.
-    pub(in super::super) fn assign_name(&mut self, name: &str, sources: &Sources, line: usize) {
-        self.assign(name, sources, line, false);
-    }
-
-    pub(super) fn assign(&mut self, name: &str, sources: &Sources, line: usize, is_list: bool) {
-        self.facts.assign(name, sources);
-        self.deferred.push(Deferred {
-            name: name.to_owned(),
-            sources: sources.clone(),
-            line,
-            is_declaration: false,
-            is_list,
-        });
-        if is_dangerous_variable(name) {
-            let why = format!(
-                "the variable `{name}`, which decides how the shell works or what programs run"
-            );
-            self.sink(sources.clone(), Rule::Never, line, &why);
+        let why = || {
+            format!("the variable `{name}`, which decides how the shell works or what programs run")
+        };
+        if CODE_VARIABLES.contains(&name) {
+            self.refuse(line, why());
+        } else if is_dangerous_variable(name) {
+            self.sink(origin.clone(), Rule::Never, line, why());
         }
     }
 
-    /// Applies attributes of variables and judges calls of functions, after everything is known.
-    pub(super) fn finish(&mut self) {
-        for set in [&mut self.facts.integers, &mut self.facts.arrays] {
-            for _ in 0..=self.aliases.len() {
-                for (one, other) in &self.aliases {
-                    let is_any = other == ANY && !set.is_empty();
-                    if is_any || set.contains(one) || set.contains(other) {
-                        set.extend([one.clone(), other.clone()]);
-                    }
-                }
-            }
+    /// Walks the author's own text of a variable that a shell expands or runs; returns true if it
+    /// is one.
+    pub(in super::super) fn code_variable(
+        &mut self,
+        name: &str,
+        text: &str,
+        line: usize,
+        context: &Context<'_>,
+    ) -> bool {
+        let is_one = CODE_VARIABLES.contains(&name) && !text.contains(HOLE);
+        if is_one && name == "PROMPT_COMMAND" {
+            self.code(text, line, context);
+        } else if is_one {
+            // It is expanded like a here-document.
+            let code = format!("cat <<__HAFT_PROMPT\n{text}\n__HAFT_PROMPT\n");
+            self.code(&code, line, context);
         }
-        for deferred in std::mem::take(&mut self.deferred) {
-            let name = deferred.name.as_str();
-            if !deferred.is_list && self.list_commands.contains(name) {
-                let why = "a list that is run as a command, so it would choose what runs";
-                self.sink(deferred.sources.clone(), Rule::Never, deferred.line, why);
-            }
-            if self.facts.integers.contains(name) || INTEGERS.contains(&name) {
-                self.sink(deferred.sources, Rule::Number, deferred.line, CALCULATES);
-            } else if deferred.is_declaration && self.facts.arrays.contains(name) {
-                let why = "the declaration of a list, which the shell parses again; assign it \
-                           without `declare`";
-                self.sink(deferred.sources, Rule::Never, deferred.line, why);
-            }
-        }
-        self.finish_calls();
+        is_one
     }
 }

@@ -2,24 +2,29 @@
 
 use shuck_ast::{
     BourneParameterExpansion, CommandSubstitutionSyntax, LiteralText, ParameterExpansion,
-    ParameterExpansionSyntax, ParameterOp, Pattern, PatternPart, SourceText, Span, StmtSeq,
-    Subscript, VarRef, Word, WordPart,
+    ParameterExpansionSyntax, ParameterOp, Pattern, PatternPart, Span, StmtSeq, Subscript, VarRef,
+    Word, WordPart,
 };
 use shuck_parser::parser::Parser;
 
-use super::super::taint::{ALL, ARGUMENTS, OUTPUT, Rule, Sources, keys_of, spelled};
+use super::super::origin::{OPEN, Rule, TextOrigin, keys_of};
 use super::super::word;
-use super::{CALCULATES, Context, NUMBERS, Place, Quote, Walker};
+use super::{CALCULATES, CommandInput, Context, NUMBERS, Place, Quote, VARIABLE_NAME, Walker};
 
 impl Walker<'_> {
-    pub(super) fn part(&mut self, part: &WordPart, span: Span, context: &Context<'_>) -> Sources {
+    pub(super) fn part(
+        &mut self,
+        part: &WordPart,
+        span: Span,
+        context: &Context<'_>,
+    ) -> TextOrigin {
         match part {
             WordPart::Literal(text) => self.literal(text, span, context),
             WordPart::ZshQualifiedGlob(_) => {
                 if self.has_mark(span, context) {
                     self.doubt(context.line(span));
                 }
-                Sources::of_name(OUTPUT)
+                TextOrigin::open()
             }
             WordPart::SingleQuoted { value, dollar } => {
                 if context.in_document {
@@ -27,7 +32,7 @@ impl Walker<'_> {
                     if self.has_mark(span, context) {
                         self.doubt(context.line(span));
                     }
-                    return Sources::default();
+                    return TextOrigin::default();
                 }
                 let quote = match (dollar, self.dialect) {
                     (true, _) => Quote::Ansi,
@@ -42,11 +47,11 @@ impl Walker<'_> {
                     Quote::Double
                 };
                 let inner = context.quoted(quote);
-                let mut sources = Sources::default();
+                let mut origin = TextOrigin::default();
                 for part in parts {
-                    sources.add(&self.part(&part.kind, part.span, &inner));
+                    origin.add(&self.part(&part.kind, part.span, &inner));
                 }
-                sources
+                origin
             }
             WordPart::Variable(name) => self.variable(name, span, context),
             WordPart::CommandSubstitution { body, syntax } => {
@@ -57,71 +62,29 @@ impl Walker<'_> {
                 ..
             } => self.calculation(expression_word_ast, span, context),
             WordPart::Parameter(expansion) => self.expansion(expansion, context),
-            WordPart::ParameterExpansion {
-                reference,
-                operator,
-                operand_word_ast,
-                ..
-            } => self.operation(
-                reference,
-                operator,
-                operand_word_ast.as_deref(),
-                span,
-                context,
-            ),
-            WordPart::Length(reference) | WordPart::ArrayLength(reference) => {
-                self.reference(reference, context);
-                Sources::default()
-            }
-            WordPart::ArrayAccess(reference) => self.reference(reference, context),
-            WordPart::ArrayIndices(reference) => {
-                self.reference(reference, context);
-                Sources::of_name(&keys_of(&reference.name))
-            }
-            WordPart::Substring {
-                reference,
-                offset_word_ast,
-                length_word_ast,
-                ..
-            }
-            | WordPart::ArraySlice {
-                reference,
-                offset_word_ast,
-                length_word_ast,
-                ..
-            } => self.slice(
-                reference,
-                offset_word_ast,
-                length_word_ast.as_deref(),
-                span,
-                context,
-            ),
-            WordPart::IndirectExpansion {
-                reference,
-                operator,
-                operand_word_ast,
-                ..
-            } => self.indirect(
-                reference,
-                operator.as_deref(),
-                operand_word_ast.as_deref(),
-                span,
-                context,
-            ),
-            WordPart::PrefixMatch { .. } => Sources::default(),
             WordPart::ProcessSubstitution { body, is_input } => {
-                let mut inner = context.bare();
+                let mut inner = context.inside();
                 if !is_input {
                     // Text that is written into `>(…)` is its standard input.
-                    inner.stdin = Sources::of_name(ALL);
+                    inner.input = CommandInput::Open;
                 }
-                let met = self.collecting(|walker| walker.statements(body, &inner));
-                met.and(&Sources::of_name(OUTPUT))
+                self.statements(body, &inner);
+                TextOrigin::open()
             }
-            WordPart::Transformation {
-                reference,
-                operator,
-            } => self.transformation(reference, *operator, span, context),
+            // The parser gives these forms as `Parameter`.
+            WordPart::ParameterExpansion { .. }
+            | WordPart::Length(_)
+            | WordPart::ArrayLength(_)
+            | WordPart::ArrayAccess(_)
+            | WordPart::ArrayIndices(_)
+            | WordPart::Substring { .. }
+            | WordPart::ArraySlice { .. }
+            | WordPart::IndirectExpansion { .. }
+            | WordPart::PrefixMatch { .. }
+            | WordPart::Transformation { .. } => {
+                self.doubt(context.line(span));
+                TextOrigin::default()
+            }
         }
     }
 
@@ -135,24 +98,24 @@ impl Walker<'_> {
         &mut self,
         expansion: &ParameterExpansion,
         context: &Context<'_>,
-    ) -> Sources {
+    ) -> TextOrigin {
         let span = expansion.span;
         let bourne = match &expansion.syntax {
             ParameterExpansionSyntax::Bourne(bourne) => bourne,
             ParameterExpansionSyntax::Zsh(_) => {
                 self.doubt(context.line(span));
-                return Sources::of_name(ALL);
+                return TextOrigin::open();
             }
         };
         match bourne {
             BourneParameterExpansion::Access { reference } => self.reference(reference, context),
             BourneParameterExpansion::Length { reference } => {
                 self.reference(reference, context);
-                Sources::default()
+                TextOrigin::default()
             }
             BourneParameterExpansion::Indices { reference } => {
                 self.reference(reference, context);
-                Sources::of_name(&keys_of(&reference.name))
+                TextOrigin::of_variable(&keys_of(&reference.name))
             }
             BourneParameterExpansion::Indirect {
                 reference,
@@ -166,7 +129,7 @@ impl Walker<'_> {
                 span,
                 context,
             ),
-            BourneParameterExpansion::PrefixMatch { .. } => Sources::default(),
+            BourneParameterExpansion::PrefixMatch { .. } => TextOrigin::default(),
             BourneParameterExpansion::Slice {
                 reference,
                 offset_word_ast,
@@ -206,13 +169,13 @@ impl Walker<'_> {
         length: Option<&Word>,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let sources = self.reference(reference, context);
+    ) -> TextOrigin {
+        let origin = self.reference(reference, context);
         self.calculation(offset, span, context);
         if let Some(length) = length {
             self.calculation(length, span, context);
         }
-        sources
+        origin
     }
 
     fn operation(
@@ -222,15 +185,15 @@ impl Walker<'_> {
         operand: Option<&Word>,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let mut sources = self.reference(reference, context);
+    ) -> TextOrigin {
+        let mut origin = self.reference(reference, context);
         // The word of an expansion has quotes of its own.
         let inner = if context.in_document {
             context.clone()
         } else {
             context.quoted(Quote::Bare)
         };
-        let mut given = Sources::default();
+        let mut given = TextOrigin::default();
         if let Some(operand) = operand {
             given.add(&self.word(operand, &inner));
         }
@@ -238,7 +201,7 @@ impl Walker<'_> {
             ParameterOp::UseDefault | ParameterOp::UseReplacement | ParameterOp::Error => {}
             ParameterOp::AssignDefault => {
                 let name = reference.name.as_str().to_owned();
-                self.assign_name(&name, &given, context.line(span));
+                self.assign(&name, &given, context.line(span));
             }
             ParameterOp::RemovePrefixShort { pattern }
             | ParameterOp::RemovePrefixLong { pattern }
@@ -249,7 +212,7 @@ impl Walker<'_> {
                 self.pattern(pattern, &inner);
                 let text = context.slice(span).unwrap_or_default();
                 if word::keeps_digits(text) {
-                    return Sources::default();
+                    return TextOrigin::default();
                 }
             }
             ParameterOp::ReplaceFirst {
@@ -269,7 +232,7 @@ impl Walker<'_> {
                 given.add(&self.word(replacement_word_ast, &inner));
                 let text = context.slice(span).unwrap_or_default();
                 if word::keeps_digits(text) {
-                    return Sources::default();
+                    return TextOrigin::default();
                 }
             }
             ParameterOp::UpperFirst
@@ -277,8 +240,8 @@ impl Walker<'_> {
             | ParameterOp::LowerFirst
             | ParameterOp::LowerAll => {}
         }
-        sources.add(&given);
-        sources
+        origin.add(&given);
+        origin
     }
 
     fn indirect(
@@ -288,14 +251,13 @@ impl Walker<'_> {
         operand: Option<&Word>,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let sources = match operator {
+    ) -> TextOrigin {
+        let origin = match operator {
             Some(operator) => self.operation(reference, operator, operand, span, context),
             None => self.reference(reference, context),
         };
-        let why = "the name of a variable, which the shell evaluates";
-        self.sink(sources, Rule::Never, context.line(span), why);
-        Sources::of_name(ALL)
+        self.sink(origin, Rule::Never, context.line(span), VARIABLE_NAME);
+        TextOrigin::open()
     }
 
     fn transformation(
@@ -304,71 +266,62 @@ impl Walker<'_> {
         operator: char,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let sources = self.reference(reference, context);
+    ) -> TextOrigin {
         if operator == 'P' {
-            let why = "`@P`, which runs what is in it";
-            self.sink(sources.clone(), Rule::Never, context.line(span), why);
+            self.refuse(
+                context.line(span),
+                "`@P`, which runs what is in it; leave it out",
+            );
         }
-        sources
+        self.reference(reference, context)
     }
 
-    pub(super) fn reference(&mut self, reference: &VarRef, context: &Context<'_>) -> Sources {
-        let sources = self.variable(reference.name.as_str(), reference.span, context);
+    pub(super) fn reference(&mut self, reference: &VarRef, context: &Context<'_>) -> TextOrigin {
+        let origin = self.variable(reference.name.as_str(), reference.span, context);
         if let Some(subscript) = &reference.subscript {
-            self.subscript(subscript, &reference.name, context);
+            self.subscript(subscript, context);
         }
-        sources
+        origin
     }
 
-    pub(super) fn variable(&mut self, name: &str, span: Span, context: &Context<'_>) -> Sources {
+    pub(super) fn variable(&mut self, name: &str, span: Span, context: &Context<'_>) -> TextOrigin {
         if name.contains([self.marked.open, self.marked.close]) {
             self.doubt(context.line(span));
         }
         if NUMBERS.contains(&name) {
-            return Sources::default();
+            return TextOrigin::default();
         }
         let is_argument = name == "@" || name == "*" || name.bytes().all(|b| b.is_ascii_digit());
-        let name = match name {
-            _ if is_argument => ARGUMENTS,
-            _ if name.starts_with("__haft_") => ALL,
-            name => name,
-        };
-        Sources::of_name(name)
+        if is_argument || name.starts_with("__haft_") {
+            return TextOrigin::open();
+        }
+        TextOrigin::of_variable(name)
     }
 
     /// Walks the text between the brackets of `name[…]`.
-    pub(super) fn subscript(&mut self, subscript: &Subscript, name: &str, context: &Context<'_>) {
+    pub(super) fn subscript(&mut self, subscript: &Subscript, context: &Context<'_>) -> TextOrigin {
         if subscript.is_array_selector() {
-            return;
+            return TextOrigin::default();
         }
         let text = subscript.syntax_source_text();
-        // Names that may hold a value must be numbers there; all other text is the author's.
-        let names = word::identifiers(text.slice(context.source));
-        let keys = Sources {
-            names: names.iter().map(|name| spelled(name)).collect(),
-            ..Sources::default()
-        };
-        self.facts.assign(&keys_of(name), &keys);
-        self.arithmetic_text(text, context);
-    }
-
-    fn arithmetic_text(&mut self, text: &SourceText, context: &Context<'_>) {
         if text.is_source_backed() {
             return self.arithmetic(text.span(), context);
         }
         let cooked = text.slice(context.source).to_owned();
-        self.arithmetic_in(&cooked, None, context.line(text.span()), context);
+        self.arithmetic_in(&cooked, None, context.line(text.span()), context)
     }
 
     /// Walks arithmetic that is not a word of the tree.
-    pub(super) fn arithmetic(&mut self, span: Span, context: &Context<'_>) {
+    pub(super) fn arithmetic(&mut self, span: Span, context: &Context<'_>) -> TextOrigin {
         match context.slice(span) {
             Some(text) => {
                 let base = context.base.map(|base| base + span.start.offset());
-                self.arithmetic_in(text, base, context.line(span), context);
+                self.arithmetic_in(text, base, context.line(span), context)
             }
-            None => self.doubt(context.line(span)),
+            None => {
+                self.doubt(context.line(span));
+                TextOrigin::default()
+            }
         }
     }
 
@@ -378,7 +331,7 @@ impl Walker<'_> {
         base: Option<usize>,
         line: usize,
         context: &Context<'_>,
-    ) {
+    ) -> TextOrigin {
         let word = Parser::parse_word_string(text);
         let inner = Context {
             source: text,
@@ -388,10 +341,9 @@ impl Walker<'_> {
             backquotes: context.backquotes.clone(),
             document: context.document,
             in_document: false,
-            stdin: context.stdin.clone(),
-            function: context.function.clone(),
+            input: context.input.clone(),
         };
-        self.calculation(&word, word.span, &inner);
+        self.calculated(&word, word.span, &inner)
     }
 
     /// Walks a calculation of the shell. The result is a number.
@@ -400,15 +352,21 @@ impl Walker<'_> {
         word: &Word,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let mut sources = self.word(word, &context.number());
+    ) -> TextOrigin {
+        self.calculated(word, span, context);
+        TextOrigin::default()
+    }
+
+    /// Walks a calculation; returns the origin of its words.
+    fn calculated(&mut self, word: &Word, span: Span, context: &Context<'_>) -> TextOrigin {
+        let mut origin = self.word(word, &context.quoted(Quote::Number));
         if let Some(text) = context.slice(word.span).or_else(|| context.slice(span)) {
-            sources.names.extend(word::identifiers(text));
+            origin.spelled.extend(word::identifiers(text));
         } else {
             self.doubt(context.line(span));
         }
-        self.sink(sources, Rule::Number, context.line(span), CALCULATES);
-        Sources::default()
+        self.sink(origin.clone(), Rule::Number, context.line(span), CALCULATES);
+        origin
     }
 
     pub(super) fn substitution(
@@ -417,26 +375,28 @@ impl Walker<'_> {
         syntax: CommandSubstitutionSyntax,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
-        let mut inner = context.bare();
+    ) -> TextOrigin {
+        let mut inner = context.inside();
         if syntax == CommandSubstitutionSyntax::Backtick && inner.backquotes.is_none() {
             // If the range is unknown, no text counts as free of backslashes.
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
-        let met = self.collecting(|walker| walker.statements(body, &inner));
-        if word::is_count(body, context.source) || word::is_setup(body, context.source) {
-            Sources::default()
+        self.statements(body, &inner);
+        if word::is_count(body, context.source, self.marked)
+            || word::is_setup(body, context.source, self.marked)
+        {
+            TextOrigin::default()
         } else {
-            met.and(&context.stdin).and(&Sources::of_name(OUTPUT))
+            TextOrigin::open()
         }
     }
 
-    pub(super) fn pattern(&mut self, pattern: &Pattern, context: &Context<'_>) -> Sources {
-        let mut sources = Sources::default();
+    pub(super) fn pattern(&mut self, pattern: &Pattern, context: &Context<'_>) -> TextOrigin {
+        let mut origin = TextOrigin::default();
         for part in &pattern.parts {
             match &part.kind {
                 PatternPart::Literal(text) => {
-                    sources.add(&self.literal(text, part.span, context));
+                    origin.add(&self.literal(text, part.span, context));
                 }
                 PatternPart::AnyString | PatternPart::AnyChar => {}
                 PatternPart::CharClass(text) => {
@@ -446,14 +406,13 @@ impl Walker<'_> {
                 }
                 PatternPart::Group { patterns, .. } => {
                     for pattern in patterns {
-                        sources.add(&self.pattern(pattern, context));
+                        origin.add(&self.pattern(pattern, context));
                     }
                 }
-                PatternPart::Word(word) => sources.add(&self.word(word, context)),
+                PatternPart::Word(word) => origin.add(&self.word(word, context)),
             }
         }
-        self.meet(&sources);
-        sources
+        origin
     }
 
     pub(super) fn literal(
@@ -461,13 +420,13 @@ impl Walker<'_> {
         text: &LiteralText,
         span: Span,
         context: &Context<'_>,
-    ) -> Sources {
+    ) -> TextOrigin {
         let written = context.slice(span);
         let text = match (text, written) {
             (LiteralText::Source, Some(written)) => written,
             (LiteralText::Source, None) => {
                 self.doubt(context.line(span));
-                return Sources::default();
+                return TextOrigin::default();
             }
             (LiteralText::Owned(text) | LiteralText::CookedSource(text), _) => text,
         };
@@ -482,20 +441,20 @@ impl Walker<'_> {
         {
             self.doubt(context.line(span));
         }
-        let mut sources = self.text(text, context);
+        let mut origin = self.text(text, context);
         if context.quote == Quote::Bare && text.contains(['*', '?', '[']) {
             // Names of files may be the result.
-            sources.names.insert(OUTPUT.to_owned());
+            origin.variables.insert(OPEN.to_owned());
         }
-        sources
+        origin
     }
 
-    /// Returns the sources of the marks in a text.
-    fn text(&mut self, text: &str, context: &Context<'_>) -> Sources {
-        let mut sources = Sources::default();
-        // In a calculation the name of a variable is evaluated like the variable.
-        let names = word::identifiers(text).into_iter();
-        sources.names.extend(names.map(|name| spelled(&name)));
+    /// Returns the origin of the marks in a text.
+    fn text(&mut self, text: &str, context: &Context<'_>) -> TextOrigin {
+        let mut origin = TextOrigin {
+            spelled: word::identifiers(text).into_iter().collect(),
+            ..TextOrigin::default()
+        };
         for part in text.split(self.marked.open).skip(1) {
             let number = part.split(self.marked.close).next().unwrap_or_default();
             let Ok(value) = number.parse::<usize>() else {
@@ -512,8 +471,8 @@ impl Walker<'_> {
                 Some(Some(known)) if *known == place => {}
                 _ => self.doubt(context.line),
             }
-            sources.values.insert(value);
+            origin.values.insert(value);
         }
-        sources
+        origin
     }
 }

@@ -7,16 +7,15 @@ mod assignment;
 mod expansion;
 mod statement;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use shuck_ast::{Span, Word};
 use shuck_parser::parser::Parser;
 
-use super::taint::{ALL, Facts, INPUT, Need, Rule, Sink, Sources};
-use super::word::{self, View};
+use super::origin::{INPUT, Need, OPEN, Rule, ScriptFacts, TextOrigin};
+use super::word::{self, CommandWord};
 use super::{Dialect, Document, Marked};
-use crate::programs::HOLE;
 
 /// The quotes around a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +51,19 @@ pub(super) struct Walked {
     pub(super) documents: Vec<Document>,
 }
 
+/// Standard input of a command, as far as the grammar shows what is in it.
+#[derive(Clone, Debug)]
+pub(super) enum CommandInput {
+    /// That of the whole script.
+    Inherited,
+    /// The author's own text, in a here-document or here-string of the command itself.
+    Text(String),
+    /// A file that a redirection of the command itself names.
+    File(Box<CommandWord>),
+    /// Anything else.
+    Open,
+}
+
 /// Surroundings of a node.
 #[derive(Clone)]
 pub(super) struct Context<'s> {
@@ -65,8 +77,7 @@ pub(super) struct Context<'s> {
     document: Option<usize>,
     /// True in the word of an expansion in a here-document, where quotes have another meaning.
     in_document: bool,
-    pub(super) stdin: Sources,
-    pub(super) function: Option<String>,
+    pub(super) input: CommandInput,
 }
 
 pub(super) struct Walker<'a> {
@@ -75,43 +86,21 @@ pub(super) struct Walker<'a> {
     places: Vec<Option<Place>>,
     documents: Vec<Document>,
     comments: Vec<Range<usize>>,
-    pub(super) facts: Facts,
-    /// Values and names that were met since the last reset.
-    collected: Sources,
+    pub(super) facts: ScriptFacts,
     /// Reason why the tree cannot be trusted.
-    pub(super) unclear: Option<String>,
-    pub(super) calls: Vec<Call>,
-    pub(super) functions: Vec<String>,
-    /// Functions that run their arguments as a command.
-    pub(super) forwarders: Vec<String>,
-    pub(super) deferred: Vec<Deferred>,
-    /// The words of lists that are assigned once.
-    pub(super) lists: HashMap<String, Vec<View>>,
-    /// Names of the lists that are run as a command.
-    pub(super) list_commands: HashSet<String>,
-    /// Pairs of variables, one of which is a reference to the other.
-    aliases: Vec<(String, String)>,
+    unclear: Option<String>,
+    /// Names of the variables that are lists.
+    pub(super) arrays: HashSet<String>,
+    /// Declarations that would mean another thing if their variable is a list.
+    declared: Vec<(String, TextOrigin, usize)>,
+    /// Last components of the files that the script may write.
+    pub(super) written_files: HashSet<String>,
+    /// Last components of the files that the script runs, with their lines.
+    pub(super) run_files: Vec<(String, usize)>,
     depth: usize,
 }
 
-/// A command whose name may be that of a function.
-pub(super) struct Call {
-    pub(super) words: Vec<View>,
-    pub(super) stdin: Sources,
-    /// It may keep what it is given.
-    pub(super) keeps: bool,
-}
-
-/// An assignment that has another meaning if its variable has an attribute.
-pub(super) struct Deferred {
-    name: String,
-    sources: Sources,
-    line: usize,
-    is_declaration: bool,
-    /// The value is a list in parentheses.
-    is_list: bool,
-}
-
+/// Special parameters that are numbers.
 const NUMBERS: &[&str] = &[
     "#",
     "?",
@@ -132,19 +121,29 @@ const NUMBERS: &[&str] = &[
     "BASH_SUBSHELL",
 ];
 
-/// Variables that the shell fills with words of commands.
+/// Variables that the shell fills with words and input of commands.
 const HOLD_ANYTHING: &[&str] = &[
     "_",
     "BASH_ARGV",
     "BASH_COMMAND",
     "BASH_EXECUTION_STRING",
+    "BASH_REMATCH",
+    "MAPFILE",
     "OPTARG",
+    "REPLY",
 ];
 
-const CALCULATES: &str = "a place where the shell calculates, so it must be a whole number";
+pub(super) const CALCULATES: &str =
+    "a place where the shell calculates, so it must be a whole number";
+
+pub(super) const VARIABLE_NAME: &str =
+    "the name of a variable, which the shell evaluates; write the name";
 
 /// Limit of nesting: each level takes stack.
 const MAX_DEPTH: usize = 150;
+
+/// Limit of code in code.
+const MAX_CODE_DEPTH: usize = 20;
 
 /// Walks a script.
 ///
@@ -170,16 +169,12 @@ pub(super) fn walk(
         places: vec![None; marked.marks.len()],
         documents: Vec::new(),
         comments: Vec::new(),
-        facts: Facts::default(),
-        collected: Sources::default(),
+        facts: ScriptFacts::default(),
         unclear: None,
-        calls: Vec::new(),
-        functions: Vec::new(),
-        forwarders: Vec::new(),
-        deferred: Vec::new(),
-        lists: HashMap::new(),
-        list_commands: HashSet::new(),
-        aliases: Vec::new(),
+        arrays: HashSet::new(),
+        declared: Vec::new(),
+        written_files: HashSet::new(),
+        run_files: Vec::new(),
         depth: 0,
     };
     let context = Context {
@@ -190,26 +185,18 @@ pub(super) fn walk(
         backquotes: None,
         document: None,
         in_document: false,
-        stdin: Sources::of_name(INPUT),
-        function: None,
+        input: CommandInput::Inherited,
     };
-    let mut all = Sources {
-        values: (0..marked.marks.len() + outside.len()).collect(),
-        ..Sources::default()
-    };
+    let all = marked.marks.len() + outside.len();
+    walker.facts.assign(OPEN, &TextOrigin::of_values(0..all));
+    for name in HOLD_ANYTHING {
+        walker.facts.assign(name, &TextOrigin::open());
+    }
     for (index, name) in outside.iter().enumerate() {
-        let sources = Sources {
-            values: [marked.marks.len() + index].into(),
-            ..Sources::default()
-        };
-        walker.facts.assign(name.unwrap_or(INPUT), &sources);
+        let origin = TextOrigin::of_values([marked.marks.len() + index]);
+        walker.facts.assign(name.unwrap_or(INPUT), &origin);
     }
     walker.statements(&parsed.file.body, &context);
-    all.names.clear();
-    walker.facts.assign(ALL, &all);
-    for name in HOLD_ANYTHING {
-        walker.facts.assign(name, &Sources::of_name(ALL));
-    }
     walker.finish();
     for (mark, place) in marked.marks.iter().zip(&mut walker.places) {
         let in_comment = walker
@@ -235,27 +222,27 @@ pub(super) fn walk(
 }
 
 impl<'s> Context<'s> {
-    /// Returns the context of commands that are judged after the walk.
-    pub(super) fn nowhere(stdin: Sources) -> Context<'static> {
-        Context {
-            source: "",
-            base: None,
-            line: 1,
-            quote: Quote::Bare,
-            backquotes: None,
-            document: None,
-            in_document: false,
-            stdin,
-            function: None,
-        }
-    }
-
     pub(super) fn bare(&self) -> Context<'s> {
         Context {
             quote: Quote::Bare,
             in_document: false,
             document: None,
             ..self.clone()
+        }
+    }
+
+    /// Returns the context of commands inside of a command: what its own redirections give may be
+    /// read by others before.
+    fn inside(&self) -> Context<'s> {
+        let input = match &self.input {
+            CommandInput::Inherited => CommandInput::Inherited,
+            CommandInput::Text(_) | CommandInput::File(_) | CommandInput::Open => {
+                CommandInput::Open
+            }
+        };
+        Context {
+            input,
+            ..self.bare()
         }
     }
 
@@ -272,13 +259,6 @@ impl<'s> Context<'s> {
         }
     }
 
-    fn number(&self) -> Context<'s> {
-        Context {
-            quote: Quote::Number,
-            ..self.clone()
-        }
-    }
-
     fn slice(&self, span: Span) -> Option<&'s str> {
         self.source.get(span.start.offset()..span.end.offset())
     }
@@ -288,20 +268,26 @@ impl<'s> Context<'s> {
         Some(base + span.start.offset()..base + span.end.offset())
     }
 
-    fn line(&self, span: Span) -> usize {
+    pub(super) fn line(&self, span: Span) -> usize {
         let before = self.source.get(..span.start.offset()).unwrap_or_default();
         self.line + before.matches('\n').count()
     }
 }
 
 impl Walker<'_> {
-    pub(super) fn sink(&mut self, sources: Sources, rule: Rule, line: usize, why: &str) {
-        self.facts.sinks.push(Sink {
-            sources,
-            rule,
-            line,
-            why: why.to_owned(),
-        });
+    pub(super) fn sink(
+        &mut self,
+        origin: TextOrigin,
+        rule: Rule,
+        line: usize,
+        why: impl Into<String>,
+    ) {
+        self.facts.sink(origin, rule, line, why.into());
+    }
+
+    /// Refuses every value of the script: a construct may read any of them as code.
+    pub(super) fn refuse(&mut self, line: usize, why: impl Into<String>) {
+        self.sink(TextOrigin::open(), Rule::Never, line, why);
     }
 
     fn doubt(&mut self, line: usize) {
@@ -313,67 +299,68 @@ impl Walker<'_> {
         });
     }
 
-    /// Returns the sources that are met by `walk`. They still count as met by the outer walk.
-    pub(super) fn collecting(&mut self, walk: impl FnOnce(&mut Self)) -> Sources {
-        let outer = std::mem::take(&mut self.collected);
-        walk(self);
-        let inner = std::mem::replace(&mut self.collected, outer);
-        self.collected.add(&inner);
-        inner
-    }
-
-    pub(super) fn meet(&mut self, sources: &Sources) {
-        self.collected.add(sources);
-    }
-
-    fn view(&mut self, word: &Word, context: &Context<'_>) -> View {
-        let sources = self.word(word, &context.bare());
-        View {
-            text: word::text(word, context.source, self.marked.open, self.marked.close),
-            sources,
+    pub(super) fn command_word(&mut self, word: &Word, context: &Context<'_>) -> CommandWord {
+        let origin = self.word(word, &context.bare());
+        CommandWord {
+            text: word::text(word, context.source, self.marked),
+            origin,
             line: context.line(word.span),
-            is_all_arguments: word::is_all_arguments(word),
-            all_of: word::all_of(context.slice(word.span).unwrap_or_default()),
-            file: word::file(context.slice(word.span).unwrap_or_default()),
+            file: word::file_name(context.slice(word.span).unwrap_or_default()),
         }
     }
 
-    pub(super) fn word(&mut self, word: &Word, context: &Context<'_>) -> Sources {
-        let mut sources = Sources::default();
+    pub(super) fn word(&mut self, word: &Word, context: &Context<'_>) -> TextOrigin {
+        let mut origin = TextOrigin::default();
+        self.nested(|walker| {
+            for part in &word.parts {
+                origin.add(&walker.part(&part.kind, part.span, context));
+            }
+        });
+        origin
+    }
+
+    /// Walks one level deeper, if there are not too many.
+    fn nested(&mut self, walk: impl FnOnce(&mut Self)) {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             self.unclear = Some("the command is nested too deeply".to_owned());
         } else {
-            for part in &word.parts {
-                sources.add(&self.part(&part.kind, part.span, context));
-            }
+            walk(self);
         }
         self.depth -= 1;
-        self.meet(&sources);
-        sources
     }
 
     /// Walks code for a shell that the script holds as a text: it contains no value.
     pub(super) fn code(&mut self, code: &str, line: usize, context: &Context<'_>) {
-        self.depth += 1;
         let parsed = Parser::new(code).parse();
-        if self.depth > 20 || !parsed.is_ok() {
-            let why = format!("code in line {line} that haft cannot parse");
-            self.sink(Sources::of_name(ALL), Rule::Never, line, &why);
-        } else {
-            let inner = Context {
-                source: code,
-                base: None,
-                line,
-                ..context.bare()
-            };
-            self.statements(&parsed.file.body, &inner);
+        if self.depth > MAX_CODE_DEPTH || !parsed.is_ok() {
+            self.refuse(line, format!("code in line {line} that haft cannot parse"));
+            return;
         }
-        self.depth -= 1;
+        let inner = Context {
+            source: code,
+            base: None,
+            line,
+            ..context.inside()
+        };
+        self.statements(&parsed.file.body, &inner);
     }
-}
 
-/// Returns true if a view has a hole.
-pub(super) fn has_hole(view: &View) -> bool {
-    view.text.contains(HOLE)
+    /// Judges what depends on the whole script.
+    fn finish(&mut self) {
+        for (name, origin, line) in std::mem::take(&mut self.declared) {
+            if self.arrays.contains(&name) {
+                let why = "the declaration of a list, which the shell parses again; assign it \
+                           without `declare`";
+                self.sink(origin, Rule::Never, line, why);
+            }
+        }
+        for (file, line) in std::mem::take(&mut self.run_files) {
+            if self.written_files.contains(&file) {
+                let why = "a file that the script writes and runs; give the code to the program \
+                           as a here-document, and the value as an argument";
+                self.refuse(line, why);
+            }
+        }
+    }
 }

@@ -2,27 +2,25 @@
 
 use shuck_ast::{
     BinaryOp, BuiltinCommand, Command, Comment, CompoundCommand, ConditionalBinaryOp,
-    ConditionalExpr, ConditionalUnaryOp, HeredocBodyPart, Redirect, RedirectKind, RedirectTarget,
-    Span, Stmt, StmtSeq,
+    ConditionalExpr, ConditionalUnaryOp, Heredoc, HeredocBodyPart, Redirect, RedirectKind,
+    RedirectTarget, Span, Stmt, StmtSeq, Word,
 };
 
-use super::super::taint::{ALL, ANY, ARGUMENTS, OUTPUT, Rule, Sources, input_of, output_of};
-use super::super::{Document, word};
-use super::{CALCULATES, Context, MAX_DEPTH, Quote, Walker};
+use super::super::Document;
+use super::super::origin::{ANY, INPUT, Rule, TextOrigin};
+use super::super::word::{self, CommandWord};
+use super::{CALCULATES, CommandInput, Context, Quote, VARIABLE_NAME, Walker};
+use crate::programs::HOLE;
 
 impl Walker<'_> {
     pub(super) fn statements(&mut self, sequence: &StmtSeq, context: &Context<'_>) {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            self.unclear = Some("the command is nested too deeply".to_owned());
-        } else {
-            self.comments_of(&sequence.leading_comments, context);
-            self.comments_of(&sequence.trailing_comments, context);
+        self.nested(|walker| {
+            walker.comments_of(&sequence.leading_comments, context);
+            walker.comments_of(&sequence.trailing_comments, context);
             for statement in &sequence.stmts {
-                self.statement(statement, context);
+                walker.statement(statement, context);
             }
-        }
-        self.depth -= 1;
+        });
     }
 
     fn comments_of(&mut self, comments: &[Comment], context: &Context<'_>) {
@@ -48,104 +46,109 @@ impl Walker<'_> {
         let inline: Vec<Comment> = statement.inline_comment.into_iter().collect();
         self.comments_of(&inline, context);
         let mut inner = context.clone();
-        let mut written = Vec::new();
-        let met = self.collecting(|walker| {
-            for redirect in &statement.redirects {
-                if walker.redirect(redirect, context, &mut inner.stdin)
-                    && let Some(target) = redirect.word_target()
-                {
-                    written.push(context.slice(target.span).unwrap_or_default());
-                }
+        for redirect in &statement.redirects {
+            let is_input = redirect.fd.unwrap_or(0) == 0 && redirect.fd_var.is_none();
+            if let Some(input) = self.redirect(redirect, context).filter(|_| is_input) {
+                inner.input = input;
             }
-            walker.command(&statement.command, &inner);
-        });
-        for target in written {
-            self.facts.assign(OUTPUT, &met);
-            self.facts.assign(&word::file(target), &met);
         }
+        if !matches!(statement.command, Command::Simple(_)) {
+            inner.input = inner.inside().input;
+        }
+        self.command(&statement.command, &inner);
     }
 
-    /// Walks a redirection; returns true if it writes to a file.
-    fn redirect(
-        &mut self,
-        redirect: &Redirect,
-        context: &Context<'_>,
-        stdin: &mut Sources,
-    ) -> bool {
+    /// Walks a redirection; returns what a command reads from it.
+    fn redirect(&mut self, redirect: &Redirect, context: &Context<'_>) -> Option<CommandInput> {
         let line = context.line(redirect.span);
         let word = match &redirect.target {
-            RedirectTarget::Word(word) => word,
-            RedirectTarget::Heredoc(heredoc) => {
-                let delimiter = self.word(&heredoc.delimiter.raw, &context.bare());
-                self.sink(
-                    delimiter.direct(),
-                    Rule::Never,
-                    line,
-                    "the end of a here-document",
-                );
-                let mut inner = context.clone();
-                let body = context.range(heredoc.body.span);
-                inner.document = body.as_ref().map(|body| body.start);
-                inner.quote = if heredoc.delimiter.expands_body {
-                    Quote::Heredoc
-                } else {
-                    Quote::Literal
-                };
-                inner.in_document = true;
-                if !heredoc.delimiter.expands_body {
-                    match (context.range(heredoc.delimiter.span), body) {
-                        (Some(delimiter), Some(body)) => self.documents.push(Document {
-                            delimiter,
-                            cooked: heredoc.delimiter.cooked.to_string(),
-                            body,
-                            strips_tabs: heredoc.delimiter.strip_tabs,
-                        }),
-                        _ => inner.document = None,
-                    }
-                }
-                let sources = self.collecting(|walker| {
-                    for part in &heredoc.body.parts {
-                        walker.document_part(&part.kind, part.span, &inner);
-                    }
-                });
-                *stdin = sources;
-                return false;
-            }
+            RedirectTarget::Word(word) => self.command_word(word, context),
+            RedirectTarget::Heredoc(heredoc) => return Some(self.document(heredoc, line, context)),
         };
-        let sources = self.word(word, &context.bare());
+        // `0>` and `0>&` replace the input, too.
+        let replaced = redirect.fd.map(|_| CommandInput::Open);
         match redirect.kind {
-            RedirectKind::Input | RedirectKind::ReadWrite => {
-                *stdin = sources.and(&Sources::of_name(OUTPUT));
-                redirect.kind == RedirectKind::ReadWrite
-            }
-            RedirectKind::HereString => {
-                *stdin = sources;
-                false
-            }
+            RedirectKind::Input => Some(CommandInput::File(Box::new(word))),
+            RedirectKind::HereString if word.has_hole() => Some(CommandInput::Open),
+            RedirectKind::HereString => Some(CommandInput::Text(word.text)),
             RedirectKind::DupOutput => {
                 let why = "the word behind `>&`, which the shell expands twice; write `&>`";
-                self.sink(sources, Rule::Never, line, why);
-                false
+                self.sink(word.origin, Rule::Never, line, why);
+                replaced
             }
             RedirectKind::DupInput => {
                 let why = "the word behind `<&`, which must be a descriptor; write its number";
-                self.sink(sources, Rule::Never, line, why);
-                *stdin = Sources::of_name(ALL);
-                false
+                self.sink(word.origin, Rule::Never, line, why);
+                Some(CommandInput::Open)
+            }
+            RedirectKind::ReadWrite => {
+                self.written_files.insert(word.file);
+                Some(CommandInput::Open)
             }
             RedirectKind::Output
             | RedirectKind::Clobber
             | RedirectKind::Append
-            | RedirectKind::OutputBoth => true,
+            | RedirectKind::OutputBoth => {
+                self.written_files.insert(word.file);
+                replaced
+            }
             RedirectKind::HereDoc | RedirectKind::HereDocStrip => {
                 self.doubt(line);
-                false
+                None
             }
         }
     }
 
-    fn document_part(&mut self, part: &HeredocBodyPart, span: Span, context: &Context<'_>) {
-        let sources = match part {
+    fn document(&mut self, heredoc: &Heredoc, line: usize, context: &Context<'_>) -> CommandInput {
+        let delimiter = self.word(&heredoc.delimiter.raw, &context.bare());
+        let direct = TextOrigin::of_values(delimiter.values);
+        self.sink(direct, Rule::Never, line, "the end of a here-document");
+        let mut inner = context.clone();
+        let body = context.range(heredoc.body.span);
+        inner.document = body.as_ref().map(|body| body.start);
+        inner.in_document = true;
+        let is_literal = !heredoc.delimiter.expands_body;
+        inner.quote = if is_literal {
+            Quote::Literal
+        } else {
+            Quote::Heredoc
+        };
+        if is_literal {
+            match (context.range(heredoc.delimiter.span), body) {
+                (Some(delimiter), Some(body)) => self.documents.push(Document {
+                    delimiter,
+                    cooked: heredoc.delimiter.cooked.to_string(),
+                    body,
+                    strips_tabs: heredoc.delimiter.strip_tabs,
+                }),
+                _ => inner.document = None,
+            }
+        }
+        let mut origin = TextOrigin::default();
+        for part in &heredoc.body.parts {
+            origin.add(&self.document_part(&part.kind, part.span, &inner));
+        }
+        match context.slice(heredoc.body.span) {
+            Some(text) if is_literal && origin.is_own() => {
+                let tabs: &[char] = if heredoc.delimiter.strip_tabs {
+                    &['\t']
+                } else {
+                    &[]
+                };
+                let lines = text.split_inclusive('\n');
+                CommandInput::Text(lines.map(|line| line.trim_start_matches(tabs)).collect())
+            }
+            _ => CommandInput::Open,
+        }
+    }
+
+    fn document_part(
+        &mut self,
+        part: &HeredocBodyPart,
+        span: Span,
+        context: &Context<'_>,
+    ) -> TextOrigin {
+        match part {
             HeredocBodyPart::Literal(text) => self.literal(text, span, context),
             HeredocBodyPart::Variable(name) => self.variable(name, span, context),
             HeredocBodyPart::CommandSubstitution { body, syntax } => {
@@ -156,8 +159,7 @@ impl Walker<'_> {
                 ..
             } => self.calculation(expression_word_ast, span, context),
             HeredocBodyPart::Parameter(expansion) => self.expansion(expansion, context),
-        };
-        self.meet(&sources);
+        }
     }
 
     fn command(&mut self, command: &Command, context: &Context<'_>) {
@@ -166,13 +168,19 @@ impl Walker<'_> {
                 for assignment in &simple.assignments {
                     self.assignment(assignment, context);
                 }
-                let mut words = Vec::new();
-                if !(simple.name.parts.is_empty() && simple.args.is_empty()) {
-                    for word in std::iter::once(&simple.name).chain(&simple.args) {
-                        words.push(self.view(word, context));
-                    }
-                    self.simple(words, context);
+                if simple.name.parts.is_empty() && simple.args.is_empty() {
+                    return;
                 }
+                let mut words = Vec::new();
+                for word in std::iter::once(&simple.name).chain(&simple.args) {
+                    self.check_descriptor(word, context);
+                    words.push(self.command_word(word, context));
+                }
+                let replaces_input = !matches!(context.input, CommandInput::Inherited);
+                if replaces_input && words.iter().any(|word| word.text == "exec") {
+                    self.facts.assign(INPUT, &TextOrigin::open());
+                }
+                self.simple(&words, context);
             }
             Command::Builtin(builtin) => {
                 let (name, first, more, assignments) = match builtin {
@@ -192,9 +200,8 @@ impl Walker<'_> {
                 }
                 for word in first.iter().chain(more) {
                     let line = context.line(word.span);
-                    let sources = self.word(word, &context.bare());
-                    let why = format!("`{name}`, so it must be a whole number");
-                    self.sink(sources.direct(), Rule::Operand, line, &why);
+                    let origin = self.word(word, &context.bare());
+                    self.operand(origin, line, &format!("`{name}`"));
                 }
             }
             Command::Decl(clause) => self.declaration(clause, context),
@@ -204,9 +211,9 @@ impl Walker<'_> {
                     self.statement(&binary.right, context);
                 }
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
-                    let left = self.collecting(|walker| walker.statement(&binary.left, context));
+                    self.statement(&binary.left, context);
                     let mut right = context.clone();
-                    right.stdin = left.and(&context.stdin).and(&Sources::of_name(OUTPUT));
+                    right.input = self.piped(&binary.left, context);
                     self.statement(&binary.right, &right);
                 }
             },
@@ -214,34 +221,22 @@ impl Walker<'_> {
             Command::Function(function) => {
                 for entry in &function.header.entries {
                     let line = context.line(entry.word.span);
-                    let sources = self.word(&entry.word, &context.bare());
-                    self.sink(sources, Rule::Never, line, "the name of a function");
+                    let origin = self.word(&entry.word, &context.bare());
+                    self.sink(origin, Rule::Never, line, "the name of a function");
                 }
-                let names: Vec<String> = function
+                if function
                     .static_names()
-                    .map(|name| name.as_str().to_owned())
-                    .collect();
+                    .any(|name| word::KNOWN_OUTPUT.contains(&name.as_str()))
+                {
+                    let why = "a function with the name of a program whose output haft knows; give \
+                               it another name";
+                    self.refuse(context.line(function.span), why);
+                }
                 let mut inner = context.clone();
-                inner.stdin = names.iter().fold(Sources::default(), |stdin, name| {
-                    stdin.and(&Sources::of_name(&input_of(name)))
-                });
-                inner.function = names.first().cloned();
-                let met = self.collecting(|walker| walker.statement(&function.body, &inner));
-                for name in names {
-                    self.facts.assign(&output_of(&name), &met);
-                    self.functions.push(name);
-                }
+                inner.input = CommandInput::Open;
+                self.statement(&function.body, &inner);
             }
-            Command::AnonymousFunction(function) => {
-                let line = context.line(function.span);
-                let mut met = Sources::default();
-                for word in &function.args {
-                    met.add(&self.word(word, &context.bare()));
-                }
-                self.facts.assign(ARGUMENTS, &met);
-                self.statement(&function.body, context);
-                self.doubt(line);
-            }
+            Command::AnonymousFunction(function) => self.doubt(context.line(function.span)),
         }
     }
 
@@ -259,38 +254,30 @@ impl Walker<'_> {
                 }
             }
             CompoundCommand::For(it) => {
-                let mut sources = Sources::default();
-                match &it.words {
-                    Some(words) => {
-                        for word in words {
-                            sources.add(&self.word(word, &context.bare()));
-                        }
-                    }
-                    None => sources = Sources::of_name(ARGUMENTS),
-                }
+                let origin = match &it.words {
+                    Some(words) => self.words(words, context),
+                    None => TextOrigin::open(),
+                };
                 for target in &it.targets {
                     let line = context.line(target.span);
                     let name = self.word(&target.word, &context.bare());
-                    self.sink(name, Rule::Never, line, "the name of a variable");
+                    self.sink(name, Rule::Never, line, VARIABLE_NAME);
                     match &target.name {
-                        Some(name) => self.assign_name(name, &sources, line),
-                        None => self.facts.assign(ANY, &sources),
+                        Some(name) => self.assign(name, &origin, line),
+                        None => self.facts.assign(ANY, &origin),
                     }
                 }
                 self.statements(&it.body, context);
             }
             CompoundCommand::Repeat(it) => {
                 let line = context.line(it.span);
-                let sources = self.word(&it.count, &context.bare());
-                self.sink(sources, Rule::Number, line, CALCULATES);
+                let origin = self.word(&it.count, &context.bare());
+                self.sink(origin, Rule::Number, line, CALCULATES);
                 self.statements(&it.body, context);
             }
             CompoundCommand::Foreach(it) => {
-                let mut sources = Sources::default();
-                for word in &it.words {
-                    sources.add(&self.word(word, &context.bare()));
-                }
-                self.assign_name(&it.variable, &sources, context.line(it.span));
+                let origin = self.words(&it.words, context);
+                self.assign(&it.variable, &origin, context.line(it.span));
                 self.statements(&it.body, context);
             }
             CompoundCommand::ArithmeticFor(it) => {
@@ -320,14 +307,8 @@ impl Walker<'_> {
                 }
             }
             CompoundCommand::Select(it) => {
-                let mut sources = Sources::default();
-                for word in &it.words {
-                    sources.add(&self.word(word, &context.bare()));
-                }
-                let line = context.line(it.span);
-                self.assign_name(&it.variable, &sources, line);
-                let stdin = context.stdin.clone();
-                self.assign_name("REPLY", &stdin, line);
+                let origin = self.words(&it.words, context);
+                self.assign(&it.variable, &origin, context.line(it.span));
                 self.statements(&it.body, context);
             }
             CompoundCommand::Subshell(body) | CompoundCommand::BraceGroup(body) => {
@@ -343,10 +324,11 @@ impl Walker<'_> {
                     self.statement(command, context);
                 }
             }
-            CompoundCommand::Conditional(it) => self.condition(&it.expression, context),
+            CompoundCommand::Conditional(it) => drop(self.condition(&it.expression, context)),
             CompoundCommand::Coproc(it) => {
-                let met = self.collecting(|walker| walker.statement(&it.body, context));
-                self.facts.assign(OUTPUT, &met);
+                let mut inner = context.clone();
+                inner.input = CommandInput::Open;
+                self.statement(&it.body, &inner);
             }
             CompoundCommand::Always(it) => {
                 self.statements(&it.body, context);
@@ -355,7 +337,8 @@ impl Walker<'_> {
         }
     }
 
-    fn condition(&mut self, expression: &ConditionalExpr, context: &Context<'_>) {
+    /// Walks a condition; returns the origin of its words.
+    fn condition(&mut self, expression: &ConditionalExpr, context: &Context<'_>) -> TextOrigin {
         match expression {
             ConditionalExpr::Binary(it) => match it.op {
                 ConditionalBinaryOp::ArithmeticEq
@@ -364,20 +347,16 @@ impl Walker<'_> {
                 | ConditionalBinaryOp::ArithmeticGe
                 | ConditionalBinaryOp::ArithmeticLt
                 | ConditionalBinaryOp::ArithmeticGt => {
-                    let line = context.line(it.op_span);
                     for side in [&it.left, &it.right] {
-                        let mut met = self.collecting(|walker| walker.condition(side, context));
+                        let mut origin = self.condition(side, context);
                         let text = context.slice(side.span()).unwrap_or_default();
-                        met.names.extend(word::identifiers(text));
-                        self.sink(met, Rule::Number, line, CALCULATES);
+                        origin.spelled.extend(word::identifiers(text));
+                        self.sink(origin, Rule::Number, context.line(it.op_span), CALCULATES);
                     }
+                    TextOrigin::default()
                 }
-                ConditionalBinaryOp::RegexMatch => {
-                    let met = self.collecting(|walker| walker.condition(&it.left, context));
-                    self.facts.assign("BASH_REMATCH", &met);
-                    self.condition(&it.right, context);
-                }
-                ConditionalBinaryOp::NewerThan
+                ConditionalBinaryOp::RegexMatch
+                | ConditionalBinaryOp::NewerThan
                 | ConditionalBinaryOp::OlderThan
                 | ConditionalBinaryOp::SameFile
                 | ConditionalBinaryOp::And
@@ -387,32 +366,78 @@ impl Walker<'_> {
                 | ConditionalBinaryOp::PatternNe
                 | ConditionalBinaryOp::LexicalBefore
                 | ConditionalBinaryOp::LexicalAfter => {
-                    self.condition(&it.left, context);
-                    self.condition(&it.right, context);
+                    let mut origin = self.condition(&it.left, context);
+                    origin.add(&self.condition(&it.right, context));
+                    origin
                 }
             },
             ConditionalExpr::Unary(it) => {
-                let line = context.line(it.op_span);
-                let met = self.collecting(|walker| walker.condition(&it.expr, context));
+                let origin = self.condition(&it.expr, context);
                 if matches!(
                     it.op,
                     ConditionalUnaryOp::VariableSet | ConditionalUnaryOp::ReferenceVariable
                 ) {
-                    let why = "the name of a variable, which the shell evaluates";
-                    self.sink(met, Rule::Never, line, why);
+                    let line = context.line(it.op_span);
+                    self.sink(origin.clone(), Rule::Never, line, VARIABLE_NAME);
+                    // The shell calculates a subscript in the name.
+                    let text = context.slice(it.expr.span()).unwrap_or_default();
+                    self.subscript_in_name(text, line);
                 }
+                origin
             }
             ConditionalExpr::Parenthesized(it) => self.condition(&it.expr, context),
             ConditionalExpr::Word(word) | ConditionalExpr::Regex(word) => {
-                self.word(word, &context.bare());
+                self.word(word, &context.bare())
             }
-            ConditionalExpr::Pattern(pattern) => {
-                self.pattern(pattern, &context.bare());
-            }
+            ConditionalExpr::Pattern(pattern) => self.pattern(pattern, &context.bare()),
             ConditionalExpr::VarRef(reference) => {
-                let sources = self.reference(reference, &context.bare());
-                self.meet(&sources);
+                self.variable(&reference.name, reference.span, context);
+                let subscript = reference.subscript.as_deref();
+                subscript.map_or(TextOrigin::default(), |subscript| {
+                    self.subscript(subscript, &context.bare())
+                })
             }
+        }
+    }
+
+    fn words(&mut self, words: &[Word], context: &Context<'_>) -> TextOrigin {
+        let mut origin = TextOrigin::default();
+        for word in words {
+            origin.add(&self.word(word, &context.bare()));
+        }
+        origin
+    }
+
+    /// Doubts a number in front of a redirection that the tree has as a word: it is a descriptor.
+    fn check_descriptor(&mut self, word: &Word, context: &Context<'_>) {
+        let text = context.slice(word.span).unwrap_or_default();
+        let rest = context.source.get(word.span.end.offset()..);
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if (is_number || text.starts_with('{')) && rest.unwrap_or_default().starts_with(['<', '>'])
+        {
+            self.doubt(context.line(word.span));
+        }
+    }
+
+    /// Returns what a command writes to a pipe, if that is the author's own text or one file.
+    fn piped(&self, statement: &Stmt, context: &Context<'_>) -> CommandInput {
+        let Command::Simple(simple) = &statement.command else {
+            return CommandInput::Open;
+        };
+        let words = word::texts(simple, context.source, self.marked);
+        let is_plain = |text: &String| !text.contains(['%', '\\', HOLE]) && !text.starts_with('-');
+        let has_more = !statement.redirects.is_empty() || !simple.assignments.is_empty();
+        match words.split_first() {
+            Some((name, rest)) if !has_more && rest.iter().all(is_plain) => match (&**name, rest) {
+                ("echo", rest) => CommandInput::Text(rest.join(" ")),
+                ("printf", [text]) => CommandInput::Text(text.clone()),
+                ("cat", [file]) => CommandInput::File(Box::new(CommandWord {
+                    file: word::file_name(file),
+                    ..CommandWord::own(context.line(statement.span))
+                })),
+                _ => CommandInput::Open,
+            },
+            _ => CommandInput::Open,
         }
     }
 }
