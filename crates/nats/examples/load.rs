@@ -18,6 +18,7 @@
 //! ```
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::print_stdout,
     reason = "a program for measurements, with arguments of its own"
