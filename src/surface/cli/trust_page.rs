@@ -42,7 +42,7 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> TerminalText {
             lines.push(&page.config_key(key, is_known));
         }
     }
-    lines.push_str(&page.outward_links(&review.outward_links));
+    lines.push(&page.outward_links(&review.outward_links));
     if !review.learned.is_empty() {
         lines.push_literal("\nlearned: files that tools loaded while they ran\n");
         for (path, state) in &review.learned {
@@ -340,7 +340,7 @@ impl Page<'_> {
         for left_out in &tool.left_out {
             let problem = left_out.problem();
             let word = self.ink.warning("not granted");
-            lines.push_str(&format!("  {word}: {}\n", one_line(&problem.message)));
+            lines.push(&terminal_text!("  {word}: {}\n", problem.message));
         }
         for server in &tool.servers {
             lines.push(&terminal_text!("  MCP server {server}\n"));
@@ -388,18 +388,18 @@ impl Page<'_> {
         }
     }
 
-    fn outward_links(&self, found: &OutwardLinks) -> String {
+    fn outward_links(&self, found: &OutwardLinks) -> TerminalText {
         if found.links.is_empty() {
-            return String::new();
+            return TerminalText::new();
         }
         let word = self.ink.warning("links that lead out of the repository");
-        let mut lines = format!("\n{word}: they grant nothing to a tool\n");
+        let mut lines = terminal_text!("\n{word}: they grant nothing to a tool\n");
         for link in &found.links {
-            let (path, target) = (self.file(&link.path), self.path(&link.target, self.home));
-            lines.push_str(&format!("  {path} -> {target}\n"));
+            let (path, target) = (self.file(&link.path), text::path(&link.target, self.home));
+            lines.push(&terminal_text!("  {path} -> {target}\n"));
         }
         if !found.is_complete {
-            lines.push_str("  there may be more\n");
+            lines.push_literal("  there may be more\n");
         }
         lines
     }
