@@ -1,6 +1,7 @@
 //! Links the program and bundles the page of `haft serve`.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a build script starts programs and reads cargo's variables"
 )]

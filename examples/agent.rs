@@ -3,6 +3,11 @@
 //! `cargo run --features examples --example agent -- PROJECT` runs it in a project's directory. The
 //! model is a script, so it needs no network; a real model would replace it.
 
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a program of its own prints as it likes"
+)]
+
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

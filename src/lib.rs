@@ -127,6 +127,7 @@ pub mod render {
     pub use haft_render::{
         Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen, safe_lines,
     };
+    pub use haft_tool::{TerminalText, TerminalValue};
 }
 
 /// Lines that tools log.

@@ -1,10 +1,12 @@
 //! Catalog of the callable tools. It is immutable; each change builds a new one and replaces the
 //! old one.
 //!
-//! The first tool of a name keeps it. A later tool of the same name becomes a problem that names
-//! both files and a fix; all other tools are loaded as usual.
+//! The first tool of a name keeps it. A later tool of the same name, or of one that looks like it,
+//! becomes a problem that names both and a fix; all other tools are loaded as usual.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod names;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ use haft_tool::{
     ApprovalPolicy, Call, Dialect, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, ToolRights,
     similarity,
 };
+pub(crate) use names::NameRegistry;
+pub(crate) use names::{RUN_CODE, SEARCH_TOOLS};
 
 /// The tools of a host, the problems of their files, and every file that was examined.
 #[derive(Clone, Default)]
@@ -146,7 +150,7 @@ const PREFIXED: [Family; 2] = [Family::Kodelet, Family::Amp];
 /// Builds a catalog from one source after another.
 pub(crate) struct Builder<'a> {
     catalog: Catalog,
-    taken: HashMap<String, Option<PathBuf>>,
+    names: NameRegistry,
     rename: &'a BTreeMap<String, String>,
     policy: &'a ApprovalPolicy,
     used_renames: HashSet<&'a str>,
@@ -160,17 +164,13 @@ impl<'a> Builder<'a> {
         rename: &'a BTreeMap<String, String>,
         policy: &'a ApprovalPolicy,
     ) -> Self {
-        let mut taken: HashMap<String, Option<PathBuf>> =
-            built_in.iter().map(|name| (name.clone(), None)).collect();
+        let mut names = NameRegistry::new(built_in);
         for entry in &existing.entries {
-            taken.insert(
-                entry.tool.name.clone(),
-                Some(entry.tool.source.path.clone()),
-            );
+            names.keep(&entry.tool);
         }
         Builder {
             catalog: existing,
-            taken,
+            names,
             rename,
             policy,
             used_renames: HashSet::new(),
@@ -202,12 +202,10 @@ impl<'a> Builder<'a> {
             if !tool.hidden && self.policy.refusal(&tool, tool.approval).is_some() {
                 Arc::make_mut(&mut tool).hidden = true;
             }
-            if let Some(holder) = self.taken.get(&tool.name) {
-                problems.push(conflict(&tool, holder.as_ref()));
+            if let Err(problem) = self.names.claim(&tool) {
+                problems.push(*problem);
                 continue;
             }
-            self.taken
-                .insert(tool.name.clone(), Some(tool.source.path.clone()));
             let entry = Entry {
                 tool,
                 resolved_path: candidate.resolved.clone(),
@@ -227,9 +225,7 @@ impl<'a> Builder<'a> {
     /// Adds placeholders for tools. A placeholder whose name is taken is dropped without a
     /// conflict.
     pub(crate) fn add_if_free(&mut self, candidate: &Candidate, mut loaded: Loaded) {
-        loaded
-            .tools
-            .retain(|(tool, _)| !self.taken.contains_key(&tool.name));
+        loaded.tools.retain(|(tool, _)| self.names.is_free(tool));
         self.add(candidate, loaded);
     }
 
@@ -272,20 +268,4 @@ fn sort_executables(entries: &mut [Arc<Entry>]) {
             entries[place] = entry;
         }
     }
-}
-
-fn conflict(tool: &Tool, holder: Option<&PathBuf>) -> Problem {
-    let text = format!("Tool name \"{}\" conflicts with existing tool", tool.name);
-    let path = tool.source.path.display();
-    let holder = match holder {
-        Some(other) => format!("{} has the name", other.display()),
-        None => "a built-in tool has the name".to_owned(),
-    };
-    Problem::error(text)
-        .at(&tool.source.path)
-        .about(&tool.name)
-        .hint(format!(
-            "{holder}; to keep both, put `rename: {{\"{path}#{}\": \"a_new_name\"}}` into the configuration",
-            tool.name
-        ))
 }

@@ -4,6 +4,11 @@
 //! which is printed in microseconds as the last line. A job with an unexpected result is an error,
 //! never a measurement.
 
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a program for measurements prints its own numbers"
+)]
+
 mod calls;
 mod children;
 mod mcp;

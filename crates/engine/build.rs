@@ -6,6 +6,7 @@
 //! transpiled.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a build script starts programs and reads cargo's variables"
 )]

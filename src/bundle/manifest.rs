@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{PROGRAM, TOOLS};
-use haft_render::text;
-use haft_tool::Tool;
+use haft_tool::{TerminalText, Tool};
 
 /// Providers of tools of the machine, which a bundle does not offer.
 const OTHER_PROVIDERS: &str =
@@ -58,7 +57,7 @@ pub(super) fn text(about: &About, modules: &[&str], tools: &[&Tool]) -> String {
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {
-            let description = text::clean(&tool.description);
+            let description = TerminalText::from_prose(&tool.description).into_string();
             json!({"name": tool.name, "description": description})
         })
         .collect();

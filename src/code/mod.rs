@@ -33,10 +33,7 @@ use run::RunCode;
 use search::SearchTools;
 pub(crate) use value::undeclared;
 
-/// Name of the tool that runs a script.
-pub const RUN_CODE: &str = "run_code";
-/// Name of the tool that finds tools.
-pub const SEARCH_TOOLS: &str = "search_tools";
+pub(crate) use crate::registry::{RUN_CODE, SEARCH_TOOLS};
 
 /// Longest own time that a caller may set, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 600_000;

@@ -370,7 +370,7 @@ impl Approver for AskUser {
         options.extend(request.can_be_remembered().then_some(ALWAYS));
         let question = Question {
             what: Prompt::Select {
-                title: request.to_text(),
+                title: request.to_text().into_string(),
                 options: options.into_iter().map(str::to_owned).collect(),
             },
             from: PromptOrigin {

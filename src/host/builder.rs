@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Host, Setup};
 use crate::family::custom::CustomTool;
+use crate::registry::NameRegistry;
 use haft_config::{Config, Env, Flags, Limits, PermissionProfile};
 use haft_tool::{ApprovalMode, ApprovalPolicy, Approver, Models, SessionProvider, UserInterface};
 use haft_tool::{Error, ErrorKind};
@@ -184,7 +185,8 @@ impl HostBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an invalid configuration, for an invalid custom tool (without a
-    /// name, or with parameters that are not an object), and for two tools of one name.
+    /// name, or with parameters that are not an object), for two tools of one name, and for a name
+    /// that is reserved or looks like another one.
     pub fn build(mut self) -> Result<Host, Error> {
         let tools = std::mem::take(&mut self.tools);
         let approver = self.approver.take();
@@ -192,12 +194,17 @@ impl HostBuilder {
         let models = std::mem::take(&mut self.models);
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
+        let mut registry = NameRegistry::new(&config.built_in_tool_names);
         let mut loaded = Vec::with_capacity(tools.len());
         for tool in tools {
             if !names.insert(tool.name().to_owned()) {
                 let text = format!("two tools of the program have the name `{}`", tool.name());
                 let hint = "custom tools and built-in names are one list: rename one of them";
                 return Err(usage(text).with_hint(hint));
+            }
+            if let Err(problem) = registry.claim(tool.definition()) {
+                let hint = problem.hint.unwrap_or_default();
+                return Err(usage(problem.message).with_hint(hint));
             }
             loaded.push(tool.load(config.limits.grace).map_err(usage)?);
         }

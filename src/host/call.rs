@@ -56,13 +56,15 @@ impl Host {
     }
 
     /// Makes a call of which only the outcome is used. It starts when it is first polled, and
-    /// `cancellation` ends it. `tool` is the tool, if the caller has found it.
+    /// `cancellation` ends it. `tool` is the tool, if the caller has found it in the catalog. The
+    /// handle's own tools come first all the same.
     pub(crate) fn outcome_of(
         &self,
         call: Call,
         tool: Option<Arc<Entry>>,
         cancellation: Cancellation,
     ) -> InlineCall {
+        let tool = self.handle_tool(&call.tool).or(tool);
         let entry = CallEntry::begin(self, &call, &cancellation);
         let call_spin = self.spin_for(tool.as_deref());
         let running = self.run_logged(call, None, tool, entry, queue::unheard());

@@ -20,5 +20,6 @@ pub(crate) mod signals;
 pub(crate) mod stdin;
 pub(crate) mod stdio;
 pub(crate) mod stdout;
+pub(crate) mod terminal;
 pub(crate) mod traces;
 pub(crate) mod wire;

@@ -126,7 +126,7 @@ impl<'a> From<&'a ApprovalRequest> for ApprovalView<'a> {
             details: request.details.as_deref(),
             arguments: &request.arguments,
             caller: request.caller.as_deref(),
-            text: request.to_text(),
+            text: request.to_text().into_string(),
             can_be_remembered: request.can_be_remembered(),
         }
     }

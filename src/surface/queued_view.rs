@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::surface::http::USER;
 use haft_nats::{Asked, OpenQuestion, QueuedCall};
 use haft_render::text;
-use haft_tool::{Prompt, Timestamp};
+use haft_tool::{Prompt, TerminalText, Timestamp, terminal_text};
 
 /// A queued call.
 #[derive(Serialize, ToSchema)]
@@ -79,7 +79,7 @@ impl<'a> From<&'a QueuedCall> for QueuedView<'a> {
             status: call.status.as_str(),
             cancelling: call.is_cancelling.then_some(true),
             caller: &call.caller,
-            host: host.map(|host| text::name(&host.name)),
+            host: host.map(|host| TerminalText::from_value(&host.name).into_string()),
             attempts: call.attempts,
             queued_at: Timestamp::of(call.queued).timestamp(),
             updated_at: Timestamp::of(call.updated).timestamp(),
@@ -119,16 +119,19 @@ pub(crate) fn owner(call: &QueuedCall) -> &str {
 }
 
 /// Returns a question as one line.
-pub(crate) fn question_line(question: &OpenQuestion) -> String {
+pub(crate) fn question_line(question: &OpenQuestion) -> TerminalText {
     match &question.asked {
         Asked::Prompt { prompt, .. } => match prompt {
             Prompt::Select { title, options } => {
-                let options: Vec<String> = options.iter().map(|it| text::first_line(it)).collect();
-                format!("{} ({})", text::first_line(title), options.join(" / "))
+                let options: Vec<_> = options.iter().map(|it| text::first_line(it)).collect();
+                let options = TerminalText::join(&options, " / ");
+                terminal_text!("{} ({options})", text::first_line(title))
             }
-            Prompt::Confirm { title, .. } => format!("{} (yes / no)", text::first_line(title)),
+            Prompt::Confirm { title, .. } => {
+                terminal_text!("{} (yes / no)", text::first_line(title))
+            }
             Prompt::Input { title, .. } | Prompt::Editor { title, .. } => text::first_line(title),
         },
-        Asked::Request { method, .. } => format!("the request `{method}` of an MCP server"),
+        Asked::Request { method, .. } => terminal_text!("the request `{method}` of an MCP server"),
     }
 }

@@ -3,6 +3,10 @@
 //! A tool runs inside this process and may write to file descriptor 1. So before any tool starts,
 //! haft duplicates the descriptor for its own data and points descriptor 1 at standard error.
 //! Output of a tool goes there and cannot corrupt haft's data.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the only module that writes to standard output"
+)]
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -12,15 +16,15 @@ use console::Term;
 use serde::Serialize;
 
 use haft_render::style::Ink;
-use haft_tool::visible;
+use haft_tool::TerminalText;
 
-/// Writer of the real standard output. For a terminal it replaces characters that hide or reorder
-/// text. In JSON they become JSON escapes.
+use super::terminal::TerminalFile;
+
+/// Writer of the real standard output. Text for people is a [`TerminalText`]. Data of programs stays
+/// as it is in a pipe or a file; a terminal gets it cleaned.
 pub(crate) struct Out {
     file: BufWriter<File>,
     terminal: bool,
-    /// Start of an incomplete character whose rest has not been written yet; for a terminal only.
-    partial: Vec<u8>,
     width: Option<usize>,
     ink: Ink,
 }
@@ -71,10 +75,19 @@ impl Out {
         Ok(Out {
             file: BufWriter::with_capacity(1 << 16, File::from(private)),
             terminal,
-            partial: Vec::new(),
             width,
             ink,
         })
+    }
+
+    /// Returns a writer for a file.
+    pub(crate) fn to_file(file: File) -> Self {
+        Out {
+            file: BufWriter::new(file),
+            terminal: false,
+            width: None,
+            ink: Ink::none(),
+        }
     }
 
     /// Returns the width of the terminal; `None` if it is not a terminal.
@@ -99,11 +112,36 @@ impl Out {
         self.ink
     }
 
+    /// Writes text for people.
+    pub(crate) fn print(&mut self, text: &TerminalText) -> io::Result<()> {
+        self.file.write_all(text.as_str().as_bytes())
+    }
+
+    /// Writes text for people and a line feed.
+    pub(crate) fn print_line(&mut self, text: &TerminalText) -> io::Result<()> {
+        self.print(text)?;
+        self.file.write_all(b"\n")
+    }
+
+    /// Writes text that is data: unchanged for programs, as prose for a terminal.
+    pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
+        if self.terminal {
+            self.print(&TerminalText::from_prose(text))
+        } else {
+            self.file.write_all(text.as_bytes())
+        }
+    }
+
+    /// Writes what is buffered.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+
     /// Writes a JSON value: on one line for programs, indented for a terminal.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.terminal {
             let text = serde_json::to_string_pretty(value)?;
-            self.file.write_all(visible::json(&text).as_bytes())?;
+            self.print(&TerminalText::from_json(&text))?;
         } else {
             serde_json::to_writer(&mut self.file, value)?;
         }
@@ -114,7 +152,7 @@ impl Out {
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.terminal {
             let text = serde_json::to_string(value)?;
-            self.file.write_all(visible::json(&text).as_bytes())?;
+            self.print(&TerminalText::from_json(&text))?;
         } else {
             serde_json::to_writer(&mut self.file, value)?;
         }
@@ -122,45 +160,13 @@ impl Out {
         self.file.flush()
     }
 
-    /// Returns the underlying file, for callers that buffer themselves and do not write through
-    /// `self`.
-    pub(crate) fn file(&self) -> io::Result<File> {
+    /// Returns the underlying file for the messages of a protocol.
+    pub(crate) fn protocol_file(&self) -> io::Result<File> {
         self.file.get_ref().try_clone()
     }
-}
 
-/// Returns the end of the complete characters: the position of an incomplete character at the end.
-fn end_of_text(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Ok(_) | Err(_) => {
-            // A character may also begin after invalid bytes.
-            let start = bytes.len() - bytes.len().min(3);
-            let begins = |at: &usize| {
-                let rest = std::str::from_utf8(&bytes[*at..]);
-                bytes[*at] >= 0xc2
-                    && rest
-                        .is_err_and(|error| error.error_len().is_none() && error.valid_up_to() == 0)
-            };
-            (start..bytes.len()).find(begins).unwrap_or(bytes.len())
-        }
-    }
-}
-
-impl Write for Out {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.terminal {
-            return self.file.write(bytes);
-        }
-        self.partial.extend_from_slice(bytes);
-        let complete = end_of_text(&self.partial);
-        let text = String::from_utf8_lossy(&self.partial[..complete]);
-        self.file.write_all(visible::printed(&text).as_bytes())?;
-        self.partial.drain(..complete);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+    /// Returns the underlying file for text that does not pass the buffer of `self`.
+    pub(crate) fn terminal_file(&self) -> io::Result<TerminalFile> {
+        Ok(TerminalFile::new(self.file.get_ref().try_clone()?))
     }
 }

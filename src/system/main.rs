@@ -104,12 +104,20 @@ fn usage() -> String {
     )
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own, whose output is JSON for haft"
+)]
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own, whose errors haft reads"
+)]
 fn complain(text: &str) {
     // If standard error is closed too, the error cannot be reported.
     drop(writeln!(io::stderr(), "{text}"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft::approval::{ApprovalMode, ApprovalRequest, Approver, Decision};
 use haft::config::Env;
-use haft::render::{RenderOptions, Screen, safe_lines};
+use haft::render::{RenderOptions, Screen, TerminalText, safe_lines};
 use haft::session::{Models, SessionProvider, SessionView};
 use haft::ui::{
     Answer, InputEvent, NotificationFrom, Question, UserInterface, Widget, WidgetSurface,
@@ -264,7 +264,10 @@ impl UserInterface for Stage {
         });
         let mut keys = ["+", "q"].into_iter();
         while let Some(painted) = widget.painted().await {
-            let _ = self.0.send(safe_lines(&painted, 20, &Screen::PLAIN));
+            let lines = safe_lines(&painted, 20, &Screen::PLAIN);
+            let _ = self
+                .0
+                .send(lines.into_iter().map(TerminalText::into_string).collect());
             if let Some(key) = keys.next() {
                 let data = key.into();
                 widget.touch(InputEvent::Key { data });

@@ -3,6 +3,7 @@
 //! Modules in the order in which a newcomer should read them.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "tests start haft from outside, as its users do"
 )]
@@ -162,6 +163,10 @@ mod http_connections;
 mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
+// Hostile text of every family at a terminal, by every command.
+mod terminal_text;
+// Names of tools that are reserved or look like others, in every family.
+mod names;
 // The conversation that calls belong to, through the SDK.
 mod session;
 // Prompts of tools at a terminal.

@@ -139,7 +139,11 @@ async fn reads_run_and_the_user_is_asked_about_the_rest() {
         );
         assert_eq!(request.caller.as_deref(), Some("relay"));
         let text = request.to_text();
-        assert!(text.contains("\nCalled by the tool: relay\n"), "{text}");
+        assert!(
+            text.contains("\nCalled by the tool: relay\n"),
+            "{}",
+            text.as_str()
+        );
     }
     host.shutdown().await;
 }

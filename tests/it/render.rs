@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use haft::config::Env;
-use haft::render::{Colors, Drawing, ImageProtocol, RenderOptions, Screen};
+use haft::render::{Colors, Drawing, ImageProtocol, RenderOptions, Screen, TerminalText};
 use haft::{Call, ErrorKind, Flags, Host};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -347,7 +347,10 @@ async fn a_renderer_that_loops_ends_no_call() {
     let drawn = fixture.result("loops", "x", &look).await;
     assert_eq!(
         (drawn.lines, drawn.problem),
-        (vec![format!("{:40}", "released")], None)
+        (
+            vec![TerminalText::from_value(&format!("{:40}", "released"))],
+            None
+        )
     );
     let outcome = outcome.await.expect("no panic").expect("the call goes on");
     assert_eq!(outcome.text(), "released");
@@ -406,7 +409,11 @@ fn picture(width: u32, height: u32, format: image::ImageFormat) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes.into_inner())
 }
 
-async fn drawn_image(data: &str, mime_type: &str, images: Option<ImageProtocol>) -> Vec<String> {
+async fn drawn_image(
+    data: &str,
+    mime_type: &str,
+    images: Option<ImageProtocol>,
+) -> Vec<TerminalText> {
     let fixture = Fixture::new();
     let result =
         raw(&json!({ "content": [{ "type": "image", "data": data, "mimeType": mime_type }] }));

@@ -4,6 +4,7 @@
 //! ensures that the machine has its prerequisites.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "chores start programs and read the environment"
 )]

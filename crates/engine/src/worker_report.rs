@@ -26,6 +26,10 @@ impl WorkerReport {
     }
 
     /// Returns the report whose counter is the standard error of this process.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "in a worker process, standard error is the counter"
+    )]
     pub(super) fn of_this_process() -> io::Result<WorkerReport> {
         let counter = io::stderr().as_fd().try_clone_to_owned()?;
         Ok(WorkerReport::of(counter))

@@ -136,6 +136,9 @@ impl Login {
     }
 }
 
+/// Well-known name of the metadata of a protected resource.
+const RESOURCE_METADATA: &str = "oauth-protected-resource";
+
 /// Metadata of a protected resource.
 #[derive(Deserialize)]
 struct Resource {
@@ -292,19 +295,17 @@ impl Flow<'_> {
             let place = self.login.url.join(&named);
             places.push(place.map_err(|error| format!("the address of its metadata: {error}"))?);
         }
-        places.extend(well_known(self.login.url, "oauth-protected-resource"));
+        places.extend(well_known(self.login.url, RESOURCE_METADATA));
         for place in places {
             let Some(resource) = self.get::<Resource>(&place).await? else {
                 continue;
             };
             // Tokens for another resource would be sent to this server.
-            let named = Url::parse(&resource.resource).ok();
-            let is_ours = named.is_some_and(|named| {
-                named.origin() == self.login.url.origin()
-                    && self.login.url.path().starts_with(named.path())
-            });
-            if !is_ours {
-                return Err("its metadata are those of another resource".to_owned());
+            if !describes(&resource.resource, self.login.url, &place) {
+                return Err(format!(
+                    "its metadata are those of another resource: `{}`",
+                    one_line(&resource.resource, 300)
+                ));
             }
             return Ok((resource, scope));
         }
@@ -406,6 +407,25 @@ fn well_known(url: &Url, name: &str) -> Vec<Url> {
         .iter()
         .filter_map(|place| url.join(place).ok())
         .collect()
+}
+
+/// Returns true if `resource`, the identifier in the metadata at `place`, is that of the server at
+/// `url`. The two must be equal (RFC 9728, section 3.3): the parser of addresses has normalized case,
+/// default port and empty path, and nothing else is left out. Only the metadata at the root of the
+/// server's origin may be those of the whole origin, which is the identifier that belongs there.
+fn describes(resource: &str, url: &Url, place: &Url) -> bool {
+    let Ok(resource) = Url::parse(resource) else {
+        return false;
+    };
+    let mut server = url.clone();
+    server.set_fragment(None);
+    let is_root = url
+        .join(&format!("/.well-known/{RESOURCE_METADATA}"))
+        .ok()
+        .as_ref()
+        == Some(place);
+    let origin = url.join("/").ok().filter(|_| is_root);
+    resource == server || Some(resource) == origin
 }
 
 /// Returns true for an address with TLS, and for one on this machine.
@@ -568,6 +588,44 @@ mod tests {
         );
         let places = well_known(&url("https://x.example/"), "openid-configuration");
         assert_eq!(places.len(), 1);
+    }
+
+    #[test]
+    fn metadata_describe_exactly_the_server() {
+        let server = url("https://x.example/a/mcp?q=1");
+        let [own, root] = &well_known(&server, RESOURCE_METADATA)[..] else {
+            panic!("two places");
+        };
+        let equal = [
+            "https://x.example/a/mcp?q=1",
+            "HTTPS://X.Example:443/a/mcp?q=1",
+        ];
+        for resource in equal {
+            assert!(describes(resource, &server, own), "{resource}");
+            assert!(describes(resource, &server, root), "{resource}");
+        }
+        let others = [
+            "https://x.example/a/mc",
+            "https://x.example/a/mcp",
+            "https://x.example/a/mcp/?q=1",
+            "https://x.example/a/mcp?q=1#part",
+            "https://x.example/a",
+            "https://x.example/A/mcp?q=1",
+            "https://x.example:8443/a/mcp?q=1",
+            "http://x.example/a/mcp?q=1",
+            "https://y.example/a/mcp?q=1",
+            "https://user@x.example/a/mcp?q=1",
+            "a/mcp?q=1",
+        ];
+        for resource in others {
+            assert!(!describes(resource, &server, own), "{resource}");
+            assert!(!describes(resource, &server, root), "{resource}");
+        }
+        // The metadata at the root are those of the origin.
+        assert!(describes("https://x.example", &server, root));
+        assert!(!describes("https://x.example", &server, own));
+        let elsewhere = url("https://x.example/metadata");
+        assert!(!describes("https://x.example", &server, &elsewhere));
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! ```
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::print_stderr,
     clippy::print_stdout,

@@ -3,6 +3,11 @@
 //!
 //! `cargo run --release -p haft-process --example sandbox_cost`
 
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a program for measurements prints its own numbers"
+)]
+
 use std::time::{Duration, Instant};
 
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy, tree_memory};

@@ -14,8 +14,8 @@ use image::imageops::{ColorMap, FilterType, dither};
 use image::{DynamicImage, ImageReader, Limits, Rgb, RgbaImage};
 
 use super::palette::{Tone, paint};
-use super::{text, units, width};
-use haft_tool::{ImageProtocol, RenderOptions, Screen};
+use super::{units, width};
+use haft_tool::{ImageProtocol, RenderOptions, Screen, TerminalText, terminal_text};
 
 /// The largest block of a picture, unless its size is given.
 const MAX_ROWS: u32 = 24;
@@ -28,13 +28,13 @@ const MAX_PIXELS: u64 = 64 << 20;
 const CHUNK: usize = 4096;
 
 /// Returns the lines of the block for a picture in a result.
-pub fn lines(data: &str, mime_type: &str, look: &RenderOptions) -> Vec<String> {
+pub fn lines(data: &str, mime_type: &str, look: &RenderOptions) -> Vec<TerminalText> {
     let dimensions = decode(data).and_then(|bytes| dimensions(&bytes));
     let drawn = dimensions.and_then(|dimensions| {
         let room = u32::try_from(look.width).unwrap_or(u32::MAX);
         let (columns, rows) = block(dimensions, room.min(MAX_COLUMNS), &look.screen);
         let picture = sequence(data, columns, rows, &look.screen)?;
-        let mut lines = vec![String::new(); rows as usize - 1];
+        let mut lines = vec![TerminalText::new(); rows as usize - 1];
         lines.push(picture);
         Some(lines)
     });
@@ -47,7 +47,7 @@ pub fn lines(data: &str, mime_type: &str, look: &RenderOptions) -> Vec<String> {
 
 /// Returns the sequences for the mark `COLUMNS;ROWS;BASE64` in the line `row`, if the picture fits
 /// there.
-pub fn from_mark(mark: &str, row: usize, room: usize, screen: &Screen) -> Option<String> {
+pub fn from_mark(mark: &str, row: usize, room: usize, screen: &Screen) -> Option<TerminalText> {
     let mut parts = mark.splitn(3, ';');
     let columns: u32 = parts.next()?.parse().ok()?;
     let rows: u32 = parts.next()?.parse().ok()?;
@@ -59,11 +59,11 @@ pub fn from_mark(mark: &str, row: usize, room: usize, screen: &Screen) -> Option
     sequence(data, columns, rows, screen)
 }
 
-fn placeholder(data: &str, mime_type: &str, dimensions: Option<(u32, u32)>) -> String {
+fn placeholder(data: &str, mime_type: &str, dimensions: Option<(u32, u32)>) -> TerminalText {
     let size = units::bytes(units::base64_len(data));
     let pixels =
         dimensions.map_or_else(String::new, |(width, height)| format!(" {width}x{height},"));
-    format!("[image {},{pixels} {size}]", text::name(mime_type))
+    terminal_text!("[image {mime_type},{pixels} {size}]")
 }
 
 /// Returns the columns and rows of a picture: its own size, or the largest that fits.
@@ -86,50 +86,50 @@ fn block((width, height): (u32, u32), room: u32, screen: &Screen) -> (u32, u32) 
 
 /// Returns the sequence that draws a picture upwards from the last line of its block. It leaves the
 /// cursor where it was.
-fn sequence(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String> {
+fn sequence(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<TerminalText> {
     let picture = match screen.images? {
         ImageProtocol::Kitty => kitty(data, columns, rows)?,
         ImageProtocol::Iterm => iterm(data, columns, rows)?,
         ImageProtocol::Sixel => sixel(data, columns, rows, screen)?,
     };
     let up = match rows {
-        0 | 1 => String::new(),
-        rows => format!("\x1b[{}A", rows - 1),
+        0 | 1 => TerminalText::new(),
+        rows => terminal_text!("\x1b[{}A", rows - 1),
     };
-    Some(format!("\x1b7{up}{picture}\x1b8"))
+    Some(terminal_text!("\x1b7{up}{picture}\x1b8"))
 }
 
 /// Encodes a picture for kitty, which accepts PNG; other formats are converted to PNG.
-fn kitty(data: &str, columns: u32, rows: u32) -> Option<String> {
+fn kitty(data: &str, columns: u32, rows: u32) -> Option<TerminalText> {
     let bytes = decode(data)?;
     let png = match image::guess_format(&bytes).ok()? {
         image::ImageFormat::Png => STANDARD.encode(&bytes),
         _ => STANDARD.encode(to_png(&pixels(&bytes)?)?),
     };
-    let mut sequences = String::with_capacity(png.len() + png.len() / 64);
-    let mut first = format!("a=T,f=100,q=2,C=1,c={columns},r={rows},");
+    let mut sequences = TerminalText::new();
+    let mut first = terminal_text!("a=T,f=100,q=2,C=1,c={columns},r={rows},");
     let mut rest = png.as_str();
     while !rest.is_empty() {
         let (chunk, remains) = rest.split_at(rest.len().min(CHUNK));
         rest = remains;
         let more = u8::from(!rest.is_empty());
-        sequences.push_str(&format!("\x1b_G{first}m={more};{chunk}\x1b\\"));
-        first.clear();
+        sequences.push(&terminal_text!("\x1b_G{first}m={more};{chunk}\x1b\\"));
+        first = TerminalText::new();
     }
     Some(sequences)
 }
 
-fn iterm(data: &str, columns: u32, rows: u32) -> Option<String> {
+fn iterm(data: &str, columns: u32, rows: u32) -> Option<TerminalText> {
     let bytes = decode(data)?;
     image::guess_format(&bytes).ok()?;
     let size = bytes.len();
     let data = STANDARD.encode(&bytes);
-    Some(format!(
+    Some(terminal_text!(
         "\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=1:{data}\x07"
     ))
 }
 
-fn sixel(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String> {
+fn sixel(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<TerminalText> {
     let picture = pixels(&decode(data)?)?;
     let width = columns * u32::from(screen.cell.0);
     let height = rows * u32::from(screen.cell.1);
@@ -137,7 +137,7 @@ fn sixel(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String>
     let mut pixels = on_ground(&picture.to_rgba8(), screen);
     dither(&mut pixels, &Cube);
     let (width, height) = pixels.dimensions();
-    let mut sixels = format!("\x1bP0;1;0q\"1;1;{width};{height}");
+    let mut sixels = String::new();
     for index in 0..Cube::COLORS {
         let [red, green, blue] = Cube::levels(index).map(|level| level * 20);
         sixels.push_str(&format!("#{index};2;{red};{green};{blue}"));
@@ -145,8 +145,9 @@ fn sixel(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String>
     for top in (0..height).step_by(6) {
         band(&mut sixels, &pixels, top);
     }
-    sixels.push_str("\x1b\\");
-    Some(sixels)
+    Some(terminal_text!(
+        "\x1bP0;1;0q\"1;1;{width};{height}{sixels}\x1b\\"
+    ))
 }
 
 /// Encodes six lines of pixels: for each of their colours, one character per column of six pixels.

@@ -1,8 +1,7 @@
 //! Renders data as lines for people: problems, results, tables, sizes, times.
 //!
-//! The functions here turn data into text. They do not decide where the text goes. Tools are not
-//! trusted: text of tools passes through [`text::clean`] first, so that a description cannot move
-//! the cursor or recolour the terminal.
+//! The functions here turn data into [`TerminalText`](haft_tool::TerminalText). They do not decide
+//! where the text goes.
 
 pub mod draw;
 mod image;

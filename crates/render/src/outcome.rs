@@ -1,67 +1,66 @@
 //! Results and updates of a call as lines.
 //!
-//! Text blocks are written unchanged, because they contain no control sequences by contract. An
-//! image is named but not written.
+//! An image is named but not written.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{text, units};
-use haft_tool::{Block, Stopped};
+use super::units;
+use haft_tool::{Block, Stopped, TerminalText, terminal_text};
 
-/// Writes the content for the model, each block on lines of its own.
-pub fn write_content(out: &mut impl Write, content: &[Block]) -> io::Result<()> {
+/// Returns the content for the model as text of its author, each block on lines of its own.
+pub fn content(content: &[Block]) -> String {
+    let mut lines = String::new();
     for block in content {
         match block {
-            Block::Text { text, .. } if text.is_empty() => {}
-            Block::Text { text, .. } => {
-                out.write_all(text.as_bytes())?;
-                if !text.ends_with('\n') {
-                    out.write_all(b"\n")?;
+            Block::Text { text, .. } => lines.push_str(text),
+            Block::Resource { resource, .. } => {
+                lines.push_str(note_on(&resource.uri).as_str());
+                if let Some(text) = &resource.text {
+                    lines.push('\n');
+                    lines.push_str(text);
                 }
+                lines.push('\n');
             }
             Block::Image {
                 data, mime_type, ..
-            } => {
-                let size = units::bytes(units::base64_len(data));
-                writeln!(out, "[image {}, {size}]", text::name(mime_type))?;
-            }
+            } => lines.push_str(note_on_data("image", mime_type, data).as_str()),
             Block::Audio {
                 data, mime_type, ..
-            } => {
-                let size = units::bytes(units::base64_len(data));
-                writeln!(out, "[audio {}, {size}]", text::name(mime_type))?;
-            }
-            Block::Resource { resource, .. } => {
-                writeln!(out, "[{}]", text::name(&resource.uri))?;
-                if let Some(text) = &resource.text {
-                    writeln!(out, "{text}")?;
-                }
-            }
-            Block::ResourceLink(link) => writeln!(out, "[{}]", text::name(&link.uri))?,
+            } => lines.push_str(note_on_data("audio", mime_type, data).as_str()),
+            Block::ResourceLink(link) => lines.push_str(note_on(&link.uri).as_str()),
+        }
+        if !lines.is_empty() && !lines.ends_with('\n') {
+            lines.push('\n');
         }
     }
-    Ok(())
+    lines
 }
 
-/// Writes the form for people instead, without characters that could redraw their terminal.
-pub fn write_display(out: &mut impl Write, display: &str) -> io::Result<()> {
-    let display = text::clean(display);
-    out.write_all(display.as_bytes())?;
-    if display.is_empty() || display.ends_with('\n') {
-        Ok(())
-    } else {
-        out.write_all(b"\n")
+fn note_on(uri: &str) -> TerminalText {
+    terminal_text!("[{uri}]")
+}
+
+fn note_on_data(kind: &'static str, mime_type: &str, data: &str) -> TerminalText {
+    let size = units::bytes(units::base64_len(data));
+    terminal_text!("[{kind} {mime_type}, {size}]")
+}
+
+/// Returns the form for people instead, with a line feed at its end.
+pub fn display(display: &str) -> TerminalText {
+    let mut display = TerminalText::from_prose(display);
+    if !display.is_empty() && !display.as_str().ends_with('\n') {
+        display.push_literal("\n");
     }
+    display
 }
 
 /// Describes the early end of a call, as a sentence without its period.
-pub fn stopped(tool: &str, why: Stopped, after: Duration) -> String {
+pub fn stopped(tool: &str, why: Stopped, after: Duration) -> TerminalText {
     let after = units::time(after);
-    format!("`{tool}` was stopped after {after} ({})", why.as_str())
+    terminal_text!("`{tool}` was stopped after {after} ({})", why.as_str())
 }
 
 /// Returns the text of a partial result; `None` if it has none.

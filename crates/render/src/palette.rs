@@ -3,7 +3,7 @@
 //! Names and values are the same as in `js-runtime/packages/pi-tui/theme-colors.ts`, so that haft's
 //! drawings look like those of tools.
 
-use haft_tool::{Colors, Screen};
+use haft_tool::{Colors, Screen, TerminalText, terminal_text};
 
 /// A colour as RGB for a dark and for a light background, each with the nearest entry in the
 /// palette of 256 colours.
@@ -78,29 +78,29 @@ impl Ground {
 }
 
 /// Returns `text` in the colour of its role.
-pub fn paint(screen: &Screen, tone: Tone, text: &str) -> String {
+pub fn paint(screen: &Screen, tone: Tone, text: &TerminalText) -> TerminalText {
     match tone.color().and_then(|color| code(screen, &color)) {
-        Some(code) if !text.is_empty() => format!("\x1b[38;{code}m{text}\x1b[39m"),
-        _ => text.to_owned(),
+        Some(code) if !text.is_empty() => terminal_text!("\x1b[38;{code}m{text}\x1b[39m"),
+        _ => text.clone(),
     }
 }
 
 /// Returns `text` in bold.
-pub fn bold(screen: &Screen, text: &str) -> String {
+pub fn bold(screen: &Screen, text: &TerminalText) -> TerminalText {
     match screen.colors {
-        Colors::None => text.to_owned(),
-        Colors::Indexed | Colors::True => format!("\x1b[1m{text}\x1b[22m"),
+        Colors::None => text.clone(),
+        Colors::Indexed | Colors::True => terminal_text!("\x1b[1m{text}\x1b[22m"),
     }
 }
 
 /// Returns the sequence that starts a background, which `ESC[49m` ends. `None` on a screen without
 /// colours.
-pub fn ground(screen: &Screen, ground: Ground) -> Option<String> {
+pub fn ground(screen: &Screen, ground: Ground) -> Option<TerminalText> {
     let code = code(screen, &ground.color())?;
-    Some(format!("\x1b[48;{code}m"))
+    Some(terminal_text!("\x1b[48;{code}m"))
 }
 
-fn code(screen: &Screen, color: &Color) -> Option<String> {
+fn code(screen: &Screen, color: &Color) -> Option<TerminalText> {
     let (rgb, index) = if screen.is_light {
         color.light
     } else {
@@ -108,10 +108,10 @@ fn code(screen: &Screen, color: &Color) -> Option<String> {
     };
     match screen.colors {
         Colors::None => None,
-        Colors::Indexed => Some(format!("5;{index}")),
+        Colors::Indexed => Some(terminal_text!("5;{index}")),
         Colors::True => {
             let [_, red, green, blue] = rgb.to_be_bytes();
-            Some(format!("2;{red};{green};{blue}"))
+            Some(terminal_text!("2;{red};{green};{blue}"))
         }
     }
 }

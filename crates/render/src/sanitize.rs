@@ -8,8 +8,8 @@
 
 use super::image;
 use super::width::{self, TAB};
-use haft_tool::visible::{self, is_harmful};
-use haft_tool::{Colors, RenderOptions, Screen};
+use haft_tool::visible::is_harmful;
+use haft_tool::{Colors, RenderOptions, Screen, TerminalText, terminal_text};
 
 /// Start of the mark of a picture, which `image.ts` writes and `ESC \` ends.
 const IMAGE: &str = "\x1b_haft:image;";
@@ -17,7 +17,7 @@ const IMAGE: &str = "\x1b_haft:image;";
 /// Returns the lines of a [`Widget`](haft_tool::Widget)'s picture in a form that is safe to print on a
 /// terminal. Of all control sequences only styles, links and pictures are kept, and no line is
 /// wider than `columns`.
-pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String> {
+pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<TerminalText> {
     let Some(painted) = painted.strip_suffix('\n') else {
         return Vec::new();
     };
@@ -29,7 +29,7 @@ pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String>
 }
 
 /// Returns the lines of `painted`, ready to print.
-pub fn lines(painted: &str, look: &RenderOptions) -> Vec<String> {
+pub fn lines(painted: &str, look: &RenderOptions) -> Vec<TerminalText> {
     let mut lines = Vec::new();
     for line in painted.split('\n') {
         let row = lines.len();
@@ -39,9 +39,27 @@ pub fn lines(painted: &str, look: &RenderOptions) -> Vec<String> {
     lines
 }
 
+/// Returns text of a library (a help page, a line of the internal log). Of its control sequences only
+/// styles are kept, and none if `is_colored` is false.
+pub fn styled_text(text: &str, is_colored: bool) -> TerminalText {
+    let colors = if is_colored {
+        Colors::Indexed
+    } else {
+        Colors::None
+    };
+    let look = RenderOptions {
+        screen: Screen {
+            colors,
+            ..Screen::PLAIN
+        },
+        ..RenderOptions::plain(usize::MAX)
+    };
+    TerminalText::join(&lines(text, &look), "\n")
+}
+
 /// Returns the width of a line that was made safe.
-pub fn width(line: &str) -> usize {
-    let mut rest = line;
+pub fn width(line: &TerminalText) -> usize {
+    let mut rest = line.as_str();
     let mut columns = 0;
     while let Some(at) = memchr::memchr(0x1b, rest.as_bytes()) {
         columns += width::width(&rest[..at]);
@@ -51,12 +69,12 @@ pub fn width(line: &str) -> usize {
     columns + width::width(rest)
 }
 
-fn tame(line: &str, row: usize, look: &RenderOptions) -> String {
+fn tame(line: &str, row: usize, look: &RenderOptions) -> TerminalText {
     if is_plain(line) {
-        return line[..line.len().min(look.width)].to_owned();
+        return TerminalText::from_value(&line[..line.len().min(look.width)]);
     }
-    let mut tamed = Tamed {
-        line: String::with_capacity(line.len()),
+    let mut tamed = SafeLine {
+        line: TerminalText::new(),
         room: look.width,
         styles: Styles::default(),
         has_link: false,
@@ -114,34 +132,33 @@ fn end_of_string(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Builder of a safe line.
-struct Tamed {
-    line: String,
+struct SafeLine {
+    line: TerminalText,
     /// The remaining columns.
     room: usize,
     styles: Styles,
     has_link: bool,
 }
 
-impl Tamed {
+impl SafeLine {
     fn text(&mut self, text: &str) {
-        if is_plain(text) || !text.contains(is_harmful) {
-            return self.put(text);
+        if is_plain(text) {
+            let fits = &text[..text.len().min(self.room)];
+            self.line.push(fits);
+            self.room -= fits.len();
+            return;
         }
         let mut plain = text.replace('\t', TAB);
         // Control characters have no use in a line; these are the remains of a sequence.
         plain.retain(|c| !c.is_control());
-        self.put(&visible::prose(&plain));
-    }
-
-    fn put(&mut self, text: &str) {
-        let (fits, columns) = width::fitting(text, self.room);
-        self.line.push_str(fits);
-        self.room -= columns;
-        if fits.len() < text.len() {
-            // The part that is cut off begins with a character that is too wide. No narrower one
-            // may follow.
-            self.room = 0;
-        }
+        let text = TerminalText::from_prose(&plain);
+        let (fits, columns) = width::fitting(text.as_str(), self.room);
+        let is_cut = fits.len() < text.as_str().len();
+        self.line
+            .push(&text.part(|text| width::fitting(text, self.room).0));
+        // If the text is cut, the rest begins with a character that is too wide. No narrower one may
+        // follow.
+        self.room = if is_cut { 0 } else { self.room - columns };
     }
 
     fn sequence(&mut self, sequence: &str, row: usize, look: &RenderOptions) {
@@ -154,7 +171,7 @@ impl Tamed {
                 .all(|byte| byte.is_ascii_digit() || byte == b';' || byte == b':');
             if is_sgr && look.screen.colors != Colors::None {
                 self.styles.see(codes);
-                self.line.push_str(sequence);
+                self.line.push(&terminal_text!("\x1b[{codes}m"));
             }
         } else if let Some(link) = sequence.strip_prefix("\x1b]8;") {
             if look.screen.hyperlinks {
@@ -163,7 +180,7 @@ impl Tamed {
         } else if let Some(mark) = sequence.strip_prefix(IMAGE) {
             let mark = mark.trim_end_matches('\\').trim_end_matches('\x1b');
             if let Some(picture) = image::from_mark(mark, row, self.room, &look.screen) {
-                self.line.push_str(&picture);
+                self.line.push(&picture);
             }
         }
     }
@@ -185,22 +202,20 @@ impl Tamed {
             self.close_link();
         } else {
             self.has_link = true;
-            self.line.push_str("\x1b]8;;");
-            self.line.push_str(address);
-            self.line.push_str("\x1b\\");
+            self.line.push(&terminal_text!("\x1b]8;;{address}\x1b\\"));
         }
     }
 
     fn close_link(&mut self) {
         if std::mem::take(&mut self.has_link) {
-            self.line.push_str("\x1b]8;;\x1b\\");
+            self.line.push_literal("\x1b]8;;\x1b\\");
         }
     }
 
-    fn end(mut self) -> String {
+    fn end(mut self) -> TerminalText {
         self.close_link();
         if self.styles.any() {
-            self.line.push_str("\x1b[0m");
+            self.line.push_literal("\x1b[0m");
         }
         self.line
     }

@@ -3,9 +3,7 @@
 //! Colours are switched on or off once for each stream (a terminal, `NO_COLOR`, `CLICOLOR`,
 //! `CLICOLOR_FORCE`). Every line must have the same meaning without them.
 
-use std::fmt::Display;
-
-use console::{Style, StyledObject};
+use haft_tool::{TerminalText, TerminalValue};
 
 /// Styles words for one stream, or leaves them unchanged.
 #[derive(Clone, Copy, Debug)]
@@ -38,31 +36,59 @@ impl Ink {
         self.on
     }
 
-    pub fn bold<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().bold(), word)
+    pub fn bold<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[1m", word)
     }
 
-    pub fn dim<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().dim(), word)
+    pub fn dim<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[2m", word)
     }
 
-    pub fn error<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().red().bold(), word)
+    pub fn error<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[31m\x1b[1m", word)
     }
 
-    pub fn warning<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().yellow().bold(), word)
+    pub fn warning<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[33m\x1b[1m", word)
     }
 
-    pub fn good<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().green(), word)
+    pub fn good<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[32m", word)
     }
 
-    pub fn hint<D: Display>(self, word: D) -> StyledObject<D> {
-        self.paint(Style::new().cyan(), word)
+    pub fn hint<V: TerminalValue>(self, word: V) -> StyledValue<V> {
+        self.paint("\x1b[36m", word)
     }
 
-    fn paint<D: Display>(self, style: Style, word: D) -> StyledObject<D> {
-        style.force_styling(self.on).apply_to(word)
+    fn paint<V: TerminalValue>(self, sequence: &'static str, value: V) -> StyledValue<V> {
+        StyledValue {
+            sequence: self.on.then_some(sequence),
+            value,
+        }
+    }
+}
+
+/// A value with a style around it.
+pub struct StyledValue<V> {
+    /// The sequence that turns the style on; `None` without colours.
+    sequence: Option<&'static str>,
+    value: V,
+}
+
+impl<V: TerminalValue> StyledValue<V> {
+    /// Returns the value with its style.
+    pub fn to_text(&self) -> TerminalText {
+        TerminalText::from_value(self)
+    }
+}
+
+impl<V: TerminalValue> TerminalValue for StyledValue<V> {
+    fn append_to(&self, text: &mut TerminalText) {
+        let Some(sequence) = self.sequence else {
+            return self.value.append_to(text);
+        };
+        text.push_literal(sequence);
+        self.value.append_to(text);
+        text.push_literal("\x1b[0m");
     }
 }

@@ -4,7 +4,7 @@
 //! paths at the start. A column with [`Fit::Whole`] is never cut.
 
 use super::style::Ink;
-use super::text;
+use haft_tool::{TerminalText, TerminalValue, terminal_text};
 
 const GAP: usize = 2;
 
@@ -37,41 +37,47 @@ pub enum Fit {
 
 /// Returns the table as text, each line with a newline. `room` is the width of the terminal, if
 /// there is one.
-pub fn render(columns: &[Column], rows: &[Vec<String>], room: Option<usize>, ink: Ink) -> String {
-    let widths = widths(columns, rows, room);
-    let titles: Vec<_> = columns.iter().map(|c| c.title.to_owned()).collect();
-    let mut page = format!("{}\n", ink.dim(line(columns, &titles, &widths)));
-    for row in rows {
-        page.push_str(&line(columns, row, &widths));
-        page.push('\n');
+pub fn render(
+    columns: &[Column],
+    rows: &[Vec<impl TerminalValue>],
+    room: Option<usize>,
+    ink: Ink,
+) -> TerminalText {
+    let cells = |row: &Vec<_>| row.iter().map(TerminalText::from_value).collect();
+    let rows: Vec<Vec<TerminalText>> = rows.iter().map(cells).collect();
+    let widths = widths(columns, &rows, room);
+    let titles = columns.iter().map(|c| TerminalText::from_literal(c.title));
+    let titles: Vec<_> = titles.collect();
+    let mut page = terminal_text!("{}\n", ink.dim(line(columns, &titles, &widths)));
+    for row in &rows {
+        page.push(&terminal_text!("{}\n", line(columns, row, &widths)));
     }
     page
 }
 
-fn line(columns: &[Column], cells: &[String], widths: &[usize]) -> String {
-    let mut line = String::new();
+fn line(columns: &[Column], cells: &[TerminalText], widths: &[usize]) -> TerminalText {
+    let mut line = TerminalText::new();
     for ((column, cell), &width) in columns.iter().zip(cells).zip(widths) {
         let cell = match column.fit {
             Fit::Whole => cell.clone(),
-            Fit::KeepStart(_) => text::keep_start(cell, width),
-            Fit::KeepEnd(_) => text::keep_end(cell, width),
+            Fit::KeepStart(_) => cell.keep_start(width),
+            Fit::KeepEnd(_) => cell.keep_end(width),
         };
-        let padding = width.saturating_sub(text::width(&cell)) + GAP;
-        line.push_str(&cell);
-        line.extend(std::iter::repeat_n(' ', padding));
+        let padding = width.saturating_sub(cell.width()) + GAP;
+        line.push(&cell);
+        line.push(&" ".repeat(padding));
     }
-    line.truncate(line.trim_end().len());
-    line
+    line.trimmed_end()
 }
 
-fn widths(columns: &[Column], rows: &[Vec<String>], room: Option<usize>) -> Vec<usize> {
+fn widths(columns: &[Column], rows: &[Vec<TerminalText>], room: Option<usize>) -> Vec<usize> {
     let widest = |index: usize| {
-        let cells = rows.iter().map(|row| text::width(&row[index]));
+        let cells = rows.iter().map(|row| row[index].width());
         cells.max().unwrap_or(0)
     };
     let natural = columns.iter().enumerate();
     let mut widths: Vec<_> = natural
-        .map(|(index, column)| widest(index).max(text::width(column.title)))
+        .map(|(index, column)| widest(index).max(column.title.len()))
         .collect();
     let Some(room) = room else {
         return widths;

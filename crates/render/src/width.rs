@@ -4,11 +4,12 @@
 //! never split. The text must not contain escape sequences. `js-runtime/packages/pi-tui/width.ts`
 //! measures in the same way.
 
-use std::borrow::Cow;
 use std::iter;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+
+use haft_tool::TerminalText;
 
 /// Replacement for a tab.
 pub const TAB: &str = "   ";
@@ -107,14 +108,14 @@ pub fn fitting(text: &str, room: usize) -> (&str, usize) {
 }
 
 /// Cuts `text` to at most `room` columns; `…` replaces the part that was cut off.
-pub fn cut(text: &str, room: usize) -> Cow<'_, str> {
-    if width(text) <= room {
-        return Cow::Borrowed(text);
+pub fn cut(text: &TerminalText, room: usize) -> TerminalText {
+    if width(text.as_str()) <= room {
+        return text.clone();
     }
-    let (start, _) = fitting(text, room.saturating_sub(1));
+    let start = text.part(|text| fitting(text, room.saturating_sub(1)).0.trim_end());
     match room {
-        0 => Cow::Borrowed(""),
-        _ => Cow::Owned(format!("{}{ELLIPSIS}", start.trim_end())),
+        0 => TerminalText::new(),
+        _ => start.with_literal(ELLIPSIS),
     }
 }
 

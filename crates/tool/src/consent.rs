@@ -8,7 +8,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::ApprovalRequest;
-use super::visible;
+use super::{TerminalText, terminal_text, visible};
 
 /// Prefix of every line that haft did not write.
 pub const FRAME: &str = "│ ";
@@ -74,7 +74,7 @@ impl Room {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// All lines except the first one, which is [`ApprovalRequest::title`].
-    pub lines: Vec<String>,
+    pub lines: Vec<TerminalText>,
     /// Set if lines were omitted.
     pub is_cut: bool,
 }
@@ -83,29 +83,25 @@ impl ApprovalRequest {
     /// Returns the question as text for people, without the choice at its end. Every line that haft
     /// did not write begins with `│ `; control characters and invisible characters are shown as
     /// escapes. Long details and arguments are cut in the middle, with the number of omitted lines.
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self) -> TerminalText {
         let consent = self.consent(Room::of(0, 0));
-        let mut text = self.title();
-        for line in consent.lines {
-            text.push('\n');
-            text.push_str(&line);
-        }
-        text
+        let lines: Vec<_> = std::iter::once(self.title()).chain(consent.lines).collect();
+        TerminalText::join(&lines, "\n")
     }
 
     /// Returns the first line.
-    pub fn title(&self) -> String {
-        format!("Allow tool: {}", visible::name(&self.tool))
+    pub fn title(&self) -> TerminalText {
+        terminal_text!("Allow tool: {}", self.tool)
     }
 
     /// Returns the lines below the title.
     pub fn consent(&self, room: Room) -> Consent {
         let mut consent = Consent {
-            lines: vec![format!("Tier: {}", self.tier.as_str())],
+            lines: vec![terminal_text!("Tier: {}", self.tier.as_str())],
             is_cut: false,
         };
         if let Some(caller) = &self.caller {
-            let line = format!("Called by the tool: {}", visible::name(caller));
+            let line = terminal_text!("Called by the tool: {caller}");
             consent.lines.push(line);
         }
         let reason = self
@@ -118,14 +114,14 @@ impl ApprovalRequest {
             .flat_map(|text| text.lines())
             .collect();
         if !said.is_empty() {
-            consent.lines.push("The tool says:".to_owned());
+            consent.lines.push("The tool says:".into());
             let said: Vec<String> = said.into_iter().map(foreign).collect();
             consent.add(&said, room.columns, room.tool_lines);
         }
         match arguments(self.arguments.get(), room.columns - FRAME_WIDTH) {
-            lines if lines.is_empty() => consent.lines.push("Arguments: none".to_owned()),
+            lines if lines.is_empty() => consent.lines.push("Arguments: none".into()),
             lines => {
-                consent.lines.push("Arguments:".to_owned());
+                consent.lines.push("Arguments:".into());
                 consent.add(&lines, room.columns, room.argument_lines);
             }
         }
@@ -149,7 +145,7 @@ impl Consent {
         let left_out = framed.len() - head - tail;
         self.is_cut = true;
         self.lines.extend(framed.drain(..head));
-        self.lines.push(format!("… {left_out} more lines"));
+        self.lines.push(terminal_text!("… {left_out} more lines"));
         self.lines.extend(framed.drain(left_out..));
     }
 }
@@ -159,19 +155,22 @@ fn foreign(line: &str) -> String {
     visible::line(&line.replace('\t', "    ")).into_owned()
 }
 
-fn wrap(line: &str, columns: usize, framed: &mut Vec<String>) {
-    let (mut part, mut width) = (FRAME.to_owned(), 0);
+fn wrap(line: &str, columns: usize, framed: &mut Vec<TerminalText>) {
+    let mut frame = |part: &mut String| {
+        let part = TerminalText::from_line(&std::mem::take(part));
+        framed.push(terminal_text!("{FRAME}{part}").trimmed_end());
+    };
+    let (mut part, mut width) = (String::new(), 0);
     for c in line.chars() {
         let wide = c.width().unwrap_or(0);
         if width + wide > columns {
-            framed.push(part.trim_end().to_owned());
-            part = FRAME.to_owned();
+            frame(&mut part);
             width = 0;
         }
         part.push(c);
         width += wide;
     }
-    framed.push(part.trim_end().to_owned());
+    frame(&mut part);
 }
 
 /// Formats JSON text as lines, as a single line if that fits. Nothing is omitted, not even

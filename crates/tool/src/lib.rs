@@ -3,6 +3,9 @@
 //! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
 //! types, so every surface sees a field that is added here.
 
+// The expansion of `terminal_text!` names the crate.
+extern crate self as haft_tool;
+
 mod access_decision;
 pub mod accesses;
 mod approval;
@@ -21,6 +24,7 @@ mod host_pattern;
 mod isolation;
 pub mod json;
 mod log;
+mod name_skeleton;
 mod nested;
 pub mod panic;
 mod permissions;
@@ -40,6 +44,7 @@ pub mod schema;
 mod session;
 mod source;
 mod suggest;
+mod terminal_text;
 mod timestamp;
 mod trace;
 mod trace_context;
@@ -61,9 +66,11 @@ pub use deadline::{Progress, Updates};
 pub use debugging::Debugging;
 pub use definition::{ArgumentOrder, Dialect, Tier, Tool, ToolRef};
 pub use error::{Error, ErrorKind};
+pub use haft_tool_macros::terminal_text;
 pub use hints::{ClientHints, TaskMode};
 pub use isolation::{Isolation, ToolBounds, ToolRights};
 pub use log::{LogLevel, LogLine, LogListener};
+pub use name_skeleton::name_skeleton;
 pub use nested::NestedCalls;
 pub use permissions::{
     LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
@@ -82,6 +89,7 @@ pub use scan::ScanState;
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use source::{Family, Level, Source, TrustDomain};
 pub use suggest::{MIN_SIMILARITY, did_you_mean, known_here, similarity, suggest};
+pub use terminal_text::{TerminalText, TerminalValue};
 pub use timestamp::{Timestamp, since_1970};
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;

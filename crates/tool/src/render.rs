@@ -5,7 +5,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Call, Problem};
+use super::{Call, Problem, TerminalText};
 
 /// Subject of a drawing.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ pub struct RawRender {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
     /// Lines that are safe to print.
-    pub lines: Vec<String>,
+    pub lines: Vec<TerminalText>,
     /// Set if the lines already have margins and background.
     pub is_framed: bool,
     /// Set if the tool's own renderer made the lines; otherwise the host did.

@@ -1,14 +1,12 @@
 //! The question for the approval of the calls of a script.
 
-use std::fmt::Write;
-
 use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
 use super::consent::FRAME;
 use super::{
     Answer, AnswerScope, ApprovalRequest, Prompt, PromptOrigin, Question, RunApprovalRequest,
-    RunDecision, Tier, UserInterface, visible,
+    RunDecision, TerminalText, Tier, UserInterface, terminal_text,
 };
 
 /// Limit of the calls of one tool that a question shows.
@@ -30,7 +28,7 @@ pub async fn ask_user_for_run(ui: &dyn UserInterface, request: &RunApprovalReque
     let options = [FOR_RUN, EACH_CALL, DENY].map(str::to_owned).to_vec();
     let question = Question {
         what: Prompt::Select {
-            title: request.to_text(),
+            title: request.to_text().into_string(),
             options,
         },
         from: PromptOrigin {
@@ -62,16 +60,16 @@ impl RunApprovalRequest {
 
     /// Returns the question as text for people. Every line that haft did not write begins with
     /// `│ `; invisible characters are shown as escapes.
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self) -> TerminalText {
         let mut text = match self.calls.len() {
-            1 => "A script waits for the approval of 1 call".to_owned(),
-            many => format!("A script waits for the approval of {many} calls"),
+            1 => "A script waits for the approval of 1 call".into(),
+            many => terminal_text!("A script waits for the approval of {many} calls"),
         };
         self.list_calls(&mut text);
         text
     }
 
-    fn list_calls(&self, text: &mut String) {
+    fn list_calls(&self, text: &mut TerminalText) {
         for name in self.names() {
             let calls = self.calls.iter().filter(|call| call.tool == name);
             let calls: Vec<&ApprovalRequest> = calls.collect();
@@ -79,11 +77,7 @@ impl RunApprovalRequest {
             let tier = tier.unwrap_or(Tier::Exec).as_str();
             let plural = if calls.len() == 1 { "call" } else { "calls" };
             let count = calls.len();
-            let _ = write!(
-                text,
-                "\n{}: {count} {plural}, tier {tier}",
-                visible::name(name)
-            );
+            text.push(&terminal_text!("\n{name}: {count} {plural}, tier {tier}"));
             for call in calls.iter().take(MAX_CALLS_SHOWN) {
                 let arguments: String = call
                     .arguments
@@ -96,14 +90,17 @@ impl RunApprovalRequest {
                 } else {
                     ""
                 };
-                let _ = write!(text, "\n{FRAME}{}{cut}", visible::line(&arguments));
+                let arguments = TerminalText::from_line(&arguments);
+                text.push(&terminal_text!("\n{FRAME}{arguments}{cut}"));
                 let said = call.reason.iter().chain(&call.details);
                 for line in said.flat_map(|said| said.lines()) {
-                    let _ = write!(text, "\n{FRAME}  {}", visible::line(line));
+                    let line = TerminalText::from_line(line);
+                    text.push(&terminal_text!("\n{FRAME}  {line}"));
                 }
             }
             if count > MAX_CALLS_SHOWN {
-                let _ = write!(text, "\n… {} more calls", count - MAX_CALLS_SHOWN);
+                let left_out = count - MAX_CALLS_SHOWN;
+                text.push(&terminal_text!("\n… {left_out} more calls"));
             }
         }
     }
@@ -124,7 +121,7 @@ impl RunApprovalRequest {
                 "a script makes these calls; the answer holds for all calls of these tools in this run"
                     .to_owned(),
             ),
-            details: (self.calls.len() > 1).then(|| self.to_text()),
+            details: (self.calls.len() > 1).then(|| self.to_text().into_string()),
             arguments,
             caller: None,
             scope: AnswerScope::Run,
@@ -161,7 +158,7 @@ mod tests {
             call_id: "run".to_owned(),
             calls,
         };
-        let text = request.to_text();
+        let text = request.to_text().into_string();
         let mut lines = text.lines();
         assert_eq!(
             lines.next(),

@@ -224,6 +224,11 @@ impl CustomTool {
         &self.tool.name
     }
 
+    /// Returns the tool as callers see it.
+    pub(crate) fn definition(&self) -> &Tool {
+        &self.tool
+    }
+
     /// Checks the tool and returns its candidate and runner, or what is wrong with it. `grace` is
     /// the time that the host gives a call to end after it was asked to stop.
     pub(crate) fn load(self, grace: Duration) -> Result<(Candidate, Loaded), String> {

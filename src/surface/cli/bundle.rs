@@ -1,18 +1,18 @@
 //! `haft bundle`: writes haft and a folder of tools as one file.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::context::CommandContext;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::flags::named;
 use super::schema::offered;
 use crate::bundle::{self, About, Files, Platform};
 use crate::host::Host;
+use crate::surface::terminal::say;
 use haft_render::{problem, units};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 use haft_tool::{Severity, Tool};
 
 /// Make one file of haft and a folder of tools, which clients install with a click
@@ -95,7 +95,9 @@ impl Args {
         let target = self.output.as_ref().unwrap_or(&default);
         bundle::write(target, &program, &files, &about, &tools)?;
         let count = units::count(tools.len(), "tool");
-        writeln!(session.out, "wrote {} with {count}", target.display())?;
+        session
+            .out
+            .print_line(&terminal_text!("wrote {} with {count}", target.display()))?;
         Ok(SUCCESS)
     }
 

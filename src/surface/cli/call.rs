@@ -3,7 +3,6 @@
 //! The result goes to standard output in the requested form. Updates go to standard error, unless
 //! `--events` includes them as data.
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -157,7 +156,7 @@ impl Args {
         let mut manner = self.manner();
         // With `-` the arguments are piped in, but a user may still be at the terminal.
         let is_attended = session.is_attended || self.arguments.as_deref() == Some("-");
-        if manner.form.is_for_people() && is_attended && io::stderr().is_terminal() {
+        if manner.form.is_for_people() && is_attended && crate::surface::terminal::is_terminal() {
             session.supports_pending_actions();
         }
         if self.learn {

@@ -115,7 +115,7 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
         .map(shown)
         .collect();
     let head: String = part.chars().take(at - from).collect();
-    let caret = haft_render::text::width(&head);
+    let caret = haft_render::width::width(&head);
     (part, caret)
 }
 

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::exit::{Failure, say};
+use super::exit::Failure;
 use crate::host::Host;
+use crate::surface::terminal::say;
 use crate::transcript::{SessionFile, new_id};
 use haft_config::Config;
 use haft_render::style::Ink;
-use haft_tool::{Call, Outcome, SessionEvent};
+use haft_tool::{Call, Outcome, SessionEvent, terminal_text};
 use haft_tool::{Error, ErrorKind};
 
 /// A session to which calls are appended.
@@ -39,7 +40,7 @@ impl CallSession {
         if unreadable > 0 {
             let path = file.path().display();
             let warning = ink.warning("warning");
-            say(&format!(
+            say(&terminal_text!(
                 "{warning}: {unreadable} lines of {path} cannot be read and were skipped\n"
             ));
         }
@@ -67,7 +68,7 @@ impl CallSession {
         if let Err(error) = self.0.append(call, outcome) {
             let path = self.0.path().display();
             let warning = ink.warning("warning");
-            say(&format!(
+            say(&terminal_text!(
                 "{warning}: the call was not kept in {path}: {error}\n"
             ));
         }

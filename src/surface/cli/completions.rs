@@ -1,7 +1,5 @@
 //! `haft completions`: prints a script with which a shell completes commands and flags.
 
-use std::io::Write;
-
 use clap::Command;
 use clap_complete::Shell;
 
@@ -26,7 +24,7 @@ impl Args {
         // Written to memory first, since the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut program, "haft", &mut script);
-        out.write_all(&script)?;
+        out.data(&String::from_utf8_lossy(&script))?;
         Ok(SUCCESS)
     }
 }

@@ -1,7 +1,5 @@
 //! `haft config`: lists the settings with their values and sources.
 
-use std::io::Write;
-
 use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
 use crate::surface::stdout::Out;
@@ -38,7 +36,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         if self.schema {
-            writeln!(out, "{:#}", Config::schema())?;
+            out.data(&format!("{:#}\n", Config::schema()))?;
             return Ok(SUCCESS);
         }
         let mut rows = Vec::new();
@@ -52,7 +50,7 @@ impl Args {
             }
         }
         let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
-        out.write_all(page.as_bytes())?;
+        out.print(&page)?;
         Ok(SUCCESS)
     }
 }

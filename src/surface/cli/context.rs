@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::exit::{Failure, say};
+use super::exit::Failure;
 use super::flags::Globals;
 use super::{learn, progress, trust_question};
 use crate::audit::Caller;
@@ -17,10 +17,11 @@ use crate::registry::{Catalog, Entry};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_tool::provider_schema::Names;
-use haft_tool::{Debugging, Error, ErrorKind, Problem};
+use haft_tool::{Debugging, Error, ErrorKind, Problem, terminal_text};
 use haft_tool::{Severity, Stopped, TRUST_HINT};
 
 /// Shutdown timeout: the host's own grace period and a margin.
@@ -147,7 +148,7 @@ impl<'a> CommandContext<'a> {
     /// Offers to trust the recorded files.
     pub(super) async fn offer_learned(&mut self, is_agreed: bool) -> Result<(), Failure> {
         let said = learn::offer(&self.host, self.flags.clone(), is_agreed).await?;
-        say(&format!("{said}\n"));
+        say(&terminal_text!("{said}\n"));
         Ok(())
     }
 

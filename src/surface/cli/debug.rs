@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use super::context::CommandContext;
-use super::exit::{Failure, say};
+use super::exit::Failure;
 use crate::host::Host;
 use crate::registry::Entry;
 use crate::surface::inspect::{DebugServer, InspectAddress};
+use crate::surface::terminal::say;
 use haft_config::Config;
-use haft_tool::{Debugging, Error, ErrorKind, Family};
+use haft_tool::{Debugging, Error, ErrorKind, Family, terminal_text};
 
 /// Options of the command line for debugging one call.
 #[derive(clap::Args, Clone, Debug)]
@@ -63,7 +64,7 @@ impl DebugFlags {
             .await;
         let debuggers = serve(&session.host, address).await?;
         if self.inspect_brk.is_some() {
-            say(&format!("`{name}` waits for a debugger\n"));
+            say(&terminal_text!("`{name}` waits for a debugger\n"));
         }
         Ok(Some(DebuggedCall {
             _debuggers: debuggers,
@@ -93,7 +94,7 @@ impl DebuggedCall {
             );
             Error::new(ErrorKind::Usage, text)
         })?;
-        say(&format!("profile: {}\n", path.display()));
+        say(&terminal_text!("profile: {}\n", path.display()));
         Ok(())
     }
 }

@@ -8,7 +8,6 @@ mod sandbox;
 mod servers;
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -27,7 +26,7 @@ use haft_discover::{LookedAt, Verdict};
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
 use haft_tool::provider_schema::{Names, Provider, offer};
-use haft_tool::{Dialect, Problem, Severity, Tool};
+use haft_tool::{Dialect, Problem, Severity, TerminalText, Tool, terminal_text};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]
@@ -109,10 +108,10 @@ impl Args {
             session.out.json(&report)?;
         } else if let Some(clients) = &clients {
             let page = clients::page(clients, session.out.ink());
-            session.out.write_all(page.as_bytes())?;
+            session.out.print(&page)?;
         } else {
             let page = page(&catalog, &servers, session.host.config(), session.out.ink());
-            session.out.write_all(page.as_bytes())?;
+            session.out.print(&page)?;
         }
         Ok(if ok { SUCCESS } else { FAILURE })
     }
@@ -197,37 +196,40 @@ fn file_view<'a>(file: &'a LookedAt, catalog: &'a Catalog) -> FileView<'a> {
     }
 }
 
-fn page(catalog: &Catalog, servers: &[ServerView], config: &Config, ink: Ink) -> String {
-    let mut page = String::new();
+fn page(catalog: &Catalog, servers: &[ServerView], config: &Config, ink: Ink) -> TerminalText {
+    let mut page = TerminalText::new();
     for entry in &catalog.problems {
-        page.push_str(&problem::problem(entry, &config.home, ink));
-        page.push('\n');
+        page.push(&problem::problem(entry, &config.home, ink));
+        page.push_literal("\n");
     }
-    page.push_str(&files(catalog, &config.home, ink));
-    page.push_str(&servers::page(servers, &config.home, ink));
+    page.push(&files(catalog, &config.home, ink));
+    page.push(&servers::page(servers, &config.home, ink));
     let places = [
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("engine", Host::engine_version()),
-        ("platform", platform()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("engine", TerminalText::from_value(&Host::engine_version())),
+        ("platform", TerminalText::from_value(&platform())),
         ("cwd", text::path(&config.cwd, &config.home)),
         ("config", text::path(&config_file(config), &config.home)),
         ("state", text::path(&config.state_dir, &config.home)),
         ("cache", text::path(&config.cache_dir, &config.home)),
     ];
-    page.push_str(&format!("{}\n", ink.bold("haft")));
+    page.push(&terminal_text!("{}\n", ink.bold("haft")));
     for (name, place) in places {
-        page.push_str(&format!("  {}  {place}\n", ink.dim(format!("{name:<8}"))));
+        page.push(&terminal_text!(
+            "  {}  {place}\n",
+            ink.dim(terminal_text!("{name:<8}"))
+        ));
     }
-    page.push('\n');
-    page.push_str(&sandbox::page(&sandbox::view(catalog, config), ink));
-    page.push('\n');
-    page.push_str(&remotes::page(&remotes::views(catalog, config), ink));
-    page.push_str(&summary(catalog, ink));
+    page.push_literal("\n");
+    page.push(&sandbox::page(&sandbox::view(catalog, config), ink));
+    page.push_literal("\n");
+    page.push(&remotes::page(&remotes::views(catalog, config), ink));
+    page.push(&summary(catalog, ink));
     page
 }
 
 /// Lists the files by discovery provider, in the order in which the providers first occur.
-fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
+fn files(catalog: &Catalog, home: &Path, ink: Ink) -> TerminalText {
     let looked_at = &catalog.looked_at;
     let mut providers: Vec<&str> = Vec::new();
     for file in looked_at {
@@ -235,43 +237,43 @@ fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
             providers.push(&file.provider);
         }
     }
-    let mut page = String::new();
+    let mut page = TerminalText::new();
     for provider in providers {
-        page.push_str(&format!("{}\n", ink.bold(text::name(provider))));
+        page.push(&terminal_text!("{}\n", ink.bold(provider)));
         for file in looked_at.iter().filter(|file| file.provider == provider) {
             let path = text::path(&file.path, home);
-            page.push_str(&format!(
+            page.push(&terminal_text!(
                 "  {path}  {}\n",
                 verdict(file, catalog, home, ink)
             ));
         }
-        page.push('\n');
+        page.push_literal("\n");
     }
     page
 }
 
-fn verdict(file: &LookedAt, catalog: &Catalog, home: &Path, ink: Ink) -> String {
+fn verdict(file: &LookedAt, catalog: &Catalog, home: &Path, ink: Ink) -> TerminalText {
     let words = match &file.verdict {
         Verdict::Candidate => {
-            let mut words = "looks like a tool".to_owned();
+            let mut words = TerminalText::from_literal("looks like a tool");
             if catalog.remembered.contains(&file.path) {
-                words.push_str(", as remembered");
+                words.push_literal(", as remembered");
             }
             if let Some(Dialect { name, because }) = catalog.dialects.get(&file.path) {
-                words.push_str(&format!(" ({name}: {because})"));
+                words.push(&terminal_text!(" ({name}: {because})"));
             }
-            return ink.good(words).to_string();
+            return ink.good(words).to_text();
         }
-        Verdict::Missing => return ink.error("missing").to_string(),
-        Verdict::Shadowed { by } => format!("shadowed by {}", text::path(by, home)),
-        Verdict::Duplicate { of } => format!("the same file as {}", text::path(of, home)),
-        Verdict::Ignored { reason } => format!("ignored: {}", text::message(reason)),
-        Verdict::Disabled { by } => format!("disabled by {}", text::message(by)),
+        Verdict::Missing => return ink.error("missing").to_text(),
+        Verdict::Shadowed { by } => terminal_text!("shadowed by {}", text::path(by, home)),
+        Verdict::Duplicate { of } => terminal_text!("the same file as {}", text::path(of, home)),
+        Verdict::Ignored { reason } => terminal_text!("ignored: {reason}"),
+        Verdict::Disabled { by } => terminal_text!("disabled by {by}"),
     };
-    ink.warning(words).to_string()
+    ink.warning(words).to_text()
 }
 
-fn summary(catalog: &Catalog, ink: Ink) -> String {
+fn summary(catalog: &Catalog, ink: Ink) -> TerminalText {
     let count = |severity| {
         let same = catalog.problems.iter().filter(|p| p.severity == severity);
         same.count()
@@ -285,7 +287,7 @@ fn summary(catalog: &Catalog, ink: Ink) -> String {
         (0, _) => ink.warning("usable"),
         _ => ink.error("not well"),
     };
-    format!("{verdict}: {tools}, {errors_text}, {warnings_text}\n")
+    terminal_text!("{verdict}: {tools}, {errors_text}, {warnings_text}\n")
 }
 
 /// Returns the path of the user's configuration file, which may not exist.

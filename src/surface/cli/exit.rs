@@ -3,16 +3,17 @@
 //! No other module knows the codes. The matches are exhaustive, so a new kind of error does not
 //! compile without a code.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::surface::wire::ErrorView;
 use haft_render::style::Ink;
 use haft_tool::{Error, ErrorKind};
-use haft_tool::{Outcome, Stopped, visible};
+use haft_tool::{Outcome, Stopped};
 
 pub(super) const SUCCESS: u8 = 0;
 pub(super) const FAILURE: u8 = 1;
@@ -110,13 +111,6 @@ pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out,
 pub(super) fn without_output(error: &io::Error, ink: Ink) -> ExitCode {
     say(&haft_render::problem::error(&system_error(error), ink));
     ExitCode::from(FAILURE)
-}
-
-/// Writes to standard error. Errors are ignored, since they could not be reported anywhere.
-pub(super) fn say(text: &str) {
-    let _ = io::stderr()
-        .lock()
-        .write_all(visible::printed(text).as_bytes());
 }
 
 fn tell(error: &Error, answer: &Answer, out: &mut Out) -> io::Result<()> {

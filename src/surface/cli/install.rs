@@ -3,18 +3,18 @@
 //! The packages are shown before they are installed, since their names come from the text of the
 //! tools. Progress and prompts go to standard error, the installed packages to standard output.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
 use super::confirm::{confirm_or, nobody_can_be_asked};
 use super::context::CommandContext;
-use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS};
 use super::{install_page, progress};
 use crate::install::{Npm, Resolved, Site, Survey};
+use crate::surface::terminal::say;
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 use haft_tool::{Family, Stopped};
 
 /// Install the npm packages that tools import
@@ -112,13 +112,15 @@ impl Args {
             return Ok(());
         }
         let line = match tools {
-            0 => "no module tools found\n".to_owned(),
-            1 => "nothing to install: every package that the tool imports is there\n".to_owned(),
+            0 => "no module tools found\n".into(),
+            1 => "nothing to install: every package that the tool imports is there\n".into(),
             some => {
-                format!("nothing to install: every package that {some} tools import is there\n")
+                terminal_text!(
+                    "nothing to install: every package that {some} tools import is there\n"
+                )
             }
         };
-        session.out.write_all(line.as_bytes())?;
+        session.out.print(&line)?;
         Ok(())
     }
 
@@ -138,13 +140,13 @@ impl Args {
             Ok(resolved)
         };
         let resolved: Vec<Resolved> =
-            until_signal("resolving packages", resolving, session, &cancel).await?;
+            until_signal(&"resolving packages".into(), resolving, session, &cancel).await?;
         if self.dry_run {
             if self.json {
                 session.out.json(&install_page::report(&resolved, true))?;
             } else {
                 let page = install_page::plan(&resolved, session.home(), session.out.ink());
-                session.out.write_all(page.as_bytes())?;
+                session.out.print(&page)?;
             }
             return Ok(true);
         }
@@ -153,7 +155,7 @@ impl Args {
             self.ask(&resolved, session).await?;
         }
         let count: usize = resolved.iter().map(|site| site.packages.len()).sum();
-        let what = format!("installing {}", units::count(count, "package"));
+        let what = terminal_text!("installing {}", units::count(count, "package"));
         let mut done = 0;
         let mut failed = None;
         for site in &resolved {
@@ -188,7 +190,7 @@ impl Args {
         let (whether, unasked) = ("to install these packages", "`haft install --yes`");
         let refusal = nobody_can_be_asked(ErrorKind::Denied, whether, unasked);
         let count: usize = resolved.iter().map(|site| site.packages.len()).sum();
-        let question = format!(
+        let question = terminal_text!(
             "The names come from the tools' text; scripts of packages do not run. Install {}? [y/N] ",
             units::count(count, "package")
         );
@@ -219,11 +221,13 @@ impl Args {
             for site in resolved {
                 let packages = units::count(site.packages.len(), "package");
                 let folder = text::path(&site.site.directory, session.home());
-                writeln!(session.out, "installed: {packages} in {folder}")?;
+                session
+                    .out
+                    .print_line(&terminal_text!("installed: {packages} in {folder}"))?;
             }
         }
         session.out.flush()?;
-        let notes: String = resolved
+        let notes: TerminalText = resolved
             .iter()
             .map(|site| install_page::scripts(site, session.home(), session.err))
             .collect();
@@ -251,7 +255,7 @@ impl Args {
             let text = format!(
                 "still missing: `{}` for {}",
                 missing.join("`, `"),
-                install_page::tools(site)
+                install_page::tools(site).as_str()
             );
             let hint = "the package is there, but not the part of it that the tool imports; \
                         its version may be another one than the tool was written for";
@@ -264,7 +268,7 @@ impl Args {
 
 /// Waits for the work. A signal cancels the work, but the wait continues until npm has ended.
 async fn until_signal<T>(
-    what: &str,
+    what: &TerminalText,
     work: impl Future<Output = Result<T, Error>>,
     session: &mut CommandContext<'_>,
     cancel: &CancellationToken,

@@ -13,6 +13,7 @@ use crate::surface::wire;
 use haft_config::paths;
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
+use haft_tool::{TerminalText, terminal_text};
 
 /// Maximum number of indirect dependencies that are listed by name.
 const MAX_NAMED: usize = 8;
@@ -72,99 +73,85 @@ fn package_view(package: &Package) -> PackageView<'_> {
 }
 
 /// Returns what would be installed, every line ended.
-pub(super) fn plan(resolved: &[Resolved], home: &Path, ink: Ink) -> String {
+pub(super) fn plan(resolved: &[Resolved], home: &Path, ink: Ink) -> TerminalText {
     resolved
         .iter()
         .map(|one| plan_of_one(one, home, ink))
         .collect()
 }
 
-fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> String {
+fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> TerminalText {
     let site = &resolved.site;
     let folder = text::path(&site.directory, home);
-    let mut page = format!("{}  for {}\n", ink.bold(folder), tools(site));
+    let mut page = terminal_text!("{}  for {}\n", ink.bold(folder), tools(site));
     let (direct, others): (Vec<&Package>, Vec<&Package>) = resolved
         .packages
         .iter()
         .partition(|package| package.is_direct);
     for package in &direct {
-        let name = format!(
-            "{} {}",
-            text::name(&package.name),
-            text::name(&package.version)
-        );
+        let name = terminal_text!("{} {}", package.name, package.version);
         let why = match site.added.get(&package.name) {
-            Some(files) => format!(
+            Some(files) => terminal_text!(
                 "imported by {}",
                 list(files.iter().map(|it| text::path(it, home)))
             ),
-            None => "named in package.json".to_owned(),
+            None => "named in package.json".into(),
         };
-        page.push_str(&format!("  {name}  {}\n", ink.dim(why)));
+        page.push(&terminal_text!("  {name}  {}\n", ink.dim(why)));
     }
     if !others.is_empty() {
         let named = others.iter().take(MAX_NAMED);
-        let mut names: Vec<String> = named
-            .map(|package| {
-                format!(
-                    "{} {}",
-                    text::name(&package.name),
-                    text::name(&package.version)
-                )
-            })
+        let mut names: Vec<TerminalText> = named
+            .map(|package| terminal_text!("{} {}", package.name, package.version))
             .collect();
         if others.len() > MAX_NAMED {
-            names.push("…".to_owned());
+            names.push("…".into());
         }
         let count = units::count(others.len(), "package");
-        page.push_str(&format!(
+        page.push(&terminal_text!(
             "  and {count} that these need: {}\n",
-            names.join(", ")
+            TerminalText::join(&names, ", ")
         ));
     }
     if resolved.packages.is_empty() {
-        page.push_str("  every package is there; npm puts them in order\n");
+        page.push_literal("  every package is there; npm puts them in order\n");
     }
-    let hosts = list(resolved.hosts.iter().map(|host| text::name(host)));
+    let hosts = list(resolved.hosts.iter().map(TerminalText::from_value));
     let writes = if resolved.makes_manifest {
         "a new package.json, package-lock.json, node_modules"
     } else {
         "package.json, package-lock.json, node_modules"
     };
     if !hosts.is_empty() {
-        page.push_str(&format!("  from {hosts}\n"));
+        page.push(&terminal_text!("  from {hosts}\n"));
     }
-    page.push_str(&format!("  writes {writes}\n"));
+    page.push(&terminal_text!("  writes {writes}\n"));
     page
 }
 
 /// Returns the names of the site's tools.
-pub(super) fn tools(site: &Site) -> String {
-    list(
-        site.tools
-            .iter()
-            .map(|name| format!("`{}`", text::name(name))),
-    )
+pub(super) fn tools(site: &Site) -> TerminalText {
+    list(site.tools.iter().map(|name| terminal_text!("`{name}`")))
 }
 
 /// Returns which scripts were not run, and how to run them.
-pub(super) fn scripts(resolved: &Resolved, home: &Path, ink: Ink) -> String {
+pub(super) fn scripts(resolved: &Resolved, home: &Path, ink: Ink) -> TerminalText {
     let with_scripts = resolved
         .packages
         .iter()
         .filter(|package| package.has_scripts);
     let names: Vec<&str> = with_scripts.map(|package| package.name.as_str()).collect();
     if names.is_empty() {
-        return String::new();
+        return TerminalText::new();
     }
     let unbuilt: Vec<&str> = resolved
         .unbuilt()
         .iter()
         .map(|it| it.name.as_str())
         .collect();
-    let mut note = format!("scripts were not run: {}\n", ticked(&names));
+    let mut note = terminal_text!("scripts were not run: {}\n", ticked(&names));
     if !unbuilt.is_empty() {
-        note.push_str(&format!(
+        note.push(&terminal_text!(
             "{}: {} cannot work before native code is built\n",
             ink.warning("warning"),
             ticked(&unbuilt)
@@ -172,7 +159,7 @@ pub(super) fn scripts(resolved: &Resolved, home: &Path, ink: Ink) -> String {
     }
     let shown = text::path(&resolved.site.directory, home);
     let folder = if shown.starts_with('~') {
-        shown
+        shown.into_string()
     } else {
         paths::quoted(&resolved.site.directory)
     };
@@ -180,26 +167,26 @@ pub(super) fn scripts(resolved: &Resolved, home: &Path, ink: Ink) -> String {
         "if you trust these packages, `npm rebuild --prefix {folder} {}` runs the scripts",
         names.join(" ")
     );
-    note.push_str(&problem::hint_line(&hint, ink));
+    note.push(&problem::hint_line(&hint, ink));
     note
 }
 
 /// Returns the line for an import that cannot be installed.
-pub(super) fn skipped(skipped: &Skipped, home: &Path, ink: Ink) -> String {
-    format!(
+pub(super) fn skipped(skipped: &Skipped, home: &Path, ink: Ink) -> TerminalText {
+    terminal_text!(
         "{}: `{}` is not installed: {}\n  {} {}\n",
         ink.warning("warning"),
-        text::name(&skipped.specifier),
+        skipped.specifier,
         skipped.reason,
         ink.dim("at"),
         text::path(&skipped.file, home)
     )
 }
 
-fn ticked(names: &[&str]) -> String {
-    list(names.iter().map(|name| format!("`{}`", text::name(name))))
+fn ticked(names: &[&str]) -> TerminalText {
+    list(names.iter().map(|name| terminal_text!("`{name}`")))
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(", ")
+fn list(items: impl Iterator<Item = TerminalText>) -> TerminalText {
+    TerminalText::join(&items.collect::<Vec<_>>(), ", ")
 }

@@ -3,19 +3,18 @@
 //! The tools run with the trusted files. Files outside the grant are loaded and recorded instead of
 //! refused. The recorded files are shown and added to the grant only if the user agrees.
 
-use std::io::Write;
-
 use super::confirm::{confirm_or, nobody_can_be_asked};
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::trust_question::trusting;
 use crate::host::Host;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::trust::Review;
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
 use haft_tool::Severity;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// Loads every tool of the project, and offers to add what they loaded.
 pub(super) async fn by_loading(
@@ -33,7 +32,7 @@ pub(super) async fn by_loading(
     }
     let added = offer(&host, flags, is_agreed).await;
     host.shutdown().await;
-    writeln!(out, "{}", added?)?;
+    out.print_line(&added?)?;
     Ok(SUCCESS)
 }
 
@@ -47,28 +46,29 @@ pub(super) fn config(flags: Flags) -> Result<Config, Error> {
 
 /// Shows the untrusted files that the tools of `host` loaded, and adds them to the grant if the
 /// user agrees. Returns a sentence about the result.
-pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<String, Failure> {
+pub(super) async fn offer(
+    host: &Host,
+    flags: Flags,
+    is_agreed: bool,
+) -> Result<TerminalText, Failure> {
     let home = &host.config().home;
     let mut review = Review::of(&Config::resolve(trusting(flags))?);
     let new = review.learn(host.learned());
     if new.is_empty() {
-        return Ok("nothing to learn: the tools loaded what is trusted".to_owned());
+        return Ok("nothing to learn: the tools loaded what is trusted".into());
     }
-    let mut lines = String::from("loaded, and not trusted yet:\n");
+    let mut lines = TerminalText::from_literal("loaded, and not trusted yet:\n");
     for path in &new {
-        lines.push_str(&format!(
-            "  {}\n",
-            text::first_line(&text::path(path, home))
-        ));
+        lines.push(&terminal_text!("  {}\n", text::path(path, home)));
     }
     say(&lines);
     let files = units::count(new.len(), "file");
-    let question = format!("Trust {} besides? [y/N] ", files);
+    let question = terminal_text!("Trust {files} besides? [y/N] ");
     let unasked = "the same command with `--yes`";
     let refusal = nobody_can_be_asked(ErrorKind::Untrusted, "to trust these files", unasked);
     if !is_agreed && !confirm_or(refusal, question).await? {
         return Err(Error::new(ErrorKind::Denied, "the files are not trusted").into());
     }
     review.grant()?;
-    Ok(format!("trusted: {files} more"))
+    Ok(terminal_text!("trusted: {files} more"))
 }

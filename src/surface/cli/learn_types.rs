@@ -18,13 +18,13 @@ use crate::tool_test::find;
 use haft_config::Config;
 use haft_tool::json as safe_json;
 use haft_tool::types::{Observations, Observed};
-use haft_tool::{Block, Error, ErrorKind, Outcome};
+use haft_tool::{Block, Error, ErrorKind, Outcome, TerminalText, terminal_text};
 
 /// Observations by tool name.
 type Seen = BTreeMap<String, Observations>;
 
 /// Learns the types and writes them to the user's state. Returns a summary.
-pub(super) fn learn(config: &Config, catalog: &Catalog) -> Result<String, Error> {
+pub(super) fn learn(config: &Config, catalog: &Catalog) -> Result<TerminalText, Error> {
     let mut seen = Seen::new();
     for run in Recorder::new(config).of_project(&config.cwd) {
         for (tool, observations) in run.results {
@@ -43,15 +43,15 @@ pub(super) fn learn(config: &Config, catalog: &Catalog) -> Result<String, Error>
     }
     let file = Learned::file(config);
     write(&file, &learned)?;
-    let mut summary: String = learned
+    let mut summary: TerminalText = learned
         .iter()
         .map(|(tool, observed)| match observed.results {
-            1 => format!("{tool}: 1 result\n"),
-            many => format!("{tool}: {many} results\n"),
+            1 => terminal_text!("{tool}: 1 result\n"),
+            many => terminal_text!("{tool}: {many} results\n"),
         })
         .collect();
     if learned.is_empty() {
-        summary.push_str("no results of tools without a declared type were found\n");
+        summary.push_literal("no results of tools without a declared type were found\n");
     }
     Ok(summary)
 }

@@ -3,21 +3,20 @@
 //! With `--for gemini` it is a discovery command of Gemini CLI: it prints the declarations of the
 //! tools that a model may see, and nothing on standard error unless it fails.
 
-use std::io::Write;
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::context::CommandContext;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::flags::named;
 use super::schema;
 use crate::registry::Catalog;
+use crate::surface::terminal::say;
 use crate::surface::wire::Listing;
 use haft_render::table::{Column, Fit};
 use haft_render::{problem, table, text};
-use haft_tool::Tool;
 use haft_tool::provider_schema::{Names, for_mcp};
+use haft_tool::{TerminalText, Tool, terminal_text};
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
@@ -104,17 +103,17 @@ fn declarations(catalog: &Catalog) -> Vec<Declaration> {
 }
 
 fn print(catalog: &Catalog, session: &mut CommandContext<'_>) -> Result<(), Failure> {
-    let mut notes = String::new();
+    let mut notes = TerminalText::new();
     if catalog.entries.is_empty() {
-        notes.push_str("no tools found\n");
+        notes.push_literal("no tools found\n");
         let hint = "`haft doctor` shows where was looked; `--tool PATH` adds a file or directory";
-        notes.push_str(&problem::hint_line(hint, session.err));
+        notes.push(&problem::hint_line(hint, session.err));
     } else {
         let page = tools(catalog.tools(), session);
-        session.out.write_all(page.as_bytes())?;
+        session.out.print(&page)?;
         session.out.flush()?;
     }
-    notes.push_str(&problems(catalog, session));
+    notes.push(&problems(catalog, session));
     say(&notes);
     Ok(())
 }
@@ -123,25 +122,25 @@ fn print(catalog: &Catalog, session: &mut CommandContext<'_>) -> Result<(), Fail
 pub(super) fn tools<'a>(
     tools: impl Iterator<Item = &'a Tool>,
     session: &CommandContext<'_>,
-) -> String {
+) -> TerminalText {
     let rows: Vec<_> = tools.map(|tool| row(tool, session)).collect();
     table::render(&COLUMNS, &rows, session.out.width(), session.out.ink())
 }
 
 /// Returns the problems, and the tools that are not trusted.
-pub(super) fn problems(catalog: &Catalog, session: &CommandContext<'_>) -> String {
+pub(super) fn problems(catalog: &Catalog, session: &CommandContext<'_>) -> TerminalText {
     let ink = session.err;
-    let mut notes = String::new();
+    let mut notes = TerminalText::new();
     for entry in &catalog.problems {
-        notes.push('\n');
-        notes.push_str(&problem::problem(entry, session.home(), ink));
+        notes.push_literal("\n");
+        notes.push(&problem::problem(entry, session.home(), ink));
     }
     let untrusted = catalog.tools().filter(|tool| !tool.trusted);
-    let names: Vec<_> = untrusted.map(|tool| text::name(&tool.name)).collect();
+    let names: Vec<_> = untrusted.map(|tool| tool.name.as_str()).collect();
     if !names.is_empty() {
         let names = names.join("`, `");
-        notes.push_str(&format!("\nnot trusted, so not run: `{names}`\n"));
-        notes.push_str(&problem::hint_line(
+        notes.push(&terminal_text!("\nnot trusted, so not run: `{names}`\n"));
+        notes.push(&problem::hint_line(
             "`haft trust` shows what would run, and asks",
             ink,
         ));
@@ -149,21 +148,21 @@ pub(super) fn problems(catalog: &Catalog, session: &CommandContext<'_>) -> Strin
     notes
 }
 
-fn row(tool: &Tool, session: &CommandContext<'_>) -> Vec<String> {
+fn row(tool: &Tool, session: &CommandContext<'_>) -> Vec<TerminalText> {
     let mut description = text::first_line(&tool.description);
     if session.out.width().is_none() {
-        description = text::keep_start(&description, DESCRIPTION);
+        description = description.keep_start(DESCRIPTION);
     }
     let level = tool.source.level.as_str();
     let level = match (tool.trusted, tool.hidden) {
-        (false, _) => "untrusted".to_owned(),
-        (true, true) => format!("{level}, hidden"),
-        (true, false) => level.to_owned(),
+        (false, _) => "untrusted".into(),
+        (true, true) => terminal_text!("{level}, hidden"),
+        (true, false) => level.into(),
     };
     vec![
-        text::name(&tool.name),
+        TerminalText::from_value(&tool.name),
         description,
-        tool.source.family.as_str().to_owned(),
+        tool.source.family.as_str().into(),
         level,
         text::path(&tool.source.path, session.home()),
     ]

@@ -4,23 +4,24 @@
 //! shown until it is final. Other output must pause the region first. The lines drawn so far then
 //! stay, and the next drawing begins below.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::surface::stdout::Size;
+use crate::surface::terminal::TerminalFile;
 use haft_render::draw;
+use haft_tool::{TerminalText, terminal_text};
 
 /// Handle of a region. Clones share it.
 #[derive(Clone)]
 pub(super) struct Region(Arc<Mutex<State>>);
 
 struct State {
-    file: File,
+    file: TerminalFile,
     /// Lines on the screen that the next drawing replaces.
-    drawn: Vec<String>,
+    drawn: Vec<TerminalText>,
     is_resting: bool,
 }
 
@@ -30,7 +31,7 @@ const END: &str = "\x1b[?2026l";
 
 impl Region {
     /// Creates a region at the terminal's cursor, which must be at the start of a line.
-    pub(super) fn new(terminal: File) -> Self {
+    pub(super) fn new(terminal: TerminalFile) -> Self {
         Region(Arc::new(Mutex::new(State {
             file: terminal,
             drawn: Vec::new(),
@@ -51,7 +52,7 @@ impl Region {
     }
 
     /// Draws lines that may still change.
-    pub(super) fn draw(&self, lines: &[String], size: Size) -> io::Result<()> {
+    pub(super) fn draw(&self, lines: &[TerminalText], size: Size) -> io::Result<()> {
         let mut state = self.0.lock();
         let most = match size.rows {
             0 => lines.len(),
@@ -67,12 +68,12 @@ impl Region {
     }
 
     /// Draws the final lines.
-    pub(super) fn finish(&self, lines: &[String], size: Option<Size>) -> io::Result<()> {
+    pub(super) fn finish(&self, lines: &[TerminalText], size: Option<Size>) -> io::Result<()> {
         let mut state = self.0.lock();
         match size {
             Some(size) => state.write(lines, size.columns)?,
             // Without a terminal only the lines are written.
-            None => state.file.write_all(text_of(lines).as_bytes())?,
+            None => state.file.print(&text_of(lines))?,
         }
         state.drawn.clear();
         Ok(())
@@ -80,23 +81,21 @@ impl Region {
 }
 
 impl State {
-    fn write(&mut self, lines: &[String], columns: usize) -> io::Result<()> {
+    fn write(&mut self, lines: &[TerminalText], columns: usize) -> io::Result<()> {
         // A narrower terminal has wrapped the lines on the screen, so count their rows.
-        let rows = |line: &String| draw::width(line).div_ceil(columns.max(1)).max(1);
+        let rows = |line: &TerminalText| draw::width(line).div_ceil(columns.max(1)).max(1);
         let up: usize = self.drawn.iter().map(rows).sum();
-        let mut text = String::from(BEGIN);
+        let mut text = TerminalText::from_literal(BEGIN);
         if up > 0 {
-            text.push_str(&format!("\x1b[{up}A\r\x1b[J"));
+            text.push(&terminal_text!("\x1b[{up}A\r\x1b[J"));
         }
-        text.push_str(&text_of(lines));
-        text.push_str(END);
-        self.file.write_all(text.as_bytes())
+        text.push(&text_of(lines));
+        text.push_literal(END);
+        self.file.print(&text)
     }
 }
 
-fn text_of(lines: &[String]) -> String {
-    lines
-        .iter()
-        .flat_map(|line| [line.as_str(), "\n"])
-        .collect()
+fn text_of(lines: &[TerminalText]) -> TerminalText {
+    let lines = lines.iter().map(|line| terminal_text!("{line}\n"));
+    lines.collect()
 }

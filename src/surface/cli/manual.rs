@@ -3,7 +3,6 @@
 //! The command is hidden, since users have `--help`. The pages are generated from the same
 //! definitions, so they always agree with it.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Command;
@@ -11,7 +10,7 @@ use clap::Command;
 use super::exit::{Failure, SUCCESS};
 use crate::surface::stdout::Out;
 use haft_config::paths;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Write the manual pages into a directory: haft.1, and one for each command
 #[derive(clap::Args)]
@@ -32,7 +31,7 @@ impl Args {
             Error::new(ErrorKind::Usage, text)
                 .with_hint("name a directory that exists and can be written")
         })?;
-        writeln!(out, "{}", self.directory.display())?;
+        out.print_line(&terminal_text!("{}", self.directory.display()))?;
         Ok(SUCCESS)
     }
 }

@@ -54,7 +54,6 @@ mod trust_page;
 mod trust_question;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -64,6 +63,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::audit;
 use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::LogWriter;
 use crate::telemetry;
 use context::{CommandContext, on_host};
 use exit::{Answer, Failure};
@@ -145,7 +145,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     audit::set_reporter(|problem| {
         // No configuration has been resolved here, so paths are not shortened.
         let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
-        exit::say(&text);
+        crate::surface::terminal::say(&text);
     });
     let code = match Typed::parse(command_line(args)) {
         Ok(typed) => {
@@ -168,7 +168,7 @@ fn start(typed: Typed, out: &mut Out) -> Result<u8, Failure> {
         command, globals, ..
     } = typed;
     if let Some(filter) = globals.log_filter() {
-        telemetry::init(filter)?;
+        telemetry::init(filter, LogWriter::new)?;
     }
     let program = match globals.rpc_fd() {
         Some(number) => Some(command.program(number)?),

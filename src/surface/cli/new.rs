@@ -1,6 +1,5 @@
 //! `haft new`: creates the first files of a tool.
 
-use std::io::Write;
 use std::path::Path;
 
 use clap::Subcommand;
@@ -14,7 +13,7 @@ use crate::tool_files::{
 };
 use haft_config::Config;
 use haft_render::text;
-use haft_tool::{Error, ErrorKind, suggest};
+use haft_tool::{Error, ErrorKind, suggest, terminal_text};
 
 /// Start a new tool
 #[derive(clap::Args)]
@@ -135,7 +134,7 @@ impl Args {
             text::path(short, &config.home)
         };
         for file in &files {
-            writeln!(out, "{}", shown(file))?;
+            out.print_line(&shown(file))?;
         }
         // The module starts haft, which a sandbox does not let call other tools.
         let trust = if self.user {
@@ -144,7 +143,9 @@ impl Args {
             "haft trust --profile full\n"
         };
         let module = shown(&files[0]);
-        writeln!(out, "\nhaft test {module}\n{trust}haft call {name}")?;
+        out.print_line(&terminal_text!(
+            "\nhaft test {module}\n{trust}haft call {name}"
+        ))?;
         Ok(SUCCESS)
     }
 }
@@ -162,15 +163,14 @@ fn new_module(
         text::path(short, &config.home)
     };
     for file in &files {
-        writeln!(out, "{}", shown(file))?;
+        out.print_line(&shown(file))?;
     }
     let module = shown(&files[0]);
     // Tools in a project must be trusted before they run.
     let trust = if user { "" } else { "haft trust\n" };
-    writeln!(
-        out,
+    out.print_line(&terminal_text!(
         "\nhaft test {module}\n{trust}haft call {name} --arg name=Ada"
-    )?;
+    ))?;
     Ok(SUCCESS)
 }
 
@@ -191,10 +191,9 @@ fn new_shell_tool(config: &Config, name: &str, user: bool, out: &mut Out) -> Res
     }
     let path = tool_files.write(name, &text, scope, Overwrite::No)?;
     tool_files.lay_schema(scope)?;
-    writeln!(
-        out,
+    out.print_line(&terminal_text!(
         "{}\n\nhaft tool test {name}\nhaft tool run {name} --param NAME=Ada",
         text::path(&path, &config.home)
-    )?;
+    ))?;
     Ok(SUCCESS)
 }

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS};
 use super::flags::Globals;
 use crate::credentials::{Running, running};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::{Config, ListenAddress};
 use haft_process::{End, Spawn, find_installed};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Open the page of a running `haft serve` in the browser
 #[derive(clap::Args)]
@@ -64,7 +65,7 @@ impl Args {
                 let text = format!("the server at {} wants no token", server.address);
                 Error::new(ErrorKind::Usage, text)
             })?;
-            writeln!(out, "{token}")?;
+            out.print_line(&terminal_text!("{token}"))?;
             return Ok(SUCCESS);
         }
         let site = site(&server.address);
@@ -76,10 +77,10 @@ impl Args {
         if let Some(words) = browser.filter(|words| is_there(words))
             && open(words, server, &url).await?
         {
-            say(&format!("opened {site} in the browser\n"));
+            say(&terminal_text!("opened {site} in the browser\n"));
             return Ok(SUCCESS);
         }
-        writeln!(out, "{url}")?;
+        out.print_line(&terminal_text!("{url}"))?;
         Ok(SUCCESS)
     }
 
@@ -130,17 +131,17 @@ impl Args {
 fn check(address: &str) -> u8 {
     match status_of_health(address) {
         Ok(200) => {
-            say(&format!("the server at {address} is well\n"));
+            say(&terminal_text!("the server at {address} is well\n"));
             SUCCESS
         }
         Ok(status) => {
-            say(&format!(
+            say(&terminal_text!(
                 "the server at {address} is not well: status {status}\n"
             ));
             FAILURE
         }
         Err(error) => {
-            say(&format!("no server answers at {address}: {error}\n"));
+            say(&terminal_text!("no server answers at {address}: {error}\n"));
             FAILURE
         }
     }

@@ -3,7 +3,6 @@
 //! The grant belongs to the tool's file and to its content. It is kept in the state directory.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,10 +11,11 @@ use serde::Serialize;
 use super::call_input::Input;
 use super::confirm::{can_ask, confirm};
 use super::context::CommandContext;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::run_call::{CALL_ID, CallOptions, Form};
 use super::trust_page::RequestView;
 use crate::registry::Entry;
+use crate::surface::terminal::say;
 use crate::trust::{FileRights, rights_of};
 use haft_config::permits::{Entries, Permit, Permits};
 use haft_config::{Config, Permission, PermissionKind, PermissionProfile, PermissionSource, paths};
@@ -23,7 +23,7 @@ use haft_process::LinkBounds;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
-use haft_tool::{Call, CallTrace, Error, ErrorKind, Tier};
+use haft_tool::{Call, CallTrace, Error, ErrorKind, TerminalText, Tier, terminal_text};
 
 /// Show what a tool may access, and grant it more or less
 #[derive(clap::Args)]
@@ -208,7 +208,7 @@ impl Args {
             session.out.json(&self.view(&entry, &rights, is_trusted))?;
         } else {
             let page = page(&entry, &rights, &config, session);
-            session.out.write_all(page.as_bytes())?;
+            session.out.print(&page)?;
         }
         Ok(SUCCESS)
     }
@@ -229,7 +229,7 @@ impl Args {
             if self.keep {
                 permit.allow.clone_from(&before.allow);
             } else if !before.is_current() && !before.allow.is_empty() && !self.allow.is_empty() {
-                say("the grants to the earlier content of the file are dropped\n");
+                say(&"the grants to the earlier content of the file are dropped\n".into());
             }
         }
         if self.ask_again {
@@ -267,7 +267,7 @@ impl Args {
             if !is_granted {
                 let refusal = permissions.refusal(wish.kind, entry.as_deref().unwrap_or_default());
                 let reason = refusal.lines().next().unwrap_or_default();
-                say(&format!("note: still refused: {reason}\n"));
+                say(&terminal_text!("note: still refused: {reason}\n"));
             }
         }
     }
@@ -381,7 +381,7 @@ impl Args {
             && (self.yes
                 || !self.json
                     && can_ask()
-                    && confirm(format!("Grant this to `{}`? [y/N] ", self.name)).await?);
+                    && confirm(terminal_text!("Grant this to `{}`? [y/N] ", self.name)).await?);
         if is_agreed {
             let mut permit = Permit::renewed(&entry.resolved_path, rights.permit.as_ref())?;
             let links = config.link_bounds();
@@ -407,9 +407,9 @@ impl Args {
                 command,
             })?;
         } else if is_agreed {
-            say(&format!("granted to `{}`\n", self.name));
+            say(&terminal_text!("granted to `{}`\n", self.name));
         } else if let Some(command) = command {
-            say(&format!("to grant it: {command}\n"));
+            say(&terminal_text!("to grant it: {command}\n"));
         }
         Ok(code)
     }
@@ -448,26 +448,26 @@ fn proposal(used: &Accesses, config: &Config, rights: &FileRights) -> Proposal {
     used.proposal(roots, Path::is_dir, |kind, what| granted.grants(kind, what))
 }
 
-fn summary(name: &str, proposal: &Proposal, home: &Path) -> String {
-    let mut lines = String::new();
+fn summary(name: &str, proposal: &Proposal, home: &Path) -> TerminalText {
+    let mut lines = TerminalText::new();
     if proposal.entries.is_empty() {
-        lines.push_str(&format!(
+        lines.push(&terminal_text!(
             "nothing to grant: `{name}` used what it may use\n"
         ));
     } else {
-        lines.push_str("used, and not granted yet:\n");
+        lines.push_literal("used, and not granted yet:\n");
         for (kind, entries) in &proposal.entries {
             for entry in entries {
-                let entry = text::first_line(&text::path(Path::new(entry), home));
-                lines.push_str(&format!("  {:<6} {entry}\n", kind.as_str()));
+                let entry = text::path(Path::new(entry), home);
+                lines.push(&terminal_text!("  {:<6} {entry}\n", kind.as_str()));
             }
         }
     }
     if !proposal.too_wide.is_empty() {
-        lines.push_str("not proposed, since it would grant far more:\n");
+        lines.push_literal("not proposed, since it would grant far more:\n");
         for (kind, what) in &proposal.too_wide {
             let what = text::first_line(what);
-            lines.push_str(&format!("  {:<6} {what}\n", kind.as_str()));
+            lines.push(&terminal_text!("  {:<6} {what}\n", kind.as_str()));
         }
     }
     lines
@@ -495,16 +495,13 @@ fn page(
     rights: &FileRights,
     config: &Config,
     session: &CommandContext<'_>,
-) -> String {
+) -> TerminalText {
     let ink = session.out.ink();
     let shown = text::path(&entry.resolved_path, &config.home);
-    let mut page = format!("{}  {shown}\n", ink.bold(text::name(&entry.tool.name)));
+    let mut page = terminal_text!("{}  {shown}\n", ink.bold(&entry.tool.name));
     let isolation = rights.rights.isolation;
     let profile = rights.profile.source.to_string();
-    page.push_str(&format!(
-        "{}; isolation: {isolation}\n\n",
-        text::name(&profile)
-    ));
+    page.push(&terminal_text!("{profile}; isolation: {isolation}\n\n",));
     let permissions = &rights.rights.permissions;
     let rows: Vec<Vec<String>> = PermissionKind::ALL
         .into_iter()
@@ -520,20 +517,20 @@ fn page(
                 from => from.join(", "),
             };
             let value = permissions.of(kind).plain();
-            vec![kind.to_string(), text::name(&value), text::name(&from)]
+            vec![kind.to_string(), value, from]
         })
         .collect();
     let table = table::render(&COLUMNS, &rows, session.out.width(), ink);
-    page.push_str(&table);
+    page.push(&table);
     let requested: Vec<String> = rights
         .requests
         .iter()
         .flat_map(|request| request.lines())
         .collect();
     if !requested.is_empty() {
-        page.push_str("\nthe tool asks for\n");
+        page.push_literal("\nthe tool asks for\n");
         for line in requested {
-            page.push_str(&format!("  {}\n", text::name(&line)));
+            page.push(&terminal_text!("  {line}\n"));
         }
     }
     if let Some(permit) = &rights.permit {
@@ -542,11 +539,11 @@ fn page(
         } else {
             "you granted this tool, before its file changed"
         };
-        page.push_str(&entries(heading, &permit.allow));
-        page.push_str(&entries("you refused this tool", &permit.deny));
+        page.push(&entries(heading, &permit.allow));
+        page.push(&entries("you refused this tool", &permit.deny));
     }
     if let Some(tier) = approved(rights, entry) {
-        page.push_str(&format!(
+        page.push(&terminal_text!(
             "\ncalls of the tier {} run without a question (--ask-again ends that)\n",
             tier.as_str()
         ));
@@ -554,14 +551,14 @@ fn page(
     page
 }
 
-fn entries(heading: &str, entries: &Entries) -> String {
+fn entries(heading: &str, entries: &Entries) -> TerminalText {
     if entries.is_empty() {
-        return String::new();
+        return TerminalText::new();
     }
-    let mut lines = format!("\n{heading}\n");
+    let mut lines = terminal_text!("\n{heading}\n");
     for (kind, granted) in entries {
-        let granted = text::name(&granted.plain());
-        lines.push_str(&format!("  {kind}: {granted}\n"));
+        let granted = granted.plain();
+        lines.push(&terminal_text!("  {kind}: {granted}\n"));
     }
     lines
 }

@@ -4,14 +4,14 @@
 //! updates cause only a few redraws per second.
 
 use std::future::Future;
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::exit::say;
 use super::live_region::Region;
+use crate::surface::terminal::{self, say};
 use haft_render::text;
+use haft_tool::{TerminalText, terminal_text};
 
 /// Delay before loading is reported, since it is usually faster.
 const SHOW_AFTER: Duration = Duration::from_millis(800);
@@ -26,7 +26,7 @@ pub(super) enum Progress {
     /// One line for each update whose text is new.
     Lines {
         /// Line that was printed last.
-        last: String,
+        last: TerminalText,
     },
     /// No display.
     Silent,
@@ -63,7 +63,7 @@ impl Spinner {
     }
 
     /// Shows `status` behind the tool's name until the next one. A region has no place for it.
-    pub(super) fn status(&self, status: &str) {
+    pub(super) fn status(&self, status: &TerminalText) {
         let Spinner::Line(bar) = self else {
             return;
         };
@@ -72,7 +72,7 @@ impl Spinner {
         bar.set_prefix(if status.is_empty() {
             name.to_owned()
         } else {
-            format!("{name}{STATUS_MARK}{status}")
+            format!("{name}{STATUS_MARK}{}", status.as_str())
         });
     }
 
@@ -92,11 +92,11 @@ impl Progress {
     /// Creates the display for a call to `tool`. Without a terminal, `lines` allows one line per
     /// update.
     pub(super) fn for_call(tool: &str, lines: bool) -> Self {
-        if io::stderr().is_terminal() {
-            Progress::Spinner(Spinner::Line(spinner(text::name(tool))))
+        if terminal::is_terminal() {
+            Progress::Spinner(Spinner::Line(spinner(&TerminalText::from_value(tool))))
         } else if lines {
             Progress::Lines {
-                last: String::new(),
+                last: TerminalText::new(),
             }
         } else {
             Progress::Silent
@@ -106,11 +106,13 @@ impl Progress {
     /// Shows the latest update.
     pub(super) fn update(&mut self, update: &str) {
         match self {
-            Progress::Spinner(Spinner::Line(bar)) => bar.set_message(text::last_line(update)),
+            Progress::Spinner(Spinner::Line(bar)) => {
+                bar.set_message(text::last_line(update).into_string())
+            }
             Progress::Lines { last } => {
                 let line = text::first_line(update);
                 if line != *last {
-                    say(&format!("· {line}\n"));
+                    say(&terminal_text!("· {line}\n"));
                     *last = line;
                 }
             }
@@ -119,7 +121,7 @@ impl Progress {
     }
 
     /// Prints a line that stays on the screen.
-    pub(super) fn note(&self, line: &str) {
+    pub(super) fn note(&self, line: &TerminalText) {
         match self {
             Progress::Spinner(spinner) => spinner.suspend(|| say(line)),
             Progress::Lines { .. } | Progress::Silent => say(line),
@@ -144,18 +146,18 @@ impl Progress {
 
 /// Waits for `loading`. On a terminal it shows a message if that takes long.
 pub(super) async fn while_loading<T>(loading: impl Future<Output = T>) -> T {
-    while_busy("loading tools", loading).await
+    while_busy(&"loading tools".into(), loading).await
 }
 
 /// Waits for `work`. On a terminal it shows `what` if that takes long.
-pub(super) async fn while_busy<T>(what: &str, work: impl Future<Output = T>) -> T {
+pub(super) async fn while_busy<T>(what: &TerminalText, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     tokio::select! {
         biased;
         done = &mut work => return done,
         () = tokio::time::sleep(SHOW_AFTER) => {}
     }
-    let bar = io::stderr().is_terminal().then(|| spinner(what.into()));
+    let bar = terminal::is_terminal().then(|| spinner(what));
     let done = work.await;
     if let Some(bar) = bar {
         bar.finish_and_clear();
@@ -163,12 +165,12 @@ pub(super) async fn while_busy<T>(what: &str, work: impl Future<Output = T>) -> 
     done
 }
 
-fn spinner(what: String) -> ProgressBar {
+fn spinner(what: &TerminalText) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg:.dim}")
         .expect("the template is a constant");
     let bar = ProgressBar::new_spinner()
         .with_style(style)
-        .with_prefix(what);
+        .with_prefix(what.as_str().to_owned());
     bar.enable_steady_tick(TICK);
     bar
 }

@@ -1,7 +1,5 @@
 //! `haft queue`: looks after calls that wait for a host, or run on one, and their results.
 
-use std::io::Write;
-
 use clap::Subcommand;
 use serde_json::Value;
 
@@ -14,7 +12,7 @@ use crate::surface::stdout::Out;
 use haft_nats::{Asked, OpenQuestion, Queue, QueuedCall};
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::{Error, ErrorKind, Prompt, Timestamp};
+use haft_tool::{Error, ErrorKind, Prompt, Timestamp, terminal_text};
 
 /// List queued calls, wait for them, answer their questions and cancel them
 #[derive(clap::Args)]
@@ -153,14 +151,13 @@ impl List {
             let views: Vec<_> = calls.iter().map(QueuedView::from).collect();
             out.json(&views)?;
         } else if calls.is_empty() {
-            writeln!(
-                out,
+            out.print_line(&terminal_text!(
                 "there are no queued calls; `haft call TOOL --queue` makes one"
-            )?;
+            ))?;
         } else {
             let rows: Vec<_> = calls.iter().map(row).collect();
             let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
-            out.write_all(page.as_bytes())?;
+            out.print(&page)?;
         }
         Ok(SUCCESS)
     }
@@ -217,7 +214,7 @@ impl Give {
             (_, Some(number)) => format!("the call has no open question {number}"),
             (_, None) => "the call has several open questions".to_owned(),
         };
-        let hint = format!("`haft queue show {}` shows them", text::name(&self.one.id));
+        let hint = format!("`haft queue show {}` shows them", self.one.id);
         Error::new(ErrorKind::Usage, text).with_hint(hint)
     }
 }
@@ -266,13 +263,13 @@ impl One {
             out.json(&QueuedView::from(call))?;
         } else {
             let page = table::render(&COLUMNS, &[row(call)], out.width(), out.ink());
-            out.write_all(page.as_bytes())?;
+            out.print(&page)?;
             for question in &call.questions {
                 let text = question_line(question);
-                writeln!(out, "question {}: {text}", question.id)?;
+                out.print_line(&terminal_text!("question {}: {text}", question.id))?;
             }
             if let Some(message) = &call.message {
-                writeln!(out, "message: {}", text::last_line(message))?;
+                out.print_line(&terminal_text!("message: {}", text::last_line(message)))?;
             }
         }
         Ok(SUCCESS)
@@ -285,7 +282,7 @@ fn row(call: &QueuedCall) -> Vec<String> {
     } else {
         call.status.as_str()
     };
-    let host = call.host.as_ref().map(|host| text::name(&host.name));
+    let host = call.host.as_ref().map(|host| host.name.clone());
     vec![
         call.id.clone(),
         call.tool.clone(),

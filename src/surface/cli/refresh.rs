@@ -3,12 +3,12 @@
 //! Every command scans anyway, so this only serves to see the number and the problems after a
 //! change. A long-running program uses `tools/refresh` or `Host::refresh`.
 
-use std::io::Write;
-
 use super::context::CommandContext;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
+use crate::surface::terminal::say;
 use crate::surface::wire;
 use haft_render::problem;
+use haft_tool::terminal_text;
 
 /// Look for the tools anew, and say how many there are
 #[derive(clap::Args)]
@@ -24,7 +24,9 @@ impl Args {
         for found in &catalog.problems {
             say(&problem::problem(found, session.home(), session.err));
         }
-        writeln!(session.out, "{}", wire::refreshed(catalog.usable()))?;
+        session
+            .out
+            .print_line(&terminal_text!("{}", wire::refreshed(catalog.usable())))?;
         Ok(SUCCESS)
     }
 }

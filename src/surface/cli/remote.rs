@@ -1,12 +1,10 @@
 //! Trust in what other hosts offer (`haft trust remote:NAME`).
 
-use std::io::Write;
-
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use super::mcp;
 use super::trust_question::agreed;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Shows what the hosts offer that is not trusted, asks, and trusts it.
 pub(super) async fn trust_hosts(
@@ -23,11 +21,13 @@ pub(super) async fn trust_hosts(
     if changes.is_empty() {
         // What they offer at first is trusted.
         hosts.trust().map_err(|error| not_stored(&error))?;
-        writeln!(session.out, "trusted: the tools of `{name}`")?;
+        session
+            .out
+            .print_line(&terminal_text!("trusted: the tools of `{name}`"))?;
         return Ok(SUCCESS);
     }
-    writeln!(session.out, "{name}")?;
-    session.out.write_all(changes.as_bytes())?;
+    session.out.print_line(&terminal_text!("{name}"))?;
+    session.out.print(&changes)?;
     session.out.flush()?;
     if !is_agreed {
         let question = "Models see these descriptions, and calls run on these hosts. Trust them? \
@@ -35,7 +35,9 @@ pub(super) async fn trust_hosts(
         agreed(name, &format!("remote:{name}"), question).await?;
     }
     hosts.trust().map_err(|error| not_stored(&error))?;
-    writeln!(session.out, "trusted: the tools of `{name}`")?;
+    session
+        .out
+        .print_line(&terminal_text!("trusted: the tools of `{name}`"))?;
     Ok(SUCCESS)
 }
 

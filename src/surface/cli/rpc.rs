@@ -26,6 +26,6 @@ impl Args {
         // Check the flags now, so that an error goes to the process that starts haft and not to the
         // first request.
         globals.config()?;
-        Ok(rpc::serve(globals.flags(), !self.no_watch, out.file()?).await?)
+        Ok(rpc::serve(globals.flags(), !self.no_watch, out.protocol_file()?).await?)
     }
 }

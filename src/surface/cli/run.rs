@@ -14,9 +14,10 @@ use super::flags::Approval;
 use super::run_call::{CALL_ID, CallOptions, Form};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::surface::selection::{Selection, Wanted};
+use crate::surface::terminal;
 use haft_config::Flags;
 use haft_tool::types::script_identifier;
-use haft_tool::{Call, Family, Level, Source, Tool};
+use haft_tool::{Call, Family, Level, Source, Tool, terminal_text};
 use haft_tool::{Error, ErrorKind};
 
 /// Run a script that calls tools
@@ -165,9 +166,9 @@ impl Args {
         let ended = options.call(call, is_attended, None, session).await;
         match ended {
             Ok(called) => {
-                if io::stderr().is_terminal() && !self.events && !self.json {
+                if terminal::is_terminal() && !self.events && !self.json {
                     let line = "`haft new NAME --from-run last` makes a tool of this script";
-                    super::exit::say(&format!("{}\n", session.err.dim(line)));
+                    terminal::say(&terminal_text!("{}\n", session.err.dim(line)));
                 }
                 Ok(called.code)
             }

@@ -3,18 +3,17 @@
 //! Without a name it prints the tools that a model may see, which excludes hidden and untrusted
 //! ones. A tool that a provider would refuse is left out, with a message on standard error.
 
-use std::io::Write;
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::context::CommandContext;
-use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS};
 use super::flags::named;
 use crate::registry::Catalog;
+use crate::surface::terminal::say;
 use haft_render::{problem, text, units};
 use haft_tool::provider_schema::{Effect, Finding, Names, Provider, offer};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 use haft_tool::{Problem, Tool};
 
 /// Print the JSON Schema of one tool's arguments, or of every tool
@@ -89,7 +88,7 @@ impl Args {
     ) -> Result<u8, Failure> {
         let providers = self.provider.as_ref();
         let providers = providers.map_or(&Provider::ALL[..], std::slice::from_ref);
-        let (mut page, mut is_refused) = (String::new(), false);
+        let (mut page, mut is_refused) = (TerminalText::new(), false);
         for tool in tools {
             for provider in providers {
                 let findings = match offer(tool, names, *provider) {
@@ -98,15 +97,15 @@ impl Args {
                 };
                 for finding in findings {
                     is_refused |= finding.effect == Effect::Refused;
-                    page.push_str(&line(tool, *provider, &finding));
+                    page.push(&line(tool, *provider, &finding));
                 }
             }
         }
         if page.is_empty() {
             let count = units::count(tools.len(), "tool");
-            page = format!("{count}: taken as they are\n");
+            page = terminal_text!("{count}: taken as they are\n");
         }
-        session.out.write_all(page.as_bytes())?;
+        session.out.print(&page)?;
         Ok(if is_refused { FAILURE } else { SUCCESS })
     }
 }
@@ -138,14 +137,14 @@ fn list(
     Ok(session.out.json(&definitions)?)
 }
 
-fn line(tool: &Tool, provider: Provider, finding: &Finding) -> String {
+fn line(tool: &Tool, provider: Provider, finding: &Finding) -> TerminalText {
     let place = match finding.at.as_str() {
-        "" => String::new(),
-        place => format!(" at {}", text::name(place)),
+        "" => TerminalText::new(),
+        place => terminal_text!(" at {place}"),
     };
-    format!(
+    terminal_text!(
         "{}  {}  {}: {}{place}\n",
-        text::name(&tool.name),
+        tool.name,
         provider.name(),
         finding.effect.as_str(),
         text::first_line(&finding.text),

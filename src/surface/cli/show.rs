@@ -1,6 +1,5 @@
 //! `haft show`: shows everything about one tool.
 
-use std::io::Write;
 use std::iter;
 
 use serde::Serialize;
@@ -13,7 +12,9 @@ use crate::registry::Entry;
 use crate::surface::wire::{RightsView, ToolView};
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::{ArgumentOrder, Family, Isolation, PermissionKind, Tool, ToolRights};
+use haft_tool::{
+    ArgumentOrder, Family, Isolation, PermissionKind, TerminalText, Tool, ToolRights, terminal_text,
+};
 
 /// Number of digits that are shown of a hash.
 const SHOWN_DIGITS: usize = 16;
@@ -48,7 +49,7 @@ impl Args {
             session.out.json(&Shown::of(&entry, pin.as_ref()))?;
         } else {
             let page = page(&entry, pin.as_ref(), session);
-            session.out.write_all(page.as_bytes())?;
+            session.out.print(&page)?;
         }
         Ok(SUCCESS)
     }
@@ -109,25 +110,31 @@ impl<'a> Shown<'a> {
 }
 
 /// Renders everything about a tool for people.
-pub(super) fn page(entry: &Entry, pin: Option<&Pin>, session: &CommandContext<'_>) -> String {
+pub(super) fn page(entry: &Entry, pin: Option<&Pin>, session: &CommandContext<'_>) -> TerminalText {
     let tool = &entry.tool;
     let ink = session.out.ink();
-    let mut page = format!("{}", ink.bold(text::name(&tool.name)));
+    let mut page = ink.bold(&tool.name).to_text();
     if tool.label != tool.name {
-        page.push_str(&format!("  {}", text::clean(&tool.label)));
+        page.push(&terminal_text!(
+            "  {}",
+            TerminalText::from_prose(&tool.label)
+        ));
     }
-    page.push('\n');
-    let description = text::clean(&tool.description);
-    page.push_str(&text::indent(description.trim_end(), "  "));
-    page.push('\n');
+    page.push_literal("\n");
+    let description = TerminalText::from_prose(&tool.description);
+    page.push(&description.trimmed_end().indented("  "));
+    page.push_literal("\n");
     for (name, value) in facts(tool, entry, pin, session) {
-        page.push_str(&format!("{}  {value}\n", ink.dim(format!("{name:<8}"))));
+        page.push(&terminal_text!(
+            "{}  {value}\n",
+            ink.dim(terminal_text!("{name:<8}"))
+        ));
     }
     let rows = parameters(&tool.input_schema);
     if !rows.is_empty() {
-        page.push('\n');
+        page.push_literal("\n");
         let width = session.out.width();
-        page.push_str(&table::render(&PARAMETERS, &rows, width, ink));
+        page.push(&table::render(&PARAMETERS, &rows, width, ink));
     }
     page
 }
@@ -137,27 +144,27 @@ fn facts(
     entry: &Entry,
     pin: Option<&Pin>,
     session: &CommandContext<'_>,
-) -> Vec<(&'static str, String)> {
+) -> Vec<(&'static str, TerminalText)> {
     let source = &tool.source;
-    let from = format!("{} ({})", source.provider_name, source.level.as_str());
+    let found_by = terminal_text!("{} ({})", source.provider_name, source.level.as_str());
     let mut facts = vec![
         ("path", text::path(&source.path, session.home())),
-        ("family", source.family.as_str().to_owned()),
-        ("found by", text::name(&from)),
-        ("approval", tool.approval.as_str().to_owned()),
+        ("family", source.family.as_str().into()),
+        ("found by", found_by),
+        ("approval", tool.approval.as_str().into()),
     ];
     if matches!(source.family, Family::Mcp | Family::Remote)
         && let Some(server) = &source.plugin
     {
-        facts.push(("server", text::name(server)));
+        facts.push(("server", TerminalText::from_value(server)));
         if let Some(pin) = pin {
             let digest = &pin.digest[..SHOWN_DIGITS];
             let text = if pin.is_current {
-                format!("{digest}, as the server has it")
+                terminal_text!("{digest}, as the server has it")
             } else {
-                format!("{digest}, changed: `haft trust mcp:{server}` shows how, and asks")
+                terminal_text!("{digest}, changed: `haft trust mcp:{server}` shows how, and asks")
             };
-            facts.push(("pinned", text::name(&text)));
+            facts.push(("pinned", text));
         }
     }
     if entry.resolved_path != source.path {
@@ -165,10 +172,10 @@ fn facts(
         facts.insert(1, ("file", resolved));
     }
     if let Some(order) = tool.argument_order {
-        facts.push(("execute", order.parameters().to_owned()));
+        facts.push(("execute", TerminalText::from_value(order.parameters())));
     }
     if !tool.tags.is_empty() {
-        facts.push(("tags", text::name(&tool.tags.join(", "))));
+        facts.push(("tags", TerminalText::from_value(&tool.tags.join(", "))));
     }
     if tool.hidden {
         facts.push(("hidden", "yes, not offered to a model".into()));
@@ -184,7 +191,7 @@ fn facts(
 }
 
 /// Returns the separation and the rights of the tool, as far as they differ from the defaults.
-fn bounds(entry: &Entry) -> Vec<(&'static str, String)> {
+fn bounds(entry: &Entry) -> Vec<(&'static str, TerminalText)> {
     let Some(bounds) = entry.runner.bounds() else {
         return Vec::new();
     };
@@ -196,7 +203,7 @@ fn bounds(entry: &Entry) -> Vec<(&'static str, String)> {
     if *isolation > Isolation::None || bounds.profile.chosen_by.is_some() {
         let profile = bounds.profile.to_string();
         let profile = profile.trim_start_matches("the profile ");
-        facts.push(("profile", text::name(profile)));
+        facts.push(("profile", TerminalText::from_value(profile)));
         let layers = bounds.layers.iter().cloned();
         let missing = bounds.missing.iter();
         let missing = missing.map(|missing| format!("not enforced: {missing}"));
@@ -204,18 +211,18 @@ fn bounds(entry: &Entry) -> Vec<(&'static str, String)> {
             .chain(layers)
             .chain(missing);
         let parts: Vec<String> = parts.collect();
-        facts.push(("isolated", text::name(&parts.join(", "))));
+        facts.push(("isolated", TerminalText::from_value(&parts.join(", "))));
     }
     for kind in PermissionKind::ALL {
         if permissions.sources.contains_key(&kind) {
             let granted = permissions.of(kind).to_string().replace('`', "");
-            facts.push((kind.as_str(), text::name(&granted)));
+            facts.push((kind.as_str(), TerminalText::from_value(&granted)));
         }
     }
     facts
 }
 
-fn parameters(schema: &Value) -> Vec<Vec<String>> {
+fn parameters(schema: &Value) -> Vec<Vec<TerminalText>> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return Vec::new();
     };
@@ -224,14 +231,14 @@ fn parameters(schema: &Value) -> Vec<Vec<String>> {
     let row = |(name, property): (&String, &Value)| {
         let need = match property.get("default") {
             Some(default) => format!("= {default}"),
-            None if is_required(name) => "required".into(),
+            None if is_required(name) => "required".to_owned(),
             None => String::new(),
         };
         let description = property.get("description").and_then(Value::as_str);
         let kind = Kind::of(property, schema).describe(schema);
         vec![
-            text::name(name),
-            text::name(&kind),
+            TerminalText::from_value(name),
+            TerminalText::from_value(&kind),
             text::first_line(&need),
             text::first_line(description.unwrap_or_default()),
         ]

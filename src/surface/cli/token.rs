@@ -1,20 +1,19 @@
 //! `haft token`: manages tokens for other programs and people. A token allows some tools, up to a
 //! tier, for a time.
 
-use std::io::Write;
-
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::flags::{Globals, With, named};
 use crate::audit::{self, Caller, Event};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::{Config, parse_duration};
 use haft_render::table::{self, Column, Fit};
 use haft_render::units;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 use haft_tool::{Tier, Timestamp};
 
 /// Default lifetime of a token.
@@ -140,9 +139,9 @@ impl New {
             lifetime: self.expires.0,
         })?;
         record_new(config, &capability);
-        writeln!(out, "{token}")?;
+        out.print_line(&terminal_text!("{token}"))?;
         out.flush()?;
-        say(&format!(
+        say(&terminal_text!(
             "`{}`: {}, {}; it is not shown again\n",
             capability.name,
             scope(&capability),
@@ -162,11 +161,13 @@ impl List {
             let views: Vec<_> = all.iter().map(TokenView::from).collect();
             out.json(&views)?;
         } else if all.is_empty() {
-            writeln!(out, "there are no tokens; `haft token new` makes one")?;
+            out.print_line(&terminal_text!(
+                "there are no tokens; `haft token new` makes one"
+            ))?;
         } else {
             let rows: Vec<_> = all.iter().map(row).collect();
             let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
-            out.write_all(page.as_bytes())?;
+            out.print(&page)?;
         }
         Ok(SUCCESS)
     }
@@ -185,7 +186,7 @@ impl Revoke {
         }
         record_revoked(config, &revoked);
         let count = units::count(revoked.len(), "token");
-        writeln!(out, "revoked {count}")?;
+        out.print_line(&terminal_text!("revoked {count}"))?;
         Ok(SUCCESS)
     }
 }

@@ -2,24 +2,24 @@
 //!
 //! Nothing of the project runs here, whatever the answer. Trust is decided without a host.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::context::on_host;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
 use super::trust_question::{ask, grant, trusting};
 use super::{learn, mcp, remote, trust_page};
 use crate::audit::{self, Caller, Event};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::trust::{self, Project, Review, Store};
 use haft_config::{Config, Flags};
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text, units};
-use haft_tool::{Error, ErrorKind, known_here};
+use haft_tool::{Error, ErrorKind, TerminalText, known_here, terminal_text};
 
 /// Show what a project would run, and decide whether it may
 #[derive(clap::Args)]
@@ -139,22 +139,24 @@ impl Args {
         if review.is_empty() {
             // Forget the grant, so that tools added later count as new.
             review.forget()?;
-            writeln!(out, "{project} brings no tools: there is nothing to trust")?;
+            out.print_line(&terminal_text!(
+                "{project} brings no tools: there is nothing to trust"
+            ))?;
             return Ok(SUCCESS);
         }
         let page = trust_page::page(&review, &config.home, out.ink());
-        out.write_all(page.as_bytes())?;
+        out.print(&page)?;
         if review.is_granted() {
-            writeln!(out, "trusted already, and nothing changed")?;
+            out.print_line(&terminal_text!("trusted already, and nothing changed"))?;
         } else {
             out.flush()?;
             if !self.yes && !ask(&review).await? {
-                let text = format!("{project} is not trusted; nothing of it has run");
+                let text = format!("{} is not trusted; nothing of it has run", project.as_str());
                 return Err(Error::new(ErrorKind::Denied, text).into());
             }
             grant(&review, &config)?;
             let tools = units::count(review.tools.len(), "tool");
-            writeln!(out, "trusted: {tools} of {project}")?;
+            out.print_line(&terminal_text!("trusted: {tools} of {project}"))?;
         }
         if self.learn {
             learn::by_loading(flags, self.yes, out).await
@@ -196,11 +198,11 @@ impl Args {
             let views: Vec<_> = projects.iter().map(view).collect();
             out.json(&views)?;
         } else if projects.is_empty() {
-            writeln!(out, "no project is trusted")?;
+            out.print_line(&terminal_text!("no project is trusted"))?;
         } else {
             let rows: Vec<_> = projects.iter().map(|one| row(one, &config.home)).collect();
             let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
-            out.write_all(page.as_bytes())?;
+            out.print(&page)?;
         }
         Ok(SUCCESS)
     }
@@ -225,9 +227,9 @@ fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
             by: Caller::parent("cli"),
         };
         audit::record(&config, revoked);
-        writeln!(out, "{shown} is not trusted any more")?;
+        out.print_line(&terminal_text!("{shown} is not trusted any more"))?;
     } else {
-        writeln!(out, "{shown} was not trusted")?
+        out.print_line(&terminal_text!("{shown} was not trusted"))?
     }
     Ok(SUCCESS)
 }
@@ -241,14 +243,14 @@ fn view(project: &Project) -> ProjectView<'_> {
     }
 }
 
-fn row(project: &Project, home: &Path) -> Vec<String> {
+fn row(project: &Project, home: &Path) -> Vec<TerminalText> {
     let mut path = text::path(Path::new(&project.path), home);
     if !Path::new(&project.path).is_dir() {
-        path.push_str(" (gone)");
+        path.push_literal(" (gone)");
     }
     vec![
-        text::name(&path),
-        project.tools.to_string(),
-        units::date(project.trusted_at),
+        path,
+        TerminalText::from_value(&project.tools),
+        TerminalText::from_value(&units::date(project.trusted_at)),
     ]
 }

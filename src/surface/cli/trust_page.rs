@@ -15,55 +15,57 @@ use crate::trust::{
 };
 use haft_render::style::Ink;
 use haft_render::{text, units};
-use haft_tool::{Isolation, Permission, PermissionKind, PermissionRequest};
+use haft_tool::{
+    Isolation, Permission, PermissionKind, PermissionRequest, TerminalText, terminal_text,
+};
 
 /// Renders the page. Every line has a line break.
-pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
+pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> TerminalText {
     let page = Page {
         project: &review.project,
         home,
         ink,
     };
-    let mut lines = format!("{}\n", ink.bold(page.path(&review.project, home)));
+    let mut lines = terminal_text!("{}\n", ink.bold(text::path(&review.project, home)));
     for tool in &review.tools {
-        lines.push_str(&page.tool(tool));
+        lines.push(&page.tool(tool));
     }
     for settings in &review.settings {
-        lines.push_str(&page.settings(settings));
+        lines.push(&page.settings(settings));
     }
     if let Some((path, state)) = &review.config_file {
         let path = page.file(path);
-        lines.push_str(&format!("\nconfiguration  {}\n", page.state(state)));
-        lines.push_str(&format!("  {path}\n"));
+        lines.push(&terminal_text!("\nconfiguration  {}\n", page.state(state)));
+        lines.push(&terminal_text!("  {path}\n"));
         let is_known = !matches!(state, State::New);
         for key in &review.config_keys {
-            lines.push_str(&page.config_key(key, is_known));
+            lines.push(&page.config_key(key, is_known));
         }
     }
-    lines.push_str(&page.outward_links(&review.outward_links));
+    lines.push(&page.outward_links(&review.outward_links));
     if !review.learned.is_empty() {
-        lines.push_str("\nlearned: files that tools loaded while they ran\n");
+        lines.push_literal("\nlearned: files that tools loaded while they ran\n");
         for (path, state) in &review.learned {
             let changed = match state {
-                State::Unchanged => String::new(),
-                State::New | State::Changed(_) => format!("  ({})", page.state(state)),
+                State::Unchanged => TerminalText::new(),
+                State::New | State::Changed(_) => terminal_text!("  ({})", page.state(state)),
             };
-            lines.push_str(&format!("  {}{changed}\n", page.file(path)));
+            lines.push(&terminal_text!("  {}{changed}\n", page.file(path)));
         }
     }
     if review.allows_code_from_data {
         let open = ink.warning("open");
-        lines.push_str(&format!(
+        lines.push(&terminal_text!(
             "\n{open}: all modules may run text and bytes as code\n"
         ));
     }
     if !review.gone.is_empty() {
-        lines.push_str("\nno longer there\n");
+        lines.push_literal("\nno longer there\n");
         for path in &review.gone {
-            lines.push_str(&format!("  {}\n", page.file(Path::new(path))));
+            lines.push(&terminal_text!("  {}\n", page.file(Path::new(path))));
         }
     }
-    lines.push('\n');
+    lines.push_literal("\n");
     lines
 }
 
@@ -282,11 +284,11 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn tool(&self, tool: &Reviewed) -> String {
-        let key = self.ink.bold(one_line(&tool.key));
+    fn tool(&self, tool: &Reviewed) -> TerminalText {
+        let key = self.ink.bold(&tool.key);
         let state = self.state(&tool.state);
-        let provider = one_line(&tool.provider_name);
-        let mut lines = format!("\n{key}  {provider}  {state}\n");
+        let provider = &tool.provider_name;
+        let mut lines = terminal_text!("\n{key}  {provider}  {state}\n");
         let changes: &[Change] = match &tool.state {
             State::Changed(changes) => changes,
             State::New | State::Unchanged => &[],
@@ -296,180 +298,178 @@ impl Page<'_> {
             let change = changes
                 .iter()
                 .find(|change| Path::new(&change.path) == path);
-            let how = change.map_or(String::new(), |change| {
-                format!("  ({})", self.ink.warning(change.how.as_str()))
+            let how = change.map_or(TerminalText::new(), |change| {
+                terminal_text!("  ({})", self.ink.warning(change.how.as_str()))
             });
-            lines.push_str(&format!("  {}{how}\n", self.file(path)));
+            lines.push(&terminal_text!("  {}{how}\n", self.file(path)));
         }
         for gone in changes.iter().filter(|change| change.how == How::Removed) {
             let path = self.file(Path::new(&gone.path));
-            lines.push_str(&format!("  {path}  ({})\n", self.ink.warning("gone")));
+            lines.push(&terminal_text!(
+                "  {path}  ({})\n",
+                self.ink.warning("gone")
+            ));
         }
         for package in &tool.packages {
             let files = units::count(package.files, "file");
             let changed = package_changes(&package.name, changes);
-            lines.push_str(&format!(
+            lines.push(&terminal_text!(
                 "  npm: {}, {files}{changed}\n",
-                one_line(&package.name)
+                package.name
             ));
         }
         if !tool.missing.is_empty() {
-            let missing: Vec<String> = tool.missing.iter().map(|it| one_line(it)).collect();
             let word = self.ink.warning("not installed");
-            lines.push_str(&format!("  {word}: {}\n", missing.join(", ")));
+            let missing: Vec<&str> = tool.missing.iter().map(String::as_str).collect();
+            lines.push(&terminal_text!("  {word}: {}\n", missing.join(", ")));
         }
         for opening in &tool.openings {
             let place = match opening.line {
                 0 => self.file(&opening.path),
-                line => format!("{}:{line}", self.file(&opening.path)),
+                line => terminal_text!("{}:{line}", self.file(&opening.path)),
             };
             let open = self.ink.warning("open");
-            lines.push_str(&format!("  {open}: {place} {}\n", opening.what.as_str()));
+            lines.push(&terminal_text!(
+                "  {open}: {place} {}\n",
+                opening.what.as_str()
+            ));
         }
         for request in &tool.requests {
-            lines.push_str(&self.request(tool, request));
+            lines.push(&self.request(tool, request));
         }
         for left_out in &tool.left_out {
             let problem = left_out.problem();
             let word = self.ink.warning("not granted");
-            lines.push_str(&format!("  {word}: {}\n", one_line(&problem.message)));
+            lines.push(&terminal_text!("  {word}: {}\n", problem.message));
         }
         for server in &tool.servers {
-            lines.push_str(&format!("  MCP server {}\n", one_line(server)));
+            lines.push(&terminal_text!("  MCP server {server}\n"));
         }
         // Tools that may do whatever the user may need no line.
         let is_bounded = |profile: &&ReviewedProfile| {
             profile.source.name != "full" || profile.rights.isolation != Isolation::None
         };
         if let Some(profile) = tool.profile.as_ref().filter(is_bounded) {
-            let source = one_line(&profile.source.to_string());
+            let source = &profile.source;
             let isolation = profile.rights.isolation;
-            lines.push_str(&format!("  may: {source}; isolation: {isolation}\n"));
+            lines.push(&terminal_text!("  may: {source}; isolation: {isolation}\n"));
         }
         lines
     }
 
     /// Renders what the tool asks for, one line for each kind.
-    fn request(&self, tool: &Reviewed, request: &PermissionRequest) -> String {
+    fn request(&self, tool: &Reviewed, request: &PermissionRequest) -> TerminalText {
         let file = Path::new(&request.file);
         let place = if file == tool.path {
-            String::new()
+            TerminalText::new()
         } else {
-            format!("  ({})", self.file(file))
+            terminal_text!("  ({})", self.file(file))
         };
         match &request.kinds {
             Err(why) => {
                 let file = self.file(Path::new(&request.file));
                 let place = match request.line {
                     0 => file,
-                    line => format!("{file}:{line}"),
+                    line => terminal_text!("{file}:{line}"),
                 };
                 let asks = self.ink.warning("asks for permissions that cannot be read");
-                format!("  {asks}: {place}: {}\n", one_line(why))
+                terminal_text!("  {asks}: {place}: {why}\n")
             }
             Ok(_) => {
                 let lines = request.lines();
                 if lines.is_empty() {
-                    return format!("  asks for no permission{place}\n");
+                    return terminal_text!("  asks for no permission{place}\n");
                 }
                 let lines = lines.iter();
                 lines
-                    .map(|line| format!("  asks for {}{place}\n", one_line(line)))
+                    .map(|line| terminal_text!("  asks for {line}{place}\n"))
                     .collect()
             }
         }
     }
 
-    fn outward_links(&self, found: &OutwardLinks) -> String {
+    fn outward_links(&self, found: &OutwardLinks) -> TerminalText {
         if found.links.is_empty() {
-            return String::new();
+            return TerminalText::new();
         }
         let word = self.ink.warning("links that lead out of the repository");
-        let mut lines = format!("\n{word}: they grant nothing to a tool\n");
+        let mut lines = terminal_text!("\n{word}: they grant nothing to a tool\n");
         for link in &found.links {
-            let (path, target) = (self.file(&link.path), self.path(&link.target, self.home));
-            lines.push_str(&format!("  {path} -> {target}\n"));
+            let (path, target) = (self.file(&link.path), text::path(&link.target, self.home));
+            lines.push(&terminal_text!("  {path} -> {target}\n"));
         }
         if !found.is_complete {
-            lines.push_str("  there may be more\n");
+            lines.push_literal("  there may be more\n");
         }
         lines
     }
 
     /// Renders a key of the configuration with its value, and with the value that was trusted
     /// before.
-    fn config_key(&self, key: &ConfigKey, is_known: bool) -> String {
-        let name = one_line(&key.key);
+    fn config_key(&self, key: &ConfigKey, is_known: bool) -> TerminalText {
+        let name = &key.key;
         let (value, change) = match (&key.value, &key.before) {
             (Some(value), Some(before)) if value != before => {
-                (value, Some(format!("was {}", one_line(before))))
+                (value, Some(terminal_text!("was {before}")))
             }
-            (Some(value), None) if is_known => (value, Some("new".to_owned())),
+            (Some(value), None) if is_known => (value, Some("new".into())),
             (Some(value), _) => (value, None),
-            (None, Some(before)) => (before, Some("gone".to_owned())),
-            (None, None) => return String::new(),
+            (None, Some(before)) => (before, Some("gone".into())),
+            (None, None) => return TerminalText::new(),
         };
-        let change = change.map_or(String::new(), |change| {
-            format!("  ({})", self.ink.warning(change))
+        let change = change.map_or(TerminalText::new(), |change| {
+            terminal_text!("  ({})", self.ink.warning(change))
         });
-        format!("  {name}: {}{change}\n", one_line(value))
+        terminal_text!("  {name}: {value}{change}\n")
     }
 
     /// Renders the settings, one line each.
-    fn settings(&self, settings: &ReviewedSettings) -> String {
+    fn settings(&self, settings: &ReviewedSettings) -> TerminalText {
         let state = self.state(&settings.state);
         let path = self.file(&settings.path);
-        let mut lines = format!("\nsettings  {state}\n  {path}\n");
+        let mut lines = terminal_text!("\nsettings  {state}\n  {path}\n");
         for (key, value) in &settings.says {
             let entries: Vec<String> = match value {
                 Value::Object(map) => map
                     .iter()
-                    .map(|(name, value)| format!("{}: {value}", one_line(name)))
+                    .map(|(name, value)| format!("{name}: {value}"))
                     .collect(),
                 Value::Array(list) if list.is_empty() => vec!["none".to_owned()],
                 Value::Array(list) => list.iter().map(Value::to_string).collect(),
                 other => vec![other.to_string()],
             };
             for entry in entries {
-                let line = format!("    {}: {}\n", one_line(key), one_line(&entry));
-                lines.push_str(&line);
+                let line = terminal_text!("    {key}: {entry}\n");
+                lines.push(&line);
             }
         }
         lines
     }
 
-    fn state(&self, state: &State) -> String {
+    fn state(&self, state: &State) -> TerminalText {
         match state {
-            State::Unchanged => self.ink.good(word(state)).to_string(),
-            State::New | State::Changed(_) => self.ink.warning(word(state)).to_string(),
+            State::Unchanged => self.ink.good(word(state)).to_text(),
+            State::New | State::Changed(_) => self.ink.warning(word(state)).to_text(),
         }
     }
 
     /// Renders a path, relative to the project if it is inside.
-    fn file(&self, path: &Path) -> String {
+    fn file(&self, path: &Path) -> TerminalText {
         match path.strip_prefix(self.project) {
-            Ok(rest) => one_line(&rest.display().to_string()),
-            Err(_) => self.path(path, self.home),
+            Ok(rest) => TerminalText::from_value(&rest.display()),
+            Err(_) => text::path(path, self.home),
         }
-    }
-
-    fn path(&self, path: &Path, home: &Path) -> String {
-        one_line(&text::path(path, home))
     }
 }
 
-fn package_changes(package: &str, changes: &[Change]) -> String {
+fn package_changes(package: &str, changes: &[Change]) -> TerminalText {
     let below = format!("/node_modules/{package}/");
     let count = changes
         .iter()
         .filter(|change| change.how != How::Removed && change.path.contains(&below))
         .count();
     match count {
-        0 => String::new(),
-        some => format!("  ({some} changed)"),
+        0 => TerminalText::new(),
+        some => terminal_text!("  ({some} changed)"),
     }
-}
-
-fn one_line(stranger: &str) -> String {
-    text::name(stranger)
 }

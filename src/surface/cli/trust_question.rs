@@ -5,14 +5,15 @@
 use std::path::PathBuf;
 
 use super::confirm::{can_ask, confirm, confirm_or, nobody_can_be_asked};
-use super::exit::{Failure, say};
+use super::exit::Failure;
 use super::trust_page;
 use crate::audit::{self, Caller, Event};
+use crate::surface::terminal::say;
 use crate::trust::{self, Review, Reviewed};
 use haft_config::{Config, Flags};
 use haft_render::problem;
 use haft_render::style::Ink;
-use haft_tool::{Error, ErrorKind, Isolation, ToolRights};
+use haft_tool::{Error, ErrorKind, Isolation, TerminalText, ToolRights, terminal_text};
 
 /// Trusts the project's configuration for a review, so that the review covers the paths named
 /// there.
@@ -68,7 +69,7 @@ pub(super) async fn ask_for_tests(
     }
     let question = "Once trusted, these tests and the tools that they load can do whatever you can \
                     do. Run them? [y/N] ";
-    if !confirm(question.to_owned()).await? {
+    if !confirm(question.into()).await? {
         let text = "these tests are not trusted; none of them has run";
         return Err(refused(ErrorKind::Denied, text));
     }
@@ -92,10 +93,14 @@ pub(super) fn grant(review: &Review, config: &Config) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If there is no terminal for the question, or the user does not agree.
-pub(super) async fn agreed(name: &str, subject: &str, question: &str) -> Result<(), Failure> {
+pub(super) async fn agreed(
+    name: &str,
+    subject: &str,
+    question: &'static str,
+) -> Result<(), Failure> {
     let unasked = format!("`haft trust --yes {subject}`");
     let refusal = nobody_can_be_asked(ErrorKind::Untrusted, "to trust these tools", &unasked);
-    if !confirm_or(refusal, question.to_owned()).await? {
+    if !confirm_or(refusal, question.into()).await? {
         let text = format!("the tools of `{name}` are not trusted");
         return Err(Error::new(ErrorKind::Denied, text).into());
     }
@@ -104,22 +109,22 @@ pub(super) async fn agreed(name: &str, subject: &str, question: &str) -> Result<
 
 /// Asks the user whether to trust the project.
 pub(super) async fn ask(review: &Review) -> Result<bool, Failure> {
-    let mut question = String::new();
+    let mut question = TerminalText::new();
     if review.tools.iter().any(|tool| !tool.openings.is_empty()) {
-        question.push_str(
+        question.push_literal(
             "Where a tool is open it may need files that are not in this list: they are refused \
              until you add them. Text that it runs as code cannot be checked.\n",
         );
     }
-    question.push_str(&consequence(review));
-    question.push_str("Trust it? [y/N] ");
+    question.push(&consequence(review));
+    question.push_literal("Trust it? [y/N] ");
     let whether = "to trust this project";
     let refusal = nobody_can_be_asked(ErrorKind::Untrusted, whether, "`haft trust --yes`");
     confirm_or(refusal, question).await
 }
 
 /// Returns a sentence about the rights of the reviewed tools once they are trusted.
-fn consequence(review: &Review) -> String {
+fn consequence(review: &Review) -> TerminalText {
     let rights = |tool: &Reviewed| tool.profile.as_ref().map(|profile| profile.rights.clone());
     let rights: Option<Vec<ToolRights>> = review.tools.iter().map(rights).collect();
     let rights = rights.unwrap_or_default();
@@ -131,11 +136,11 @@ fn consequence(review: &Review) -> String {
             } else {
                 "limits: see its profiles above".to_owned()
             };
-            format!(
+            terminal_text!(
                 "Once trusted, this code runs in a sandbox ({limits}). `haft trust --profile full` \
                  lets it do whatever you can do.\n"
             )
         }
-        _ => "Once trusted, this code can do whatever you can do. ".to_owned(),
+        _ => "Once trusted, this code can do whatever you can do. ".into(),
     }
 }

@@ -1,13 +1,13 @@
 //! `haft types`: prints type declarations of the tools for programs that call them.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use super::context::CommandContext;
-use super::exit::{Failure, SUCCESS, say};
+use super::exit::{Failure, SUCCESS};
 use super::learn_types;
 use super::schema::offered;
 use crate::code::CodeMode;
+use crate::surface::terminal::say;
 use haft_tool::{Error, ErrorKind, Tool, types};
 
 /// Print types of the tools' arguments and results, for programs that call them
@@ -74,7 +74,7 @@ impl Args {
 
     fn write(&self, text: &str, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         match &self.out {
-            None => session.out.write_all(text.as_bytes())?,
+            None => session.out.data(text)?,
             Some(path) => {
                 let path = session.host.config().cwd.join(path);
                 std::fs::write(&path, text).map_err(|error| {

@@ -1,13 +1,14 @@
 //! Usage errors of clap in haft's format: the error, then a hint with the nearest name.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Clap};
 
-use super::exit::{SUCCESS, USAGE, say};
+use super::exit::{SUCCESS, USAGE};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_render::style::Ink;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText};
 
 /// Prints help and versions to standard output and errors to standard error. Returns the exit code.
 pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
@@ -30,17 +31,13 @@ pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
 
 fn print(error: &clap::Error, out: &mut Out) -> io::Result<()> {
     let text = text(error, out.ink());
-    out.write_all(text.as_bytes())?;
+    out.print(&text)?;
     out.flush()
 }
 
-fn text(error: &clap::Error, ink: Ink) -> String {
-    let page = error.render();
-    if ink.is_on() {
-        page.ansi().to_string()
-    } else {
-        page.to_string()
-    }
+fn text(error: &clap::Error, ink: Ink) -> TerminalText {
+    let page = error.render().ansi().to_string();
+    haft_render::sanitize::styled_text(&page, ink.is_on())
 }
 
 fn translate(error: &clap::Error) -> Error {

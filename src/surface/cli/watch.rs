@@ -3,7 +3,6 @@
 //! Prints one block of lines for each change, for people and for `| grep`. `--json` prints one line
 //! each.
 
-use std::io::Write;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -15,6 +14,7 @@ use crate::host::Reload;
 use crate::surface::wire::{Listing, ReloadView};
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
+use haft_tool::{TerminalText, terminal_text};
 
 /// Watch the tools' files, and say what every change comes to
 #[derive(clap::Args)]
@@ -72,7 +72,7 @@ impl Args {
                 }
                 Ok(reload) => {
                     let page = page(&reload, session, session.out.ink());
-                    session.out.write_all(page.as_bytes())?;
+                    session.out.print(&page)?;
                     session.out.flush()?;
                 }
                 Err(RecvError::Lagged(_)) => {}
@@ -88,31 +88,30 @@ impl Args {
             return Ok(session.out.json_line(&line)?);
         }
         let ink = session.out.ink();
-        let mut page = String::new();
+        let mut page = TerminalText::new();
         for found in &catalog.problems {
-            page.push_str(&problem::problem(found, session.home(), ink));
-            page.push('\n');
+            page.push(&problem::problem(found, session.home(), ink));
+            page.push_literal("\n");
         }
         let tools = units::count(catalog.entries.len(), "tool");
-        page.push_str(&format!("watching {tools}; Ctrl-C ends\n"));
-        session.out.write_all(page.as_bytes())?;
+        page.push(&terminal_text!("watching {tools}; Ctrl-C ends\n"));
+        session.out.print(&page)?;
         Ok(session.out.flush()?)
     }
 }
 
 /// Renders a reload: one line per tool, and the problems below.
-pub(super) fn page(reload: &Reload, session: &CommandContext<'_>, ink: Ink) -> String {
-    let mut page = String::new();
-    let name = |name: &String| text::name(name);
+pub(super) fn page(reload: &Reload, session: &CommandContext<'_>, ink: Ink) -> TerminalText {
+    let mut page = TerminalText::new();
     if let Some(change) = &reload.change {
         for added in &change.added {
-            page.push_str(&format!("{} {}\n", ink.good("+"), name(added)));
+            page.push(&terminal_text!("{} {added}\n", ink.good("+")));
         }
         for changed in &change.changed {
-            page.push_str(&format!("{} {}\n", ink.warning("~"), name(changed)));
+            page.push(&terminal_text!("{} {changed}\n", ink.warning("~")));
         }
         for removed in &change.removed {
-            page.push_str(&format!("{} {}\n", ink.error("-"), name(removed)));
+            page.push(&terminal_text!("{} {removed}\n", ink.error("-")));
         }
     }
     let is_told = |name: &String| {
@@ -120,14 +119,14 @@ pub(super) fn page(reload: &Reload, session: &CommandContext<'_>, ink: Ink) -> S
         change.is_some_and(|change| change.changed.contains(name))
     };
     for reloaded in reload.reloaded.iter().filter(|name| !is_told(name)) {
-        page.push_str(&format!("{} {}\n", ink.dim("="), name(reloaded)));
+        page.push(&terminal_text!("{} {reloaded}\n", ink.dim("=")));
     }
     for solved in &reload.solved {
         let message = text::first_line(&solved.message);
-        page.push_str(&format!("{} {message}\n", ink.good("solved:")));
+        page.push(&terminal_text!("{} {message}\n", ink.good("solved:")));
     }
     for found in &reload.problems {
-        page.push_str(&problem::problem(found, session.home(), ink));
+        page.push(&problem::problem(found, session.home(), ink));
     }
     page
 }

@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 
 use crate::host::{Inspector, InspectorSession};
 pub(crate) use address::InspectAddress;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// A server for debuggers. It ends when it is dropped.
 pub(crate) struct DebugServer {
@@ -57,8 +57,8 @@ impl DebugServer {
     }
 
     /// Returns the message for the user.
-    pub(crate) fn announcement(&self) -> String {
-        format!("debuggers can attach at {}\n", self.address)
+    pub(crate) fn announcement(&self) -> TerminalText {
+        terminal_text!("debuggers can attach at {}\n", self.address)
     }
 }
 

@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use super::client::is_new;
 use super::tool_list::ToolList;
 use crate::host::Host;
-use haft_render::text::clean;
-use haft_tool::{LogLevel, LogLine, LogListener, queue};
+use haft_tool::{LogLevel, LogLine, LogListener, TerminalText, queue};
 
 /// Limit of the unsent lines of one call. Lines beyond it are dropped; the tools' log file contains
 /// them.
@@ -186,7 +185,7 @@ pub(super) async fn tell(peer: &Peer<RoleServer>, line: LogLine) {
 }
 
 fn notification(line: LogLine) -> LoggingMessageNotificationParam {
-    let message = clean(&line.message);
+    let message = TerminalText::from_prose(&line.message).into_string();
     let data = match line.context {
         Some(context) => json!({"message": message, "context": context}),
         None => Value::from(message),

@@ -14,7 +14,7 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tool_list::OfferedTool;
+use super::tool_list::{ORIGIN, OfferedTool};
 use haft_config::Structured;
 use haft_tool::excerpt;
 use haft_tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
@@ -101,6 +101,9 @@ fn of_outcome(
     }
     if useless {
         meta.insert(USELESS.to_owned(), true.into());
+    }
+    if let Some(origin) = tool.and_then(|tool| tool.origin.as_ref()) {
+        meta.insert(ORIGIN.to_owned(), origin.clone());
     }
     let promised = tool.filter(|tool| tool.listed.output_schema.is_some());
     let (is_structured, misfit) = match promised {

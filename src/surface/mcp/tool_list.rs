@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, MetaObject, Tool as McpTool, ToolAnnotations};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::instructions::{self, Summary};
 use super::{hints, schema};
@@ -21,13 +21,16 @@ use haft_config::{CodeListing, Config, Structured};
 use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
 use haft_tool::schema::{Mismatch, Schema};
 use haft_tool::types::script_identifier;
-use haft_tool::{Block, Outcome, Problem, TaskMode, Tier, Tool, suggest};
+use haft_tool::{Block, Family, Outcome, Problem, TaskMode, Tier, Tool, suggest};
 use haft_tool::{Error, ErrorKind};
 
 /// Key in `_meta` of the complete schema, for a tool that is listed with a simplified one.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";
 /// Key in `_meta` of the real name, for a tool that is listed under an alias.
 const REAL_NAME: &str = "haft/name";
+/// Key in `_meta` of a tool and of its results: the server or the other host that their text comes
+/// from. Such text is data, and no instruction of haft.
+pub(super) const ORIGIN: &str = "haft/origin";
 
 /// Tool list of one catalog.
 pub(super) struct ToolList {
@@ -55,6 +58,8 @@ pub(super) struct OfferedTool {
     names: Option<PropertyNames>,
     /// The name in the host.
     pub(super) name: String,
+    /// The server or the other host that runs the tool, as `_meta` names it.
+    pub(super) origin: Option<Value>,
     /// Condition under which a call continues as a task.
     pub(super) task: TaskMode,
     /// Limit of the characters of a result, if the user configured one for this tool.
@@ -251,11 +256,7 @@ impl CodeTools {
         };
         let all: HashSet<String> = taken.iter().map(|tool| tool.name.clone()).collect();
         let lists_direct = config.mcp.code == CodeListing::Auto;
-        // Another tool of such a name is called inside.
-        taken.retain(|tool| {
-            let is_direct = lists_direct && config.mcp.is_direct(&tool.name);
-            !is_code_tool(&tool.name) && (lists_all || is_direct)
-        });
+        taken.retain(|tool| lists_all || lists_direct && config.mcp.is_direct(&tool.name));
         let mut in_code = all.clone();
         for tool in &*taken {
             in_code.remove(&tool.name);
@@ -459,6 +460,10 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<OfferedTool, S
         None => {}
     }
     let mut meta = MetaObject::new();
+    let origin = origin_of(tool);
+    if let Some(origin) = &origin {
+        meta.insert(ORIGIN.to_owned(), origin.clone());
+    }
     if listed.name != tool.name {
         meta.insert(REAL_NAME.to_owned(), tool.name.as_str().into());
     }
@@ -473,6 +478,7 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<OfferedTool, S
         listed,
         names: offered.names,
         name: tool.name.clone(),
+        origin,
         task: settings
             .task
             .or(tool.hints.task)
@@ -483,6 +489,16 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<OfferedTool, S
         is_warned_of: Arc::default(),
         output: OnceLock::new(),
     })
+}
+
+/// Returns the server or the other host that the text of the tool and of its results comes from.
+fn origin_of(tool: &Tool) -> Option<Value> {
+    let name = tool.source.plugin.as_deref()?;
+    match tool.source.family {
+        Family::Mcp => Some(json!({ "mcpServer": name })),
+        Family::Remote => Some(json!({ "host": name })),
+        _ => None,
+    }
 }
 
 /// Hints for the client's own approval prompts. It is unknown whether a tool that writes also

@@ -14,7 +14,7 @@ use super::response::{bytes, fresh};
 use super::state::Shared;
 use crate::surface::http::{Client, PathText, ProblemResponse, QueryOptions};
 use crate::surface::wire::ProblemView;
-use haft_tool::{Call, Colors, Drawing, RenderOptions, Screen};
+use haft_tool::{Call, Colors, Drawing, RenderOptions, Screen, TerminalText};
 
 /// Limit of the width in columns. The description of the route states it, too.
 const MAX_WIDTH: usize = 500;
@@ -35,9 +35,11 @@ pub(super) struct Options {
 #[serde(rename_all = "camelCase")]
 pub(super) struct DrawingView<'a> {
     /// The call.
-    call: &'a [String],
+    #[schema(value_type = Vec<String>)]
+    call: &'a [TerminalText],
     /// The result, or the newest update; empty if there is none.
-    result: &'a [String],
+    #[schema(value_type = Vec<String>)]
+    result: &'a [TerminalText],
     /// True if the tool's own renderers drew any of it; otherwise haft did.
     is_own: bool,
     /// The fault of a renderer.

@@ -24,7 +24,7 @@ use haft_render::sanitize::safe_lines;
 use haft_tool::{
     Answer, ApprovalRequest, Approver, Colors, Decision, InputEvent, InputSender, NoticeLevel,
     Notification, NotificationFrom, Prompt, PromptOrigin, Question, RunApprovalRequest,
-    RunDecision, Screen, UserInterface, Widget, WidgetSurface, ask_user_for_run,
+    RunDecision, Screen, TerminalText, UserInterface, Widget, WidgetSurface, ask_user_for_run,
 };
 
 /// Time in which a page that was closed or reloaded can return before its questions are withdrawn.
@@ -345,7 +345,11 @@ impl Component {
         ComponentView {
             columns,
             rows,
-            lines: lines.into_iter().skip(excess).collect(),
+            lines: lines
+                .into_iter()
+                .skip(excess)
+                .map(TerminalText::into_string)
+                .collect(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::payload::{self, Answer};
 use crate::host::Host;
 use crate::surface::wire::ProblemView;
-use haft_tool::{Call, Colors, ImageProtocol, RenderOptions, Screen};
+use haft_tool::{Call, Colors, ImageProtocol, RenderOptions, Screen, TerminalText};
 
 /// The parameters of `tools/render`.
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ enum Pictures {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rendered<'a> {
-    lines: &'a [String],
+    lines: &'a [TerminalText],
     is_framed: bool,
     is_own: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

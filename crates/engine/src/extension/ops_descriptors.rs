@@ -39,6 +39,10 @@ pub fn op_haft_owns_descriptor(state: &mut OpState, #[smi] fd: i32) -> bool {
 }
 
 /// Replaces `op_tty_check_fd_permission`.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it only asks whether they are terminals"
+)]
 #[op2(fast)]
 pub fn op_haft_check_terminal(state: &mut OpState, fd: i32) -> Result<(), JsErrorBox> {
     // Of the standard streams only a terminal is allowed: it is opened anew, while any other file

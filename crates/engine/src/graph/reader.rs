@@ -140,6 +140,10 @@ fn request(question: Question, path: &Path, text: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// When a limit cannot be set, or a stream fails.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "in the reader process, standard output carries frames"
+)]
 pub fn serve_reader() -> io::Result<()> {
     limit(Resource::As, MAX_MEMORY)?;
     limit(Resource::Core, 0)?;

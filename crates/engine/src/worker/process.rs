@@ -78,6 +78,10 @@ fn connect() -> io::Result<(OwnedFd, Arc<HostSender>)> {
     Ok((main, Arc::new(host)))
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "in a worker process, standard output is the control socket"
+)]
 fn serve(
     main: OwnedFd,
     host: &Arc<HostSender>,

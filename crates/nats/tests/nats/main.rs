@@ -1,6 +1,7 @@
 //! Tests of calls over NATS with the real server, which `cargo xtask test` installs.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "tests start programs and read the environment"
 )]

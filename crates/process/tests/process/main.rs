@@ -1,6 +1,7 @@
 //! Child processes, with real ones. No V8 is linked here.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "tests start programs and read the environment"
 )]

@@ -41,6 +41,11 @@ const SYSTEM_TIERS: &[(&str, Tier)] = &[
     ("bash", Tier::Exec),
 ];
 
+/// Returns the names of the tools that come with haft.
+pub(crate) fn system_tool_names() -> impl Iterator<Item = &'static str> {
+    SYSTEM_TIERS.iter().map(|(name, _)| *name)
+}
+
 /// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     load::load::<Ikigai>(means, candidates).await

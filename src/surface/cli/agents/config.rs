@@ -1,6 +1,5 @@
 //! `haft agents config`: prints, writes or removes the entry of haft in an agent's configuration.
 
-use std::io::Write;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -9,14 +8,15 @@ use clap::builder::PossibleValue;
 use crate::agents::{self, Agent, Change, Entry, HttpToken, Place, Scope, Server, Settings};
 use crate::credentials::{NewToken, TokenStore, ToolNames, id_of, random_id};
 use crate::surface::cli::call::time;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::cli::token::{record_new, record_revoked};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::Config;
 use haft_render::text;
 use haft_tool::Tier;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Default name of the variable that holds the token of a running server.
 const TOKEN_VARIABLE: &str = "HAFT_TOKEN";
@@ -116,7 +116,7 @@ impl Args {
             };
             if !revoked.is_empty() {
                 record_revoked(&config, &revoked);
-                writeln!(out, "revoked the token that was in it")?;
+                out.print_line(&terminal_text!("revoked the token that was in it"))?;
             }
             return Ok(SUCCESS);
         }
@@ -196,11 +196,8 @@ impl Args {
         }
         self.report(written?, path, out)?;
         match &made {
-            Some(made) => writeln!(
-                out,
-                "made the token `{}` for it, which only you can read there; `haft token revoke {}` ends it",
-                made.name, made.name
-            )?,
+            Some(made) => out.print_line(&terminal_text!("made the token `{}` for it, which only you can read there; `haft token revoke {}` ends it",
+                made.name, made.name))?,
             None if !makes_token => self.say_of_variable(),
             None => {}
         }
@@ -212,7 +209,7 @@ impl Args {
         if self.no_token || self.token_env.is_some() {
             return;
         }
-        say(&format!(
+        say(&terminal_text!(
             "{TOKEN_VARIABLE} in the agent's environment must hold a token of the server: \
              `haft token new` makes one\n"
         ));
@@ -226,9 +223,9 @@ impl Args {
         out: &mut Out,
     ) -> Result<u8, Failure> {
         let snippet = agents::snippet(place, &self.name, entry);
-        out.write_all(snippet.as_bytes())?;
+        out.data(&snippet)?;
         out.flush()?;
-        say(&format!(
+        say(&terminal_text!(
             "this belongs in {path}; `--write` puts it there\n"
         ));
         Ok(SUCCESS)
@@ -269,11 +266,19 @@ impl Args {
     fn report(&self, change: Change, path: &str, out: &mut Out) -> std::io::Result<()> {
         let (name, label) = (&self.name, self.agent.label());
         match change {
-            Change::Added => writeln!(out, "added `{name}` to {path} for {label}"),
-            Change::Updated => writeln!(out, "updated `{name}` in {path} for {label}"),
-            Change::Unchanged => writeln!(out, "{path} has `{name}` already; nothing changed"),
-            Change::Removed => writeln!(out, "removed `{name}` from {path}"),
-            Change::Absent => writeln!(out, "{path} has no `{name}`; nothing changed"),
+            Change::Added => {
+                out.print_line(&terminal_text!("added `{name}` to {path} for {label}"))
+            }
+            Change::Updated => {
+                out.print_line(&terminal_text!("updated `{name}` in {path} for {label}"))
+            }
+            Change::Unchanged => out.print_line(&terminal_text!(
+                "{path} has `{name}` already; nothing changed"
+            )),
+            Change::Removed => out.print_line(&terminal_text!("removed `{name}` from {path}")),
+            Change::Absent => {
+                out.print_line(&terminal_text!("{path} has no `{name}`; nothing changed"))
+            }
         }
     }
 }

@@ -1,18 +1,17 @@
 //! `haft agents list`: shows which configuration files of agents contain haft.
 
-use std::io::Write;
-
 use serde::Serialize;
 
 use crate::agents::{self, Agent};
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::Config;
 use haft_render::problem;
 use haft_render::table::{self, Column, Fit};
 use haft_render::text;
-use haft_tool::Error;
+use haft_tool::{Error, TerminalText};
 
 /// Show where each agent looks for servers, and whether haft is there
 #[derive(clap::Args)]
@@ -57,7 +56,7 @@ impl Args {
         } else {
             let lines: Vec<_> = rows.iter().map(|row| row.cells(&config)).collect();
             let page = table::render(&COLUMNS, &lines, out.width(), out.ink());
-            out.write_all(page.as_bytes())?;
+            out.print(&page)?;
         }
         out.flush()?;
         let ink = haft_render::style::Ink::for_stderr();
@@ -93,7 +92,7 @@ impl Args {
 }
 
 impl Row {
-    fn cells(&self, config: &Config) -> Vec<String> {
+    fn cells(&self, config: &Config) -> Vec<TerminalText> {
         let listed = match (self.exists, self.listed) {
             (_, None) => "?",
             (_, Some(true)) => "yes",
@@ -102,10 +101,10 @@ impl Row {
         };
         let path = text::path(self.path.as_ref(), &config.home);
         vec![
-            self.agent.to_owned(),
-            self.scope.to_owned(),
-            listed.to_owned(),
-            text::name(&path),
+            TerminalText::from_value(self.agent),
+            TerminalText::from_value(self.scope),
+            listed.into(),
+            path,
         ]
     }
 }

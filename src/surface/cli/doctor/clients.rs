@@ -13,6 +13,7 @@ use haft_config::Config;
 use haft_render::style::Ink;
 use haft_render::text;
 use haft_tool::schema::walk::{REFERENCES, UNIONS, children};
+use haft_tool::{TerminalText, terminal_text};
 
 /// An observed limit of a client.
 struct Fact {
@@ -360,7 +361,7 @@ pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
 }
 
 /// Renders the findings, one paragraph per client.
-pub(super) fn page(findings: &[Finding], ink: Ink) -> String {
+pub(super) fn page(findings: &[Finding], ink: Ink) -> TerminalText {
     let mut clients: Vec<(&str, Vec<&Finding>)> = Vec::new();
     for finding in findings {
         match clients.iter_mut().find(|(name, _)| *name == finding.client) {
@@ -368,39 +369,42 @@ pub(super) fn page(findings: &[Finding], ink: Ink) -> String {
             None => clients.push((finding.client, vec![finding])),
         }
     }
-    let mut page = String::new();
+    let mut page = TerminalText::new();
     for (client, findings) in clients {
         let heading = match client {
             "all" => "all clients",
             client => client,
         };
-        page.push_str(&format!("{}\n", ink.bold(heading)));
+        page.push(&terminal_text!("{}\n", ink.bold(heading)));
         for finding in findings {
             let tool = finding
                 .tool
                 .as_deref()
-                .map_or("every tool".to_owned(), text::first_line);
+                .map_or("every tool".into(), text::first_line);
             let since = match finding.version {
-                "" => String::new(),
-                version => format!("  {}", ink.dim(format!("({version}, {})", finding.checked))),
+                "" => TerminalText::new(),
+                version => terminal_text!(
+                    "  {}",
+                    ink.dim(terminal_text!("({version}, {})", finding.checked))
+                ),
             };
-            page.push_str(&format!(
+            page.push(&terminal_text!(
                 "  {}  {tool}  {}{since}\n",
                 effect(finding.effect, ink),
-                text::clean(&finding.text)
+                TerminalText::from_prose(&finding.text)
             ));
         }
-        page.push('\n');
+        page.push_literal("\n");
     }
     page
 }
 
-fn effect(effect: &'static str, ink: Ink) -> String {
-    let padded = format!("{effect:<7}");
+fn effect(effect: &'static str, ink: Ink) -> TerminalText {
+    let padded = terminal_text!("{effect:<7}");
     match effect {
-        "drops" => ink.error(padded).to_string(),
-        "avoided" => ink.good(padded).to_string(),
-        _ => ink.warning(padded).to_string(),
+        "drops" => ink.error(padded).to_text(),
+        "avoided" => ink.good(padded).to_text(),
+        _ => ink.warning(padded).to_text(),
     }
 }
 

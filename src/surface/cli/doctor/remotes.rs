@@ -2,8 +2,8 @@
 
 use haft_config::{Config, DEFAULT_TENANT};
 use haft_render::style::Ink;
-use haft_render::{text, units};
-use haft_tool::Family;
+use haft_render::units;
+use haft_tool::{Family, TerminalText, terminal_text};
 use serde::Serialize;
 
 use crate::registry::Catalog;
@@ -43,17 +43,20 @@ pub(super) fn views(catalog: &Catalog, config: &Config) -> Vec<View> {
 }
 
 /// Returns a line for each; nothing if there are none.
-pub(super) fn page(views: &[View], ink: Ink) -> String {
+pub(super) fn page(views: &[View], ink: Ink) -> TerminalText {
     if views.is_empty() {
-        return String::new();
+        return TerminalText::new();
     }
-    let mut page = format!("{}\n", ink.bold("remote"));
+    let mut page = terminal_text!("{}\n", ink.bold("remote"));
     for view in views {
         let tools = units::count(view.tools, "tool");
-        let (name, url) = (text::name(&view.name), text::name(&view.url));
-        let tenant = text::name(&view.tenant);
-        page.push_str(&format!("  {name}  {url}, tenant {tenant}: {tools}\n"));
+        let View {
+            name, url, tenant, ..
+        } = view;
+        page.push(&terminal_text!(
+            "  {name}  {url}, tenant {tenant}: {tools}\n"
+        ));
     }
-    page.push('\n');
+    page.push_literal("\n");
     page
 }

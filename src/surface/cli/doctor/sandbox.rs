@@ -9,8 +9,7 @@ use crate::registry::Catalog;
 use haft_config::{Config, ToolPlace};
 use haft_process::sandbox::{self, Layers};
 use haft_render::style::Ink;
-use haft_render::text;
-use haft_tool::{Family, Isolation, TrustDomain};
+use haft_tool::{Family, Isolation, TerminalText, TrustDomain, terminal_text};
 
 /// The section as data.
 #[derive(Serialize)]
@@ -110,12 +109,12 @@ pub(super) fn view(catalog: &Catalog, config: &Config) -> View {
     }
 }
 
-pub(super) fn page(view: &View, ink: Ink) -> String {
+pub(super) fn page(view: &View, ink: Ink) -> TerminalText {
     let mut rows = vec![("kernel".to_owned(), view.kernel.clone())];
     for own in &view.profiles {
         let isolation = own.isolation.map(|level| format!(", isolation {level}"));
         let value = format!("profile `{}`{}", own.profile, isolation.unwrap_or_default());
-        rows.push((text::name(&own.tools), value));
+        rows.push((own.tools.clone(), value));
     }
     if let Some(cpus) = view.worker_cpus {
         let value = format!("{cpus} for a worker with its programs (`limits.worker_cpus`)");
@@ -128,16 +127,19 @@ pub(super) fn page(view: &View, ink: Ink) -> String {
     if view.required {
         rows.push(("required".to_owned(), "yes".to_owned()));
     }
-    let mut page = format!("{}\n", ink.bold("sandbox"));
+    let mut page = terminal_text!("{}\n", ink.bold("sandbox"));
     for (name, value) in rows {
-        page.push_str(&format!("  {}  {value}\n", ink.dim(format!("{name:<8}"))));
+        page.push(&terminal_text!(
+            "  {}  {value}\n",
+            ink.dim(terminal_text!("{name:<8}"))
+        ));
     }
     for (missing, tools) in &view.not_enforced {
         let line = format!("not enforced: {missing} ({})", tools.join(", "));
-        page.push_str(&format!("  {}\n", ink.warning(text::message(&line))));
+        page.push(&terminal_text!("  {}\n", ink.warning(line)));
     }
     if let Some(note) = view.note {
-        page.push_str(&format!("  {}\n", ink.warning(note)));
+        page.push(&terminal_text!("  {}\n", ink.warning(note)));
     }
     page
 }

@@ -6,34 +6,37 @@ use std::path::Path;
 use crate::surface::cli::mcp::ServerView;
 use haft_render::style::Ink;
 use haft_render::{text, units};
+use haft_tool::{TerminalText, terminal_text};
 
 /// Renders the servers; an empty text if there are none.
-pub(super) fn page(servers: &[ServerView], home: &Path, ink: Ink) -> String {
+pub(super) fn page(servers: &[ServerView], home: &Path, ink: Ink) -> TerminalText {
     if servers.is_empty() {
-        return String::new();
+        return TerminalText::new();
     }
-    let mut page = format!("{}\n", ink.bold("MCP servers"));
+    let mut page = terminal_text!("{}\n", ink.bold("MCP servers"));
     let width = |of: fn(&ServerView) -> &str| servers.iter().map(|it| of(it).len()).max();
     let names = width(|it| &it.name).unwrap_or_default();
     let states = width(|it| it.state).unwrap_or_default();
     for server in servers {
         let pinned = match server.pinned {
-            Some(tools) => format!("{} trusted", units::count(tools, "tool")),
-            None => "nothing trusted yet".to_owned(),
+            Some(tools) => terminal_text!("{} trusted", units::count(tools, "tool")),
+            None => "nothing trusted yet".into(),
         };
-        let state = format!("{:<states$}", server.state);
+        let state = terminal_text!("{:<states$}", server.state);
         let state = match server.state {
             "ready" => ink.good(state),
             "failed" | "invalid" => ink.error(state),
             _ => ink.warning(state),
         };
         let path = text::path(Path::new(&server.path), home);
-        let name = format!("{:<names$}", text::name(&server.name));
-        page.push_str(&format!("  {name}  {state}  {path}  {pinned}\n"));
+        page.push(&terminal_text!(
+            "  {:<names$}  {state}  {path}  {pinned}\n",
+            server.name
+        ));
         if let Some(reason) = &server.reason {
-            page.push_str(&format!("    {}\n", text::message(reason)));
+            page.push(&terminal_text!("    {reason}\n"));
         }
     }
-    page.push('\n');
+    page.push_literal("\n");
     page
 }

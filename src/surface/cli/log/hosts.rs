@@ -10,9 +10,10 @@ use tokio::time::sleep;
 use super::{Args, Entry, FOLLOW_INTERVAL};
 use crate::audit::{Ended, Event, Filter, Line, Tail};
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{CANCELLED, Failure, SUCCESS, say};
+use crate::surface::cli::exit::{CANCELLED, Failure, SUCCESS};
+use crate::surface::terminal::say;
 use haft_nats::{AddedHistory, HistoryEntry, HistoryNews, HistoryQuestion, machine_name};
-use haft_tool::{Error, visible};
+use haft_tool::{Error, TerminalText, terminal_text};
 
 /// Number of lines that are remembered while the logs are followed, so that none is shown twice.
 const MAX_REMEMBERED: usize = 100_000;
@@ -83,17 +84,15 @@ pub(super) async fn show(
         };
         has_answer = true;
         for host in silent {
-            warn(&format!(
-                "the host `{}` did not answer",
-                visible::name(&host)
-            ));
+            warn(&terminal_text!("the host `{host}` did not answer"));
         }
         for log in found.logs {
-            let name = visible::name(&log.host.name).into_owned();
+            let name = &log.host.name;
             if let Some(problem) = &log.problem {
-                warn(&format!("the host `{name}`: {}", visible::line(problem)));
+                let problem = TerminalText::from_line(problem);
+                warn(&terminal_text!("the host `{name}`: {problem}"));
             }
-            for entry in log.entries.into_iter().filter_map(|it| received(&name, it)) {
+            for entry in log.entries.into_iter().filter_map(|it| received(name, it)) {
                 let last: &mut u64 = last_lines.entry(log.host.id.clone()).or_default();
                 *last = (*last).max(entry.line.n);
                 merged.add(entry);
@@ -104,7 +103,7 @@ pub(super) async fn show(
         if !has_answer {
             return Err(error.into());
         }
-        warn(&format!("the remote `{name}`: {}", error.message()));
+        warn(&terminal_text!("the remote `{name}`: {}", error.message()));
     }
     for entry in of_this_machine {
         merged.add(Entry {
@@ -126,7 +125,7 @@ pub(super) async fn show(
     args.print(&entries, true, session.out)?;
     if !args.follow {
         if entries.is_empty() && !args.json {
-            say("no host has recorded a call that would be shown\n");
+            say(&"no host has recorded a call that would be shown\n".into());
         }
         return Ok(SUCCESS);
     }
@@ -136,9 +135,9 @@ pub(super) async fn show(
             () = session.signals.next() => return Ok(CANCELLED),
             added = next(&mut news) => {
                 let AddedHistory { host, entries, missed } = added?;
-                let name = visible::name(&host.name).into_owned();
+                let name = &host.name;
                 if missed > 0 {
-                    warn(&format!("{missed} calls of the host `{name}` are not shown: too many at once"));
+                    warn(&terminal_text!("{missed} calls of the host `{name}` are not shown: too many at once"));
                 }
                 let last = last_lines.get(&host.id).copied().unwrap_or_default();
                 let new = entries.into_iter().filter(|entry| entry.n > last);
@@ -193,6 +192,6 @@ async fn next(news: &mut [HistoryNews]) -> Result<AddedHistory, Error> {
     added.map_err(Error::from)
 }
 
-fn warn(text: &str) {
-    say(&format!("warning: {text}\n"));
+fn warn(text: &TerminalText) {
+    say(&terminal_text!("warning: {text}\n"));
 }

@@ -5,7 +5,6 @@
 mod hosts;
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,19 +14,20 @@ use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use super::context::on_host;
-use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS};
 use super::flags::Globals;
 use crate::audit::{
     self, Caller, Ended, Event, Filter, Finding, Line, Reader, RecordedCall, Tail,
     is_process_running,
 };
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::{Config, parse_duration};
 use haft_nats::machine_name;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{text, units};
 use haft_tool::Timestamp;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// Polling interval of `--follow`.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
@@ -175,7 +175,7 @@ impl Args {
         entries.reverse();
         self.print(&entries, true, out)?;
         if entries.is_empty() && !self.follow && !self.json {
-            say(empty(&config));
+            say(&empty(&config).into());
         }
         if self.follow {
             self.follow(&folder, newest, out).await?;
@@ -234,9 +234,12 @@ impl Args {
                 columns.insert(HOST_COLUMN, Column::new("HOST", Fit::KeepStart(12)));
             }
             let page = table::render(&columns, &rows, out.width(), out.ink());
-            let titles = page.find('\n').map_or(0, |end| end + 1);
-            let page = &page[if is_first { 0 } else { titles }..];
-            out.write_all(page.as_bytes())?;
+            let page = if is_first {
+                page
+            } else {
+                page.part(|page| page.split_once('\n').map_or("", |(_, rows)| rows))
+            };
+            out.print(&page)?;
         }
         out.flush()?;
         Ok(())
@@ -302,13 +305,14 @@ impl Args {
         }
         for (at, entry) in entries.iter().enumerate() {
             if at > 0 {
-                writeln!(out)?;
+                out.print(&"\n".into())?;
             }
             let ink = out.ink();
             let of = (!entry.of.is_empty()).then(|| ("log of", entry.of.clone()));
             for (name, value) in of.into_iter().chain(fields(&entry.line)) {
-                let value = text::clean(&value).replace('\n', "\n             ");
-                writeln!(out, "{}{value}", ink.dim(format!("{name:<13}")))?;
+                let value = TerminalText::from_prose(&value).replacing("\n", "\n             ");
+                let name = ink.dim(terminal_text!("{name:<13}"));
+                out.print_line(&terminal_text!("{name}{value}"))?;
             }
         }
         Ok(SUCCESS)
@@ -330,14 +334,18 @@ fn verify(folder: &Path, home: &Path, out: &mut Out) -> Result<u8, Failure> {
     let place = |finding: &Finding| {
         let path = text::path(&finding.path, home);
         match finding.line {
-            Some(line) => format!("{path}:{line}"),
+            Some(line) => terminal_text!("{path}:{line}"),
             None => path,
         }
     };
     let broken = report.findings.iter().map(|it| (ink.error("broken"), it));
     let notes = report.notes.iter().map(|it| (ink.warning("note"), it));
     for (kind, it) in broken.chain(notes) {
-        writeln!(out, "{kind} {}: {}", place(it), text::clean(&it.text))?;
+        out.print_line(&terminal_text!(
+            "{kind} {}: {}",
+            place(it),
+            TerminalText::from_prose(&it.text)
+        ))?;
     }
     let lines = units::count(usize::try_from(report.lines).unwrap_or(usize::MAX), "line");
     let files = units::count(report.files, "file");
@@ -346,23 +354,21 @@ fn verify(folder: &Path, home: &Path, out: &mut Out) -> Result<u8, Failure> {
         None => String::new(),
     };
     if report.findings.is_empty() {
-        writeln!(
-            out,
+        out.print_line(&terminal_text!(
             "{}: {lines} in {files}{range}",
             ink.good("the chain holds")
-        )?;
+        ))?;
         return Ok(SUCCESS);
     }
     let places = units::count(report.findings.len(), "place");
-    writeln!(
-        out,
+    out.print_line(&terminal_text!(
         "{} at {places}: {lines} in {files}{range}",
         ink.error("the chain is broken")
-    )?;
+    ))?;
     Ok(FAILURE)
 }
 
-fn row(entry: &Entry, with_host: bool) -> Vec<String> {
+fn row(entry: &Entry, with_host: bool) -> Vec<TerminalText> {
     let line = &entry.line;
     let time = line.event.call().map_or(&line.at, |call| &call.started);
     let time = time.get(..19).unwrap_or(time).replace('T', " ");
@@ -393,8 +399,8 @@ fn row(entry: &Entry, with_host: bool) -> Vec<String> {
     };
     let mut row = vec![
         text::first_line(&time),
-        outcome.to_owned(),
-        took,
+        outcome.into(),
+        TerminalText::from_value(&took),
         text::first_line(&what),
         text::first_line(&who),
         text::first_line(&id),

@@ -1,17 +1,17 @@
 //! `haft mcp add` and `remove`: the servers of the user's own configuration.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
 use super::connect::{connect, find, page};
 use crate::agents::{add_server, remove_server};
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
+use crate::surface::terminal::say;
 use haft_config::{Config, McpTransport, check_server_name};
 use haft_render::text;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Add an MCP server to config.yaml, and start it once to see what it offers
 #[derive(clap::Args)]
@@ -115,7 +115,9 @@ impl Add {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
         let file = session.host.config().config_file.clone();
         let file = text::path(&file, session.home());
-        writeln!(session.out, "added `{}` to {file}", self.name)?;
+        session
+            .out
+            .print_line(&terminal_text!("added `{}` to {file}", self.name))?;
         if self.no_test {
             return Ok(SUCCESS);
         }
@@ -123,11 +125,11 @@ impl Add {
         let server = find(session, &self.name).await?;
         let found = connect(&server).await;
         match &found.result {
-            Ok(()) => session.out.write_all(page(&found).as_bytes())?,
+            Ok(()) => session.out.print(&page(&found))?,
             // It is in the file; the user may still have to install or start something.
             Err(why) => {
                 let name = &self.name;
-                say(&format!(
+                say(&terminal_text!(
                     "it does not work yet: {why}\n`haft mcp test {name}` tries again\n"
                 ));
             }
@@ -151,7 +153,7 @@ impl Remove {
             let shown = text::path(&file, session.home());
             let error = Error::new(
                 ErrorKind::Usage,
-                format!("{shown} has no MCP server `{}`", self.name),
+                format!("{} has no MCP server `{}`", shown.as_str(), self.name),
             );
             return Err(match server {
                 Ok(server) => {
@@ -165,11 +167,13 @@ impl Remove {
         if let Ok(server) = server
             && let Err(error) = server.forget()
         {
-            say(&format!(
+            say(&terminal_text!(
                 "what is trusted of it cannot be removed: {error}\n"
             ));
         }
-        writeln!(session.out, "removed `{}`", self.name)?;
+        session
+            .out
+            .print_line(&terminal_text!("removed `{}`", self.name))?;
         Ok(SUCCESS)
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::host::ServerState;
 use crate::surface::cli::context::CommandContext;
 use haft_mcp::{Difference, Standing};
-use haft_render::{text, units};
-use haft_tool::{Error, ErrorKind, suggest, visible};
+use haft_render::units;
+use haft_tool::{Error, ErrorKind, TerminalText, suggest, terminal_text};
 
 /// Number of tools that are shown of a server.
 const MAX_SHOWN: usize = 60;
@@ -53,13 +53,13 @@ pub(super) async fn connect(server: &ServerState) -> Found<'_> {
 }
 
 /// Returns what a started server offers, for people.
-pub(super) fn page(found: &Found<'_>) -> String {
+pub(super) fn page(found: &Found<'_>) -> TerminalText {
     let definitions = found.server.definitions().unwrap_or_default();
     let program = definitions.server.as_ref();
-    let program = program.map_or(String::new(), |one| {
-        format!(", {} {}", one.name, one.version)
+    let program = program.map_or(TerminalText::new(), |one| {
+        terminal_text!(", {} {}", one.name, one.version)
     });
-    let mut page = format!(
+    let mut page = terminal_text!(
         "{}: MCP {}{program}, {} in {} ms\n",
         found.server.name,
         definitions.protocol,
@@ -69,32 +69,31 @@ pub(super) fn page(found: &Found<'_>) -> String {
     for tool in definitions.tools.iter().take(MAX_SHOWN) {
         let about = tool.description.as_deref().unwrap_or_default();
         let about = about.lines().next().unwrap_or_default();
-        let line = format!("  {}  {}", visible::name(&tool.name), visible::line(about));
-        page.push_str(&text::keep_start(line.trim_end(), 100));
-        page.push('\n');
+        let line = terminal_text!("  {}  {}", tool.name, TerminalText::from_line(about));
+        page.push(&line.trimmed_end().keep_start(100));
+        page.push_literal("\n");
     }
     if let Some(more @ 1..) = definitions.tools.len().checked_sub(MAX_SHOWN) {
-        page.push_str(&format!("  and {more} more\n"));
+        page.push(&terminal_text!("  and {more} more\n"));
     }
     for fault in &definitions.faults {
-        page.push_str(&format!("  {fault}\n"));
+        page.push(&terminal_text!("  {fault}\n"));
     }
-    page.push_str(&changes_page(&found.server.changes()));
+    page.push(&changes_page(&found.server.changes()));
     page
 }
 
 /// Returns what differs from the trusted definitions, for people.
-pub(in crate::surface::cli) fn changes_page(changes: &BTreeMap<String, Standing>) -> String {
-    let mut page = String::new();
+pub(in crate::surface::cli) fn changes_page(changes: &BTreeMap<String, Standing>) -> TerminalText {
+    let mut page = TerminalText::new();
     for (name, standing) in changes {
-        let name = visible::name(name);
         match standing {
-            Standing::New => page.push_str(&format!("  {name}: new\n")),
-            Standing::Gone => page.push_str(&format!("  {name}: gone\n")),
+            Standing::New => page.push(&terminal_text!("  {name}: new\n")),
+            Standing::Gone => page.push(&terminal_text!("  {name}: gone\n")),
             Standing::Changed(differences) => {
-                page.push_str(&format!("  {name}: changed\n"));
+                page.push(&terminal_text!("  {name}: changed\n"));
                 for difference in differences {
-                    page.push_str(&difference_lines(difference));
+                    page.push(&difference_lines(difference));
                 }
             }
             Standing::Trusted => {}
@@ -103,11 +102,14 @@ pub(in crate::surface::cli) fn changes_page(changes: &BTreeMap<String, Standing>
     page
 }
 
-fn difference_lines(difference: &Difference) -> String {
-    let mut lines = format!("    {}\n", visible::line(&difference.part));
+fn difference_lines(difference: &Difference) -> TerminalText {
+    let mut lines = terminal_text!("    {}\n", TerminalText::from_line(&difference.part));
     for (sign, value) in [('-', &difference.before), ('+', &difference.now)] {
         for line in value.iter().flat_map(|value| value.lines()) {
-            lines.push_str(&format!("      {sign} {}\n", visible::line(line)));
+            lines.push(&terminal_text!(
+                "      {sign} {}\n",
+                TerminalText::from_line(line)
+            ));
         }
     }
     lines

@@ -1,7 +1,6 @@
 //! `haft mcp import`: copies the servers of other programs.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,13 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::agents::add_server;
 use crate::surface::cli::confirm::{confirm_or, nobody_can_be_asked};
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::{Config, McpImport, McpServer, McpTransport, parse_word};
 use haft_discover::imported_files;
 use haft_mcp::foreign;
 use haft_render::{text, units};
-use haft_tool::{Error, ErrorKind, visible};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// Copy MCP servers of other programs into config.yaml
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ impl Import {
         };
         let project = config.cwd.display().to_string();
         let mut found: BTreeMap<String, McpServer> = BTreeMap::new();
-        let mut lines = String::new();
+        let mut lines = TerminalText::new();
         for &import in programs
             .iter()
             .filter(|import| **import != McpImport::Project)
@@ -51,27 +51,27 @@ impl Import {
                 {
                     Ok(servers) => servers,
                     Err(why) => {
-                        say(&format!("{shown} is not read: {why}\n"));
+                        say(&terminal_text!("{shown} is not read: {why}\n"));
                         continue;
                     }
                 };
                 for (name, server) in servers {
-                    let name_shown = visible::name(&name);
+                    let name_shown = name.clone();
                     match server {
-                        Err(why) => say(&format!("`{name_shown}` of {shown}: {why}\n")),
+                        Err(why) => say(&terminal_text!("`{name_shown}` of {shown}: {why}\n")),
                         Ok(_) if config.mcp.servers.contains_key(&name) => {
-                            say(&format!(
+                            say(&terminal_text!(
                                 "`{name_shown}` of {shown}: config.yaml has the name\n"
                             ));
                         }
                         Ok(_) if found.contains_key(&name) => {
-                            say(&format!(
+                            say(&terminal_text!(
                                 "`{name_shown}` of {shown}: another has the name\n"
                             ));
                         }
                         Ok(server) => {
-                            let address = visible::line(&address(&server)).into_owned();
-                            lines.push_str(&format!("{name}  {shown}\n  {address}\n"));
+                            let address = TerminalText::from_line(&address(&server));
+                            lines.push(&terminal_text!("{name}  {shown}\n  {address}\n"));
                             found.insert(name, server);
                         }
                     }
@@ -79,15 +79,15 @@ impl Import {
             }
         }
         if found.is_empty() {
-            writeln!(out, "no further MCP servers are found")?;
+            out.print_line(&terminal_text!("no further MCP servers are found"))?;
             return Ok(SUCCESS);
         }
-        out.write_all(lines.as_bytes())?;
+        out.print(&lines)?;
         out.flush()?;
         let file = text::path(&config.config_file, &config.home);
         if !self.yes {
             let servers = units::count(found.len(), "server");
-            let question = format!("Copy {servers} into {file}? [y/N] ");
+            let question = terminal_text!("Copy {servers} into {file}? [y/N] ");
             let (whether, unasked) = ("to copy these servers", "`haft mcp import --yes`");
             let refusal = nobody_can_be_asked(ErrorKind::Denied, whether, unasked);
             if !confirm_or(refusal, question).await? {
@@ -98,7 +98,7 @@ impl Import {
             add_server(&config.config_file, name, written(server))?;
         }
         let servers = units::count(found.len(), "server");
-        writeln!(out, "copied {servers} into {file}")?;
+        out.print_line(&terminal_text!("copied {servers} into {file}"))?;
         Ok(SUCCESS)
     }
 }

@@ -1,17 +1,16 @@
 //! `haft mcp list`: the servers with their states.
 
-use std::io::Write;
-
 use serde::Serialize;
 
 use crate::host::ServerState;
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
+use crate::surface::terminal::say;
 use haft_config::{McpServer, McpTransport};
 use haft_mcp::Standing;
 use haft_render::table::{self, Column, Fit};
 use haft_render::units;
-use haft_tool::visible;
+use haft_tool::{TerminalText, terminal_text};
 
 /// List the MCP servers with their states. Starts nothing
 #[derive(clap::Args)]
@@ -139,10 +138,9 @@ impl List {
             return Ok(SUCCESS);
         }
         if views.is_empty() {
-            writeln!(
-                session.out,
+            session.out.print_line(&terminal_text!(
                 "there are no MCP servers; `haft mcp add` adds one"
-            )?;
+            ))?;
             return Ok(SUCCESS);
         }
         let row = |view: &ServerView| {
@@ -154,15 +152,19 @@ impl List {
                     _ => String::new(),
                 },
                 view.transport.unwrap_or_default().to_owned(),
-                visible::line(&view.address).into_owned(),
+                view.address.clone(),
             ]
         };
         let rows: Vec<_> = views.iter().map(row).collect();
         let page = table::render(&COLUMNS, &rows, session.out.width(), session.out.ink());
-        session.out.write_all(page.as_bytes())?;
+        session.out.print(&page)?;
         for view in &views {
             if let Some(reason) = &view.reason {
-                say(&format!("{}: {}\n", view.name, visible::line(reason)));
+                say(&terminal_text!(
+                    "{}: {}\n",
+                    view.name,
+                    TerminalText::from_line(reason)
+                ));
             }
         }
         Ok(SUCCESS)

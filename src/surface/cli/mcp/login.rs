@@ -1,13 +1,12 @@
 //! `haft mcp login` and `logout`.
 
-use std::io::Write;
-
 use super::connect::{connect, find, page};
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::open;
+use crate::surface::terminal::say;
 use haft_mcp::TokenPlace;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Log in to an MCP server in the browser
 #[derive(clap::Args)]
@@ -44,7 +43,7 @@ impl Login {
         let browser = session.host.config().browser.clone();
         let browser = browser.filter(|_| !self.no_browser);
         let open = |page: &url::Url| {
-            say(&format!("Log in on this page:\n{page}\n"));
+            say(&terminal_text!("Log in on this page:\n{page}\n"));
             if let Some(words) = browser.clone() {
                 let page = page.to_string();
                 // The page is printed, too, so it does not matter whether that works.
@@ -65,15 +64,14 @@ impl Login {
             TokenPlace::File => "a file that only you can read",
         };
         let name = &self.name;
-        writeln!(
-            session.out,
+        session.out.print_line(&terminal_text!(
             "logged in to `{name}`; its tokens are in {place}"
-        )?;
+        ))?;
         session.out.flush()?;
         let found = connect(&server).await;
         match &found.result {
-            Ok(()) => session.out.write_all(page(&found).as_bytes())?,
-            Err(why) => say(&format!("{}: {why}\n", self.name)),
+            Ok(()) => session.out.print(&page(&found))?,
+            Err(why) => say(&terminal_text!("{}: {why}\n", self.name)),
         }
         Ok(SUCCESS)
     }
@@ -91,7 +89,9 @@ impl Logout {
         } else {
             "there is no login to"
         };
-        writeln!(session.out, "{text} `{}`", self.name)?;
+        session
+            .out
+            .print_line(&terminal_text!("{text} `{}`", self.name))?;
         Ok(SUCCESS)
     }
 }

@@ -1,15 +1,15 @@
 //! `haft mcp test` and `refresh`: start servers, and show what they offer now.
 
-use std::io::Write;
-
 use futures::future::join_all;
 use serde_json::json;
 
 use super::connect::{changes_page, connect, find, page};
 use super::list::view;
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
+use crate::surface::terminal::say;
 use haft_render::units;
+use haft_tool::terminal_text;
 
 /// Exit code of a server that cannot be used.
 const UNUSABLE: u8 = 1;
@@ -44,11 +44,11 @@ impl Test {
         match &found.result {
             Ok(()) if self.json => Ok(SUCCESS),
             Ok(()) => {
-                session.out.write_all(page(&found).as_bytes())?;
+                session.out.print(&page(&found))?;
                 Ok(SUCCESS)
             }
             Err(why) => {
-                say(&format!("{}: {why}\n", self.name));
+                say(&terminal_text!("{}: {why}\n", self.name));
                 Ok(UNUSABLE)
             }
         }
@@ -66,7 +66,9 @@ impl Refresh {
             }
         };
         if servers.is_empty() {
-            writeln!(session.out, "there are no MCP servers")?;
+            session
+                .out
+                .print_line(&terminal_text!("there are no MCP servers"))?;
         }
         let mut code = SUCCESS;
         for found in join_all(servers.iter().map(connect)).await {
@@ -74,13 +76,13 @@ impl Refresh {
                 Ok(()) => {
                     let tools = found.server.definitions().unwrap_or_default().tools.len();
                     let tools = units::count(tools, "tool");
-                    writeln!(session.out, "{}: {tools}", found.server.name)?;
                     session
                         .out
-                        .write_all(changes_page(&found.server.changes()).as_bytes())?;
+                        .print_line(&terminal_text!("{}: {tools}", found.server.name))?;
+                    session.out.print(&changes_page(&found.server.changes()))?;
                 }
                 Err(why) => {
-                    say(&format!("{}: {why}\n", found.server.name));
+                    say(&terminal_text!("{}: {why}\n", found.server.name));
                     code = UNUSABLE;
                 }
             }

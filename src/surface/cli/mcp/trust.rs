@@ -1,17 +1,16 @@
 //! `haft trust mcp:NAME`: what servers have changed since they were trusted.
 
-use std::io::Write;
-
 use super::connect::{changes_page, connect, find, page};
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::cli::trust_question::agreed;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use haft_config::Config;
 use haft_discover::imported_files;
 use haft_render::problem;
-use haft_tool::{Error, ErrorKind, visible};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// Shows what MCP servers have changed since they were trusted. Nothing is printed without changes.
 pub(in crate::surface::cli) async fn show_changes(
@@ -32,11 +31,10 @@ pub(in crate::surface::cli) async fn show_changes(
             let changes = changes_page(&server.changes());
             if !changes.is_empty() {
                 let name = &server.name;
-                writeln!(
-                    session.out,
+                session.out.print_line(&terminal_text!(
                     "\nMCP server {name}: `haft trust mcp:{name}` asks"
-                )?;
-                session.out.write_all(changes.as_bytes())?;
+                ))?;
+                session.out.print(&changes)?;
             }
         }
         Ok(SUCCESS)
@@ -61,17 +59,24 @@ pub(in crate::surface::cli) async fn trust_server(
             let error = Error::new(ErrorKind::Load, format!("the MCP server `{name}`: {why}"));
             return Err(error.into());
         }
-        session.out.write_all(page(&found).as_bytes())?;
-        writeln!(session.out, "trusted: the tools of `{name}`")?;
+        session.out.print(&page(&found))?;
+        session
+            .out
+            .print_line(&terminal_text!("trusted: the tools of `{name}`"))?;
         return Ok(SUCCESS);
     }
     let changes = changes_page(&server.changes());
     if changes.is_empty() && server.is_pinned() {
-        writeln!(session.out, "trusted already, and nothing changed")?;
+        session
+            .out
+            .print_line(&terminal_text!("trusted already, and nothing changed"))?;
         return Ok(SUCCESS);
     }
-    writeln!(session.out, "{name}  {}", visible::line(&server.address))?;
-    session.out.write_all(changes.as_bytes())?;
+    session.out.print_line(&terminal_text!(
+        "{name}  {}",
+        TerminalText::from_line(&server.address)
+    ))?;
+    session.out.print(&changes)?;
     session.out.flush()?;
     if !is_agreed {
         let question = "Models see these descriptions, and calls run on this server. Trust it? \
@@ -84,6 +89,8 @@ pub(in crate::surface::cli) async fn trust_server(
             format!("cannot store the trust: {error}"),
         )
     })?;
-    writeln!(session.out, "trusted: the tools of `{name}`")?;
+    session
+        .out
+        .print_line(&terminal_text!("trusted: the tools of `{name}`"))?;
     Ok(SUCCESS)
 }

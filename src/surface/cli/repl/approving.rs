@@ -1,8 +1,9 @@
 //! Approval rules of the repl: those of the configuration, and those of `/approve`.
 
 use crate::registry::Catalog;
-use haft_render::text;
-use haft_tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, did_you_mean};
+use haft_tool::{
+    ApprovalMode, ApprovalPolicy, Rule, TerminalText, ToolPattern, did_you_mean, terminal_text,
+};
 use haft_tool::{Error, ErrorKind};
 
 /// Approval rules that apply now.
@@ -80,17 +81,17 @@ impl Approving {
     }
 
     /// Describes the current rules.
-    pub(super) fn page(&self) -> String {
+    pub(super) fn page(&self) -> TerminalText {
         let policy = self.policy();
         let what = match policy.mode {
             ApprovalMode::AlwaysAsk => "what only reads runs without a question",
             ApprovalMode::Write => "what reads or writes files runs without a question",
             ApprovalMode::Yolo => "everything runs without a question",
         };
-        let mut page = format!("{}: {what}\n", policy.mode.name());
+        let mut page = terminal_text!("{}: {what}\n", policy.mode.name());
         if !self.approved.is_empty() {
             let approved = self.approved.join(", ");
-            page.push_str(&format!("approved here: {}\n", text::name(&approved)));
+            page.push(&terminal_text!("approved here: {approved}\n"));
         }
         let by_config = self.by_config.tools.iter();
         let rules: Vec<String> = by_config
@@ -104,7 +105,10 @@ impl Approving {
             })
             .collect();
         if !rules.is_empty() {
-            page.push_str(&format!("by your configuration: {}\n", rules.join(", ")));
+            page.push(&terminal_text!(
+                "by your configuration: {}\n",
+                rules.join(", ")
+            ));
         }
         page
     }

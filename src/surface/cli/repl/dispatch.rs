@@ -7,8 +7,7 @@ use super::{help, history, session};
 use crate::surface::cli::call_session::folder;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::{list, show, watch};
-use haft_render::text;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 use haft_tool::{SessionEvent, suggest};
 
 /// Number of lines that `/history` shows.
@@ -49,9 +48,9 @@ impl Shell<'_, '_> {
             Does::Problems => {
                 let catalog = self.session.catalog().await?;
                 let page = list::problems(&catalog, self.session);
-                let page = page.trim_start_matches('\n');
-                self.print(if page.is_empty() {
-                    "nothing is wrong\n"
+                let page = page.part(|page| page.trim_start_matches('\n'));
+                self.print(&if page.is_empty() {
+                    "nothing is wrong\n".into()
                 } else {
                     page
                 })?;
@@ -60,7 +59,7 @@ impl Shell<'_, '_> {
                 self.ready().await?;
                 let page = match self.refresh().await? {
                     Some(reload) => watch::page(&reload, self.session, self.session.out.ink()),
-                    None => "nothing is different\n".to_owned(),
+                    None => "nothing is different\n".into(),
                 };
                 self.print(&page)?;
             }
@@ -87,8 +86,8 @@ impl Shell<'_, '_> {
             .filter(|tool| has(&tool.name) || has(&tool.description))
             .collect();
         let page = match tools.is_empty() {
-            true if filter.is_empty() => "no tools found\n".to_owned(),
-            true => format!("no tool has `{}` in it\n", text::name(filter)),
+            true if filter.is_empty() => "no tools found\n".into(),
+            true => terminal_text!("no tool has `{filter}` in it\n"),
             false => list::tools(tools.into_iter(), self.session),
         };
         self.print(&page)
@@ -118,7 +117,8 @@ impl Shell<'_, '_> {
                 }
                 ["list"] => {
                     let names = session::names(&folder(config));
-                    let page: String = names.iter().map(|name| format!("{name}\n")).collect();
+                    let names = names.iter().map(|name| terminal_text!("{name}\n"));
+                    let page: TerminalText = names.collect();
                     return self.print(&page);
                 }
                 ["switch", to] => self.conversation.switch(to, config, ink)?,
@@ -152,10 +152,10 @@ impl Shell<'_, '_> {
         };
         let file = history::file(self.session.host.config())?;
         let lines = history::newest(&file, count).into_iter();
-        let page: String = lines
+        let page: TerminalText = lines
             .map(|(number, line)| {
-                let line = line.replace('\n', "\n       ");
-                format!("{number:>5}  {line}\n")
+                let line = TerminalText::from_message(&line).replacing("\n", "\n       ");
+                terminal_text!("{number:>5}  {line}\n")
             })
             .collect();
         self.print(&page)

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use console::Term;
 use reedline::{
     Color, ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder,
     Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
@@ -23,9 +22,10 @@ use super::completion_data::Known;
 use super::highlight::Painter;
 use super::prompt::{self, HaftPrompt};
 use super::{history, line};
-use crate::surface::cli::exit::say;
+use crate::surface::terminal::{self, say};
 use haft_render::style::Ink;
-use haft_render::text;
+use haft_render::width::width;
+use haft_tool::{TerminalText, terminal_text};
 
 const MENU: &str = "completion_menu";
 
@@ -172,16 +172,16 @@ impl Drop for Reading {
 
 /// Removes the prompt from the screen; `written` is the text before the cursor.
 fn wipe(written: &str) {
-    let columns = usize::from(Term::stderr().size().1).max(1);
+    let columns = terminal::size().map_or(80, |size| size.columns);
     let mut lines = written.split('\n').rev();
-    let rows = |line: &str| (prompt::WIDTH + text::width(line)) / columns;
+    let rows = |line: &str| (prompt::WIDTH + width(line)) / columns;
     let last = lines.next().map_or(0, rows);
     let up = last + lines.map(|line| rows(line) + 1).sum::<usize>();
     let up = match up {
-        0 => String::new(),
-        up => format!("\x1b[{up}A"),
+        0 => TerminalText::new(),
+        up => terminal_text!("\x1b[{up}A"),
     };
-    say(&format!("\r{up}\x1b[J"));
+    say(&terminal_text!("\r{up}\x1b[J"));
 }
 
 /// Validator that makes Enter begin another line while a bracket or quote is open.

@@ -2,7 +2,7 @@
 
 use super::commands::{self, Command};
 use haft_render::style::Ink;
-use haft_tool::Error;
+use haft_tool::{Error, TerminalText, terminal_text};
 
 const LINES: &str = "\
 NAME                             call a tool
@@ -15,36 +15,38 @@ A line that begins with a space is not remembered.
 ";
 
 /// Returns the help for all commands or for one.
-pub(super) fn page(words: &[String], ink: Ink) -> Result<String, Error> {
+pub(super) fn page(words: &[String], ink: Ink) -> Result<TerminalText, Error> {
     let Some(name) = words.first() else {
-        let rows: String = commands::ALL
+        let rows: TerminalText = commands::ALL
             .iter()
             .map(|command| row(command, ink))
             .collect();
-        return Ok(format!("{LINES}\n{rows}"));
+        return Ok(terminal_text!(
+            "{}\n{rows}",
+            TerminalText::from_literal(LINES)
+        ));
     };
     let command = commands::get(name.trim_start_matches('/'))?;
     let mut page = row(command, ink);
     if command.takes == commands::Takes::Session {
         for (name, about) in commands::OF_SESSION {
-            page.push_str(&format!("  {name:<8}  {about}\n"));
+            page.push(&terminal_text!("  {name:<8}  {about}\n"));
         }
     }
     Ok(page)
 }
 
-fn row(command: &Command, ink: Ink) -> String {
+fn row(command: &Command, ink: Ink) -> TerminalText {
     let usage = format!("/{} {}", command.name, command.usage);
     // A long usage gets its own line.
     let (usage, about) = (usage.trim_end(), command.about);
     if usage.len() <= 30 {
-        format!(
-            "{}{:pad$}{about}\n",
+        terminal_text!(
+            "{}{}{about}\n",
             ink.bold(usage),
-            "",
-            pad = 33 - usage.len()
+            " ".repeat(33 - usage.len())
         )
     } else {
-        format!("{}\n{:33}{about}\n", ink.bold(usage), "")
+        terminal_text!("{}\n{:33}{about}\n", ink.bold(usage), "")
     }
 }

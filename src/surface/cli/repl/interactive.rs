@@ -8,7 +8,9 @@ use super::dispatch::Next;
 use super::editor::{Draft, Editor, Read, Reading};
 use super::history;
 use super::state::{Happening, Shell};
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
+use crate::surface::terminal::say;
+use haft_tool::terminal_text;
 
 /// Delay after which the prompt appears although tools are still loading.
 const LOAD_WAIT: Duration = Duration::from_millis(300);
@@ -25,7 +27,7 @@ pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
     };
     match timeout(LOAD_WAIT, shell.happening()).await {
         Ok(happening) => shell.heed(happening).await?,
-        Err(_) => say("the tools are still loading; what you call waits for them\n"),
+        Err(_) => say(&"the tools are still loading; what you call waits for them\n".into()),
     }
     let mut draft = Draft::default();
     while !shell.session.signals.has_to_end() {
@@ -41,7 +43,7 @@ pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
                 Next::Line => {}
                 Next::Leave => break,
             },
-            Read::Nothing => say("Ctrl-D leaves; while a call runs, Ctrl-C cancels it\n"),
+            Read::Nothing => say(&"Ctrl-D leaves; while a call runs, Ctrl-C cancels it\n".into()),
             Read::Dropped => {}
             Read::End => break,
             Read::Stopped(written) => draft = written,
@@ -72,7 +74,9 @@ fn remembered(shell: &Shell<'_, '_>) -> Option<std::path::PathBuf> {
     let file = history::file(shell.session.host.config());
     if let Err(error) = &file {
         let warning = shell.session.err.warning("warning");
-        say(&format!("{warning}: lines are not remembered: {error}\n"));
+        say(&terminal_text!(
+            "{warning}: lines are not remembered: {error}\n"
+        ));
     }
     file.ok()
 }

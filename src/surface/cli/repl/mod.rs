@@ -23,7 +23,6 @@ mod state;
 mod words;
 
 use std::fs::File;
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use super::call;
@@ -100,7 +99,7 @@ impl Args {
         session: &mut CommandContext<'_>,
         input: File,
     ) -> Result<u8, Failure> {
-        let has_terminal = session.is_attended && io::stderr().is_terminal();
+        let has_terminal = session.is_attended && crate::surface::terminal::is_terminal();
         session.shutdown_timeout = LEAVING;
         if has_terminal {
             session.supports_pending_actions();

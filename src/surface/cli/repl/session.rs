@@ -13,7 +13,7 @@ use haft_config::Config;
 use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{text, units};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 use haft_tool::{SessionEvent, SessionProvider, did_you_mean, since_1970};
 
 /// Maximum number of characters of a result if the line length is unlimited.
@@ -29,8 +29,8 @@ const COLUMNS: [Column; 4] = [
 /// An entry as the table shows it.
 struct Row {
     id: String,
-    what: String,
-    text: String,
+    what: TerminalText,
+    text: TerminalText,
 }
 
 /// Current session of the repl.
@@ -121,24 +121,29 @@ impl Conversation {
     /// Returns the ids of results with a description each, for completion.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let rows = self.rows().into_iter().rev();
-        rows.map(|row| (row.id, format!("{}: {}", row.what, row.text)))
-            .collect()
+        rows.map(|row| {
+            (
+                row.id,
+                format!("{}: {}", row.what.as_str(), row.text.as_str()),
+            )
+        })
+        .collect()
     }
 
     /// Renders the session's name, its path and its entries.
-    pub(super) fn page(&self, home: &Path, width: Option<usize>, ink: Ink) -> String {
+    pub(super) fn page(&self, home: &Path, width: Option<usize>, ink: Ink) -> TerminalText {
         let file = self.kept.file();
         let view = file.view();
         let name = file.path().file_stem().unwrap_or_default();
-        let mut page = format!("{}\n", ink.bold(text::name(&name.to_string_lossy())));
-        page.push_str(&format!(
+        let mut page = terminal_text!("{}\n", ink.bold(name.to_string_lossy()));
+        page.push(&terminal_text!(
             "{}  {}\n",
             ink.dim("file"),
             text::path(file.path(), home)
         ));
         let rows = self.rows();
         if rows.is_empty() {
-            page.push_str("nothing is kept in it yet\n");
+            page.push_literal("nothing is kept in it yet\n");
             return page;
         }
         let branch: Vec<String> = view
@@ -154,13 +159,18 @@ impl Conversation {
             };
             let said = match width {
                 Some(_) => row.text,
-                None => text::keep_start(&row.text, RESULT),
+                None => row.text.keep_start(RESULT),
             };
-            vec![mark.to_owned(), row.id, row.what, said]
+            vec![
+                mark.into(),
+                TerminalText::from_value(&row.id),
+                row.what,
+                said,
+            ]
         };
-        let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
-        page.push('\n');
-        page.push_str(&table::render(&COLUMNS, &rows, width, ink));
+        let rows: Vec<_> = rows.into_iter().map(cells).collect();
+        page.push_literal("\n");
+        page.push(&table::render(&COLUMNS, &rows, width, ink));
         page
     }
 

@@ -1,6 +1,5 @@
 //! State of the repl: its host, its session, its approval rules, and the steps of every line.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +18,12 @@ use crate::host::{Host, Reload};
 use crate::registry::Catalog;
 use crate::surface::cli::call_session::folder;
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::run_call::{CallOptions, Called};
 use crate::surface::cli::{progress, watch};
+use crate::surface::terminal::say;
 use haft_render::{problem, units};
-use haft_tool::{Call, SessionEvent, Stopped};
+use haft_tool::{Call, SessionEvent, Stopped, TerminalText, terminal_text};
 use haft_tool::{Error, ErrorKind};
 
 /// Timeout for tools that handle the end of the session.
@@ -213,7 +213,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         self.has_failed |= called.code != SUCCESS;
         if let Some(took) = called.took.filter(|_| self.has_terminal) {
             let line = format!("{tool}: {}", units::time(took));
-            say(&format!("{}\n", self.session.err.dim(line)));
+            say(&terminal_text!("{}\n", self.session.err.dim(line)));
         }
     }
 
@@ -270,8 +270,8 @@ impl<'s, 'o> Shell<'s, 'o> {
     }
 
     /// Prints data.
-    pub(super) fn print(&mut self, page: &str) -> Result<(), Failure> {
-        self.session.out.write_all(page.as_bytes())?;
+    pub(super) fn print(&mut self, page: &TerminalText) -> Result<(), Failure> {
+        self.session.out.print(page)?;
         Ok(self.session.out.flush()?)
     }
 
@@ -293,7 +293,7 @@ async fn load(host: Host) -> Arc<Catalog> {
     catalog
 }
 
-fn greeting(catalog: &Catalog) -> String {
+fn greeting(catalog: &Catalog) -> TerminalText {
     let mut parts = vec![units::count(catalog.usable(), "tool")];
     let problems = catalog.problems.len();
     if problems > 0 {
@@ -305,7 +305,7 @@ fn greeting(catalog: &Catalog) -> String {
     }
     let version = env!("CARGO_PKG_VERSION");
     let parts = parts.join(", ");
-    format!("haft {version}: {parts}. Tab completes, /help helps, Ctrl-D leaves\n")
+    terminal_text!("haft {version}: {parts}. Tab completes, /help helps, Ctrl-D leaves\n")
 }
 
 fn interrupted(when: &str) -> Failure {

@@ -14,13 +14,16 @@ use super::{
 use crate::host::{Host, RunningCall};
 use crate::surface::cli::call_session::CallSession;
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, say};
+use crate::surface::cli::exit::Failure;
 use crate::surface::cli::live_region::Region;
 use crate::surface::cli::progress::Spinner;
+use crate::surface::terminal::say;
 use haft_render::draw;
 use haft_render::palette::Ground;
 use haft_render::problem;
-use haft_tool::{Block, Call, Colors, Drawing, Event, Outcome, Problem, RenderOptions, Screen};
+use haft_tool::{
+    Block, Call, Colors, Drawing, Event, Outcome, Problem, RenderOptions, Screen, TerminalText,
+};
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(80);
@@ -39,7 +42,7 @@ impl CallOptions {
         kept: Option<&CallSession>,
         session: &mut CommandContext<'_>,
     ) -> Result<Called, Failure> {
-        let region = Region::new(session.out.file()?);
+        let region = Region::new(session.out.terminal_file()?);
         let spinner = Spinner::Region(region.clone());
         let StartedCall {
             host,
@@ -222,7 +225,7 @@ impl<'a> Canvas<'a> {
     }
 
     /// Prints a line that stays on the screen.
-    fn note(&self, line: &str) {
+    fn note(&self, line: &TerminalText) {
         self.region.rest();
         say(line);
         self.region.resume();
@@ -282,7 +285,7 @@ impl Picture {
         self.parts().filter_map(|part| part.problem.as_ref())
     }
 
-    fn lines(&self, ground: Ground) -> Vec<String> {
+    fn lines(&self, ground: Ground) -> Vec<TerminalText> {
         let RenderOptions { width, screen, .. } = &self.look;
         let framed = self.parts().flat_map(|part| {
             if part.is_framed {

@@ -7,7 +7,6 @@ mod live_view;
 mod pending_actions;
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,19 +22,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::call_session::CallSession;
 use super::context::CommandContext;
-use super::exit::{Failure, REFUSED, code_of, say};
+use super::exit::{Failure, REFUSED, code_of};
 use super::progress::{Progress, Spinner};
 use super::terminal::Terminal;
 use crate::host::{Host, RunningCall};
 use crate::surface::queued_view::{QueuedQuestionView, question_line};
 use crate::surface::signals::Signals;
+use crate::surface::terminal::say;
 use crate::surface::wire::OutcomeView;
 use crate::tool_test::Recorder;
 use haft_nats::{Asked, OpenQuestion, Queue, QueueEvent};
 use haft_render::style::Ink;
 use haft_tool::{
     Call, Cancellation, Event, NotificationFrom, Outcome, PromptOrigin, Question, Stopped,
-    UserInterface,
+    TerminalText, UserInterface, terminal_text,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -192,7 +192,9 @@ impl CallOptions {
         };
         if is_detached {
             match self.form {
-                Form::Text | Form::Drawn(_) => writeln!(session.out, "{}", queued.id)?,
+                Form::Text | Form::Drawn(_) => {
+                    session.out.print_line(&terminal_text!("{}", queued.id))?
+                }
                 Form::Json => session.out.json(&queued)?,
                 Form::Events => self.line(&tool, session, "queued", &queued)?,
             }
@@ -201,7 +203,7 @@ impl CallOptions {
         }
         match self.form {
             Form::Events => self.line(&tool, session, "queued", &queued)?,
-            _ => say(&format!("queued as {}\n", queued.id)),
+            _ => say(&terminal_text!("queued as {}\n", queued.id)),
         }
         let queue = session.host.remote_hosts(&queued.remote)?.queue().await?;
         self.wait_for_queued(&queue, &queued.id, is_attended, session)
@@ -243,7 +245,7 @@ impl CallOptions {
                         self.line(&tool, session, "question", view)?;
                         if !terminal.has_user() && self.form.is_for_people() {
                             let text = question_line(question);
-                            progress.note(&format!(
+                            progress.note(&terminal_text!(
                                 "the call asks: {text}\nit waits: `haft queue answer {id} VALUE`\n"
                             ));
                         }
@@ -269,7 +271,7 @@ impl CallOptions {
         terminal.settle().await;
         progress.end();
         let Some(ended) = ended else {
-            say(&format!(
+            say(&terminal_text!(
                 "the call goes on: `haft queue wait {id}`, `haft queue cancel {id}`\n"
             ));
             return Ok(Called {
@@ -351,12 +353,12 @@ impl CallOptions {
             1 => "with 1 recorded answer".to_owned(),
             many => format!("with {many} recorded answers"),
         };
-        let path = haft_render::text::name(&path.display().to_string());
+        let path = path.display();
         let name = haft_render::text::first_line(&saved.name);
-        let mut lines = format!("test `{name}` {answers}: {path}\n");
+        let mut lines = terminal_text!("test `{name}` {answers}: {path}\n");
         for note in &test.notes {
             let note = haft_render::text::first_line(note);
-            lines.push_str(&format!("{}: {note}\n", session.err.warning("note")));
+            lines.push(&terminal_text!("{}: {note}\n", session.err.warning("note")));
         }
         say(&lines);
         Ok(())
@@ -367,16 +369,16 @@ impl CallOptions {
         let outcome = &end.outcome;
         let message = match outcome.stopped {
             Some(why) => haft_render::outcome::stopped(tool, why, outcome.duration),
-            None if outcome.is_error => format!("`{tool}` {}", end.failed),
+            None if outcome.is_error => terminal_text!("`{tool}` {}", end.failed),
             None => return,
         };
-        let mut lines = format!("{}: {message}\n", session.err.error("error"));
+        let mut lines = terminal_text!("{}: {message}\n", session.err.error("error"));
         // The user cannot change a limit that the tool's own system sets, so give the hint for
         // haft's limits only.
         let limit = self.timeout.or(session.host.config().limits.call_timeout);
         if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
             let hint = "`--timeout` sets how long a call may take";
-            lines.push_str(&haft_render::problem::hint_line(hint, session.err));
+            lines.push(&haft_render::problem::hint_line(hint, session.err));
         }
         say(&lines);
     }
@@ -446,8 +448,10 @@ impl CallOptions {
         match (&self.form, &outcome.display) {
             (Form::Events, _) => self.line(tool, session, "result", view)?,
             (Form::Json, _) => session.out.json(&view)?,
-            (_, Some(display)) => haft_render::outcome::write_display(session.out, display)?,
-            (_, None) => haft_render::outcome::write_content(session.out, &outcome.content)?,
+            (_, Some(display)) => session.out.print(&haft_render::outcome::display(display))?,
+            (_, None) => session
+                .out
+                .data(&haft_render::outcome::content(&outcome.content))?,
         }
         session.out.flush()?;
         Ok(())
@@ -599,7 +603,7 @@ pub(super) enum WaitEvent {
     /// The next event of the call.
     Event(Event),
     /// The call was asked to stop. Contains the message for the user.
-    Cancelling(String),
+    Cancelling(TerminalText),
     /// The call was killed but has not ended, so the wait was given up.
     Killed(Error),
 }
@@ -652,7 +656,7 @@ impl CallWaiter {
         }
         self.cancellation.cancel();
         let tool = &self.tool;
-        let line = format!("cancelling `{tool}`; Ctrl-C again kills it\n");
+        let line = terminal_text!("cancelling `{tool}`; Ctrl-C again kills it\n");
         Some(WaitEvent::Cancelling(line))
     }
 

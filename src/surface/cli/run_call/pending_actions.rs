@@ -1,6 +1,5 @@
 //! Pending actions of a call at a terminal: the user applies or discards them before haft ends.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 use super::{CallWaiter, WaitEvent};
 use crate::host::Host;
 use crate::surface::cli::context::CommandContext;
-use crate::surface::cli::exit::{Failure, say};
+use crate::surface::cli::exit::Failure;
 use crate::surface::cli::terminal::Terminal;
+use crate::surface::terminal::say;
 use haft_tool::{
-    Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, UserInterface,
+    Answer, Approver, Call, Decision, Event, Outcome, Prompt, PromptOrigin, Question, TerminalText,
+    UserInterface, terminal_text,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -51,14 +52,16 @@ pub(super) async fn resolve(host: &Host, session: &mut CommandContext<'_>) -> Re
         let outcome = run(host, action, session).await?;
         if outcome.is_error && is_applied {
             // The action is still pending. The user is asked again and may discard it.
-            say(&format!(
+            say(&terminal_text!(
                 "{}: {}\n",
                 session.err.error("error"),
-                outcome.text()
+                TerminalText::from_prose(&outcome.text())
             ));
             continue;
         }
-        haft_render::outcome::write_content(session.out, &outcome.content)?;
+        session
+            .out
+            .data(&haft_render::outcome::content(&outcome.content))?;
         session.out.flush()?;
     }
     Ok(())

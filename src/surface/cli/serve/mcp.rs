@@ -104,7 +104,7 @@ impl Args {
         host.keep_spare_worker();
         let program = program.map(|descriptor| descriptor.serve(&host));
         let program = program.transpose()?;
-        let code = mcp::serve_stdio(host, selection, out.file()?).await?;
+        let code = mcp::serve_stdio(host, selection, out.protocol_file()?).await?;
         if let Some(program) = program {
             program.finish().await;
         }

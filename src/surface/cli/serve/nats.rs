@@ -10,16 +10,17 @@ use super::How;
 use crate::audit::{Caller, Event};
 use crate::host::Host;
 use crate::surface::cli::debug;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue, service_options};
 use crate::surface::rpc::Descriptor;
 use crate::surface::selection::{Selection, Wanted};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
+use crate::surface::terminal::say;
 use haft_config::{Config, NatsUrls, ServeNatsFlags};
 use haft_nats::Service;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// Time for running calls to end by themselves if the configuration sets none.
 const FINISHING: Duration = Duration::from_millis(900);
@@ -121,12 +122,12 @@ impl Args {
         let surface = NatsSurface::new(host.clone(), selection, place, report);
         let service = Service::start(&client, options, Arc::new(surface)).await;
         let (tools, tenant) = (service.tools(), &settings.tenant);
-        say(&format!(
+        say(&terminal_text!(
             "serving {tools} tools on {address} as `{name}` to the tenant `{tenant}`\n"
         ));
         signals.next().await;
         let drain = host.config().serve.drain.max(FINISHING);
-        say(&format!(
+        say(&terminal_text!(
             "draining for {} s; once more stops at once\n",
             drain.as_secs_f64()
         ));
@@ -138,7 +139,7 @@ impl Args {
             _ = timeout(drain, drained) => {}
             () = signals.next() => {}
         }
-        say("stopping; once more does not wait for calls that run\n");
+        say(&"stopping; once more does not wait for calls that run\n".into());
         let grace = host.config().limits.grace;
         let ended = async {
             let _ = timeout(grace + STOPPING, host.shutdown()).await;
@@ -164,5 +165,5 @@ impl Args {
 }
 
 pub(super) fn report(problem: &str) {
-    say(&format!("warning: {problem}\n"));
+    say(&terminal_text!("warning: {problem}\n"));
 }

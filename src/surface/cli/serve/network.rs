@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::surface::cli::exit::{Failure, say};
+use crate::surface::cli::exit::Failure;
+use crate::surface::terminal::say;
 use haft_config::{ListenAddress, ServeFlags, Token};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// As typed.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -75,7 +76,7 @@ impl Network {
             && Token::is_readable_by_others(path)
         {
             let path = path.display();
-            say(&format!(
+            say(&terminal_text!(
                 "warning: others can read the token in {path}\nhint: chmod 600 {path}\n"
             ));
         }

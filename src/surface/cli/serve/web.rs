@@ -14,7 +14,7 @@ use crate::audit::{Caller, Event};
 use crate::credentials::{Announcement, TokenStore, announce, random_token};
 use crate::host::Host;
 use crate::surface::cli::debug;
-use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::http::{
     self, Access, BodyBudget, BodyLimits, Listening, Readiness, Unanswered,
@@ -26,10 +26,11 @@ use crate::surface::rpc::Descriptor;
 use crate::surface::selection::Selection;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
+use crate::surface::terminal::say;
 use haft_config::{Config, Flags, Serve};
 use haft_render::style::Ink;
 use haft_tool::Severity;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 
 /// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
@@ -125,7 +126,7 @@ pub(super) async fn run(
     let router = compose(&web).merge(metrics).merge(ready);
     let router = http::counted(router, &unanswered);
     let router = http::guarded(router, Arc::clone(&web.access), limits, budget);
-    say(&format!("listening on {}\n", listening.url()));
+    say(&terminal_text!("listening on {}\n", listening.url()));
     say(&about_token(
         &web.host.config().serve,
         bound,
@@ -159,7 +160,7 @@ pub(super) async fn run(
         readiness.drains();
         drain_calls(&host, &mut signals, drain).await;
     }
-    say("stopping; once more does not wait for calls that run\n");
+    say(&"stopping; once more does not wait for calls that run\n".into());
     stop.cancel();
     loading.abort();
     let ended = async {
@@ -242,29 +243,29 @@ fn about_token(
     serve: &Serve,
     bound: Option<SocketAddr>,
     announced: Option<&Announcement>,
-) -> String {
+) -> TerminalText {
     match (serve.no_token, bound) {
-        (_, None) => "only you can connect; no token is needed\n".to_owned(),
+        (_, None) => "only you can connect; no token is needed\n".into(),
         (true, Some(bound)) if !http::is_loopback(bound) => {
-            "warning: no token: whoever reaches this address can call these tools\n".to_owned()
+            "warning: no token: whoever reaches this address can call these tools\n".into()
         }
         (true, Some(_)) => {
             "warning: no token: every user and every program of this machine can call these tools\n"
-                .to_owned()
+                .into()
         }
         (false, _) => match announced {
-            Some(announced) if serve.token.is_none() => format!(
+            Some(announced) if serve.token.is_none() => terminal_text!(
                 "the token is in {}; `haft open` opens the page with it\n",
                 announced.path().display()
             ),
-            _ => "the token is the one that was configured\n".to_owned(),
+            _ => "the token is the one that was configured\n".into(),
         },
     }
 }
 
 /// Lets the running calls finish for `time`. A signal ends the wait.
 async fn drain_calls(host: &Host, signals: &mut Signals, time: Duration) {
-    say(&format!(
+    say(&terminal_text!(
         "draining for {} s; once more stops at once\n",
         time.as_secs_f64()
     ));
@@ -300,5 +301,5 @@ async fn load(host: Host, readiness: Arc<Readiness>) {
         0 => String::new(),
         some => format!("; {some} more of the project are not trusted: `haft trust`"),
     };
-    say(&format!("{} tools{rest}\n", offered.count()));
+    say(&terminal_text!("{} tools{rest}\n", offered.count()));
 }

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::keys::Key;
-use haft_render::text::width;
+use haft_render::width::width;
 
 /// A line whose cursor moves by grapheme clusters.
 #[derive(Default)]

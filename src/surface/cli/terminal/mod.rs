@@ -13,7 +13,7 @@ mod sequences;
 mod tty;
 mod widget;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Terminal {
             ink,
             desk: EditorDraft::new(config, None),
             screen: config.screen,
-            may_ask: is_attended && io::stderr().is_terminal(),
+            may_ask: is_attended && crate::surface::terminal::is_terminal(),
             turn: Arc::default(),
         }))
     }
@@ -96,7 +96,7 @@ impl Inner {}
 #[async_trait]
 impl Approver for Terminal {
     async fn ask(&self, request: ApprovalRequest) -> Decision {
-        if !io::stderr().is_terminal() {
+        if !crate::surface::terminal::is_terminal() {
             return Decision::NobodyToAsk;
         }
         let asked = self.put(move |terminal, wake| approval::ask(&request, terminal.ink, wake));

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::surface::cli::exit::say;
 use crate::surface::cli::progress::Spinner;
+use crate::surface::terminal::say;
 use haft_render::style::Ink;
 use haft_render::text;
-use haft_tool::NoticeLevel;
+use haft_tool::{NoticeLevel, TerminalText, terminal_text};
 
 /// Notifications. They are held back during a prompt.
 pub(super) struct Notices {
     spinner: Option<Spinner>,
     ink: Ink,
-    statuses: BTreeMap<String, String>,
+    statuses: BTreeMap<String, TerminalText>,
     /// Messages held back; `None` outside of prompts.
-    held: Option<String>,
+    held: Option<TerminalText>,
     pub(super) editor_text: String,
 }
 
@@ -30,18 +30,20 @@ impl Notices {
     }
 
     pub(super) fn say(&mut self, tool: &str, message: &str, level: NoticeLevel) {
-        let tool = self.ink.dim(format!("[{}]", text::name(tool)));
+        let tool = self.ink.dim(terminal_text!("[{tool}]"));
         // Only the first line names the tool.
-        let message = text::clean(message);
-        let mut lines = message.trim_end().replace('\n', "\n│ ");
-        lines.push('\n');
+        let message = TerminalText::from_prose(message);
+        let mut lines = message.trimmed_end().replacing("\n", "\n│ ");
+        lines.push_literal("\n");
         let line = match level {
-            NoticeLevel::Info => format!("{tool} {lines}"),
-            NoticeLevel::Warning => format!("{tool} {}: {lines}", self.ink.warning("warning")),
-            NoticeLevel::Error => format!("{tool} {}: {lines}", self.ink.error("error")),
+            NoticeLevel::Info => terminal_text!("{tool} {lines}"),
+            NoticeLevel::Warning => {
+                terminal_text!("{tool} {}: {lines}", self.ink.warning("warning"))
+            }
+            NoticeLevel::Error => terminal_text!("{tool} {}: {lines}", self.ink.error("error")),
         };
         match (&mut self.held, &self.spinner) {
-            (Some(held), _) => held.push_str(&line),
+            (Some(held), _) => held.push(&line),
             (None, Some(spinner)) => spinner.suspend(|| say(&line)),
             (None, None) => say(&line),
         }
@@ -53,8 +55,7 @@ impl Notices {
             _ => self.statuses.remove(&key),
         };
         if let Some(spinner) = &self.spinner {
-            let lines: Vec<&str> = self.statuses.values().map(String::as_str).collect();
-            spinner.status(&lines.join(" · "));
+            spinner.status(&TerminalText::join(self.statuses.values(), " · "));
         }
     }
 

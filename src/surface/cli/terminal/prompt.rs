@@ -10,12 +10,12 @@ use super::keys::Key;
 use super::line::Line;
 use super::prompt_view::{Frame, room};
 use super::tty::{Heard, Tty};
-use crate::surface::cli::exit::say;
+use crate::surface::terminal::say;
 use crate::tool_files::{Edited, EditorDraft};
 use haft_render::style::Ink;
 use haft_render::text;
 use haft_tool::consent::FRAME;
-use haft_tool::{Answer, Prompt, Question};
+use haft_tool::{Answer, Prompt, Question, TerminalText, terminal_text};
 
 /// Maximum number of options on the screen.
 const MAX_OPTIONS: usize = 10;
@@ -29,14 +29,13 @@ pub(super) fn ask(
 ) -> io::Result<Answer> {
     // Discards keys that were typed before the prompt is visible.
     let mut terminal = Tty::by_keys()?;
-    let tool = text::name(&question.from.tool);
     let (title, more) = match &question.what {
         Prompt::Confirm { title, message } => (title, message.as_str()),
         Prompt::Select { title, .. }
         | Prompt::Input { title, .. }
         | Prompt::Editor { title, .. } => (title, ""),
     };
-    say(&head(&tool, title, more, ink));
+    say(&head(&question.from.tool, title, more, ink));
     match &question.what {
         Prompt::Select { options, .. } => Choice::of(options, ink).run(&mut terminal, wake),
         Prompt::Confirm { .. } => confirm(&mut terminal, ink, wake),
@@ -51,13 +50,14 @@ pub(super) fn ask(
     }
 }
 
-fn head(tool: &str, title: &str, more: &str, ink: Ink) -> String {
-    let mut titles = title.lines().map(text::clean);
+fn head(tool: &str, title: &str, more: &str, ink: Ink) -> TerminalText {
+    let mut titles = title.lines().map(TerminalText::from_prose);
     let first = titles.next().unwrap_or_default();
-    let mut head = format!("{} {}\n", ink.dim(format!("[{tool}]")), ink.bold(first));
-    for line in titles.chain(more.lines().map(text::clean)) {
+    let tool = ink.dim(terminal_text!("[{tool}]"));
+    let mut head = terminal_text!("{tool} {}\n", ink.bold(first));
+    for line in titles.chain(more.lines().map(TerminalText::from_prose)) {
         // Only the first line names the tool.
-        head.push_str(&format!("{}{line}\n", ink.dim(FRAME)));
+        head.push(&terminal_text!("{}{line}\n", ink.dim(FRAME)));
     }
     head
 }
@@ -67,14 +67,14 @@ const WITHDRAWN: &str = "(not asked any more)";
 
 /// Shows `why` as the last line of an unanswered prompt.
 fn unanswered(frame: &mut Frame, why: &str, ink: Ink) -> Answer {
-    frame.end(&ink.dim(why).to_string());
+    frame.end(&ink.dim(why).to_text());
     Answer::Dismissed
 }
 
 fn confirm(terminal: &mut Tty, ink: Ink, wake: &OwnedFd) -> io::Result<Answer> {
     let mut frame = Frame::default();
-    let line = format!("Yes or No? {} ", ink.dim("[y/N]"));
-    let column = text::width(&line);
+    let line = terminal_text!("Yes or No? {} ", ink.dim("[y/N]"));
+    let column = line.width();
     frame.draw(&[line], Some((0, column)));
     loop {
         let (answer, word) = match terminal.key(wake)? {
@@ -86,7 +86,7 @@ fn confirm(terminal: &mut Tty, ink: Ink, wake: &OwnedFd) -> io::Result<Answer> {
             Heard::This(Key::Char('n' | 'N') | Key::Enter) => (Answer::No, "No"),
             Heard::This(_) => continue,
         };
-        frame.end(&format!("{} {word}", ink.hint("❯")));
+        frame.end(&terminal_text!("{} {word}", ink.hint("❯")));
         return Ok(answer);
     }
 }
@@ -103,12 +103,12 @@ fn input(
     loop {
         let (shown, cursor) = line.view(room().saturating_sub(2));
         let shown = if line.text().is_empty() {
-            ink.dim(&example).to_string()
+            ink.dim(&example).to_text()
         } else {
-            shown
+            TerminalText::from_line(&shown)
         };
         frame.draw(
-            &[format!("{} {shown}", ink.hint("❯"))],
+            &[terminal_text!("{} {shown}", ink.hint("❯"))],
             Some((0, cursor + 2)),
         );
         match terminal.key(wake)? {
@@ -120,7 +120,8 @@ fn input(
                 return Ok(unanswered(&mut frame, NO_ANSWER, ink));
             }
             Heard::This(Key::Enter) => {
-                frame.end(&format!("{} {}", ink.hint("❯"), line.text()));
+                let typed = TerminalText::from_line(line.text());
+                frame.end(&terminal_text!("{} {typed}", ink.hint("❯")));
                 return Ok(Answer::Text(line.text().to_owned()));
             }
             Heard::This(key) => {
@@ -148,10 +149,10 @@ fn edit(desk: &EditorDraft, prefill: &str, ink: Ink) -> Answer {
             Answer::Text(text)
         }
         Err(error) => {
-            say(&format!(
+            say(&terminal_text!(
                 "{}: {}\n",
                 ink.warning("warning"),
-                error.message()
+                TerminalText::from_message(error.message())
             ));
             Answer::Dismissed
         }
@@ -161,7 +162,7 @@ fn edit(desk: &EditorDraft, prefill: &str, ink: Ink) -> Answer {
 /// List of options: arrows move, letters filter.
 struct Choice<'a> {
     options: &'a [String],
-    labels: Vec<String>,
+    labels: Vec<TerminalText>,
     filter: Line,
     /// Indexes of the options that match the filter.
     left: Vec<usize>,
@@ -193,7 +194,11 @@ impl<'a> Choice<'a> {
                 }
                 Heard::This(Key::Enter) => {
                     if let Some(&chosen) = self.left.get(self.at) {
-                        frame.end(&format!("{} {}", self.ink.hint("❯"), self.labels[chosen]));
+                        frame.end(&terminal_text!(
+                            "{} {}",
+                            self.ink.hint("❯"),
+                            self.labels[chosen]
+                        ));
                         return Ok(Answer::Text(self.options[chosen].clone()));
                     }
                 }
@@ -223,35 +228,36 @@ impl<'a> Choice<'a> {
 
     fn narrow(&mut self) {
         let wanted = self.filter.text().to_lowercase();
-        let fits = |&at: &usize| self.labels[at].to_lowercase().contains(&wanted);
+        let fits = |&at: &usize| self.labels[at].as_str().to_lowercase().contains(&wanted);
         self.left = (0..self.options.len()).filter(fits).collect();
         self.at = 0;
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<TerminalText> {
         let from = self.at.saturating_sub(MAX_OPTIONS - 1);
         let shown = self.left.iter().enumerate().skip(from).take(MAX_OPTIONS);
-        let mut lines: Vec<String> = shown
+        let mut lines: Vec<TerminalText> = shown
             .map(|(place, &option)| {
                 if place == self.at {
-                    self.ink
-                        .hint(format!("❯ {}", self.labels[option]))
-                        .to_string()
+                    let label = terminal_text!("❯ {}", self.labels[option]);
+                    self.ink.hint(label).to_text()
                 } else {
-                    format!("  {}", self.labels[option])
+                    terminal_text!("  {}", self.labels[option])
                 }
             })
             .collect();
         let filter = self.filter.text();
         let count = match self.left.len() {
-            0 => format!("nothing has `{filter}` in it"),
+            0 => terminal_text!("nothing has `{filter}` in it"),
             left if left < self.options.len() => {
-                format!("`{filter}`: {left} of {}", self.options.len())
+                terminal_text!("`{filter}`: {left} of {}", self.options.len())
             }
-            all if all > MAX_OPTIONS => format!("{all} to choose from; type to narrow them down"),
+            all if all > MAX_OPTIONS => {
+                terminal_text!("{all} to choose from; type to narrow them down")
+            }
             _ => return lines,
         };
-        lines.push(self.ink.dim(count).to_string());
+        lines.push(self.ink.dim(count).to_text());
         lines
     }
 }

@@ -1,11 +1,7 @@
 //! Changing lines of a prompt: drawn in place, and removed at the end.
 
-use std::fmt::Write as _;
-
-use console::Term;
-
-use crate::surface::cli::exit::say;
-use haft_render::text::{keep_start, width};
+use crate::surface::terminal::{self, say};
+use haft_tool::{TerminalText, terminal_text};
 
 /// Lines on the screen, from the original row of the cursor.
 #[derive(Default)]
@@ -16,63 +12,52 @@ pub(super) struct Frame {
 
 /// Returns the number of cells that fit into one row.
 pub(super) fn room() -> usize {
-    let columns = Term::stderr()
-        .size_checked()
-        .map_or(80, |(_, columns)| columns);
-    usize::from(columns).saturating_sub(1).max(1)
+    let columns = terminal::size().map_or(80, |size| size.columns);
+    columns.saturating_sub(1).max(1)
 }
 
 impl Frame {
     /// Draws `lines` in place of the previous ones, with the cursor at (row, column). The cursor is
     /// hidden without a position.
-    pub(super) fn draw(&mut self, lines: &[String], cursor: Option<(usize, usize)>) {
+    pub(super) fn draw(&mut self, lines: &[TerminalText], cursor: Option<(usize, usize)>) {
         let room = room();
         let mut out = self.home();
-        let lines: Vec<String> = lines
-            .iter()
-            .map(|line| {
-                if width(line) > room {
-                    keep_start(line, room)
-                } else {
-                    line.clone()
-                }
-            })
-            .collect();
-        out.push_str(&lines.join("\n"));
+        let lines: Vec<_> = lines.iter().map(|line| line.keep_start(room)).collect();
+        out.push(&TerminalText::join(&lines, "\n"));
         self.row = lines.len().saturating_sub(1);
         match cursor {
-            None => out.push_str("\x1b[?25l"),
+            None => out.push_literal("\x1b[?25l"),
             Some((row, column)) => {
                 if self.row > row {
-                    let _ = write!(out, "\x1b[{}A", self.row - row);
+                    out.push(&terminal_text!("\x1b[{}A", self.row - row));
                     self.row = row;
                 }
-                out.push('\r');
+                out.push_literal("\r");
                 if column > 0 {
-                    let _ = write!(out, "\x1b[{column}C");
+                    out.push(&terminal_text!("\x1b[{column}C"));
                 }
-                out.push_str("\x1b[?25h");
+                out.push_literal("\x1b[?25h");
             }
         }
         say(&out);
     }
 
     /// Replaces all lines by one that stays.
-    pub(super) fn end(&mut self, line: &str) {
+    pub(super) fn end(&mut self, line: &TerminalText) {
         let mut out = self.home();
-        out.push_str("\x1b[?25h");
-        out.push_str(line);
-        out.push('\n');
+        out.push_literal("\x1b[?25h");
+        out.push(line);
+        out.push_literal("\n");
         self.row = 0;
         say(&out);
     }
 
     /// Returns the sequence that moves to the first row and clears everything from there.
-    fn home(&self) -> String {
+    fn home(&self) -> TerminalText {
         let up = match self.row {
-            0 => String::new(),
-            rows => format!("\x1b[{rows}A"),
+            0 => TerminalText::new(),
+            rows => terminal_text!("\x1b[{rows}A"),
         };
-        format!("{up}\r\x1b[J")
+        terminal_text!("{up}\r\x1b[J")
     }
 }

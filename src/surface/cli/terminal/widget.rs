@@ -5,7 +5,6 @@
 //! output and forwards keys. A line above names the tool, so that a tool cannot imitate haft's own
 //! prompts.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -14,12 +13,13 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Inner;
 use super::tty::{Heard, Tty};
-use crate::surface::cli::exit::say;
 use crate::surface::cli::live_region::Region;
 use crate::surface::stdout::Size;
+use crate::surface::terminal::{TerminalFile, say, size};
 use haft_render::sanitize::safe_lines;
-use haft_render::text;
-use haft_tool::{Colors, InputEvent, InputSender, Screen, Widget, WidgetSurface};
+use haft_tool::{
+    Colors, InputEvent, InputSender, Screen, TerminalText, Widget, WidgetSurface, terminal_text,
+};
 
 /// Rows that a component cannot use: the line with the tool's name, and the row of the cursor.
 const OWN_ROWS: usize = 2;
@@ -68,7 +68,7 @@ impl Board {
     /// Returns `None` if the system has no free file descriptor.
     pub(super) fn new(widget: &Widget) -> Option<Board> {
         Some(Board {
-            tool: text::name(&widget.from.tool),
+            tool: widget.from.tool.clone(),
             touches: widget.touches(),
             news: Mutex::default(),
             has_news: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?,
@@ -94,7 +94,10 @@ impl Board {
             return Ok(());
         };
         let easel = Easel::new(canvas.screen)?;
-        let head = terminal.ink.dim(format!("[{}]", self.tool)).to_string();
+        let head = terminal
+            .ink
+            .dim(terminal_text!("[{}]", self.tool))
+            .to_text();
         self.tell_size();
         let mut painted = String::new();
         loop {
@@ -138,8 +141,7 @@ struct Easel {
 
 impl Easel {
     fn new(screen: Screen) -> io::Result<Easel> {
-        let terminal = rustix::stdio::stderr().try_clone_to_owned()?;
-        say(BEGIN);
+        say(&BEGIN.into());
         let screen = Screen {
             // Without colours the theme would hide an editor's cursor, so at least indexed colours
             // are needed.
@@ -150,17 +152,17 @@ impl Easel {
             ..screen
         };
         Ok(Easel {
-            region: Region::new(File::from(terminal)),
+            region: Region::new(TerminalFile::for_stderr()?),
             screen,
         })
     }
 
-    fn draw(&self, head: &str, painted: &str) -> io::Result<()> {
+    fn draw(&self, head: &TerminalText, painted: &str) -> io::Result<()> {
         let Some(size) = size() else { return Ok(()) };
         let lines = safe_lines(painted, columns(size), &self.screen);
         // Only the end of a tall output is shown, since editors have their cursor there.
         let cut = lines.len().saturating_sub(rows(size));
-        let lines = std::iter::once(head.to_owned()).chain(lines.into_iter().skip(cut));
+        let lines = std::iter::once(head.clone()).chain(lines.into_iter().skip(cut));
         self.region.draw(&lines.collect::<Vec<_>>(), size)
     }
 }
@@ -169,12 +171,8 @@ impl Drop for Easel {
     fn drop(&mut self) {
         // A failure is harmless, since it means that the terminal is gone.
         let _ = self.region.finish(&[], size());
-        say(END);
+        say(&END.into());
     }
-}
-
-fn size() -> Option<Size> {
-    Size::of(rustix::stdio::stderr())
 }
 
 /// Leaves the last column empty, since a full line makes some terminals wrap.

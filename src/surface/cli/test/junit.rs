@@ -1,21 +1,22 @@
 //! Test results as a JUnit report, which most build servers can read.
 
-use std::io::{self, Write};
+use std::io;
 
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
 use super::text::in_words;
 use super::{Count, Reporter};
+use crate::surface::stdout::Out;
 use crate::tool_test::{Report, Status};
 use haft_tool::Problem;
 
 pub(super) struct Junit<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut Out,
     suites: Vec<TestSuite>,
 }
 
 impl<'a> Junit<'a> {
-    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+    pub(super) fn new(out: &'a mut Out) -> Self {
         Junit {
             out,
             suites: Vec::new(),
@@ -68,7 +69,7 @@ impl Reporter for Junit<'_> {
         let mut document = Document::new("haft test");
         document.add_test_suites(std::mem::take(&mut self.suites));
         let text = document.to_string().map_err(io::Error::other)?;
-        self.out.write_all(text.as_bytes())?;
+        self.out.data(&text)?;
         self.out.flush()
     }
 }

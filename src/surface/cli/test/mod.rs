@@ -5,23 +5,24 @@ mod tap;
 mod text;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
 
-use super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::exit::{FAILURE, Failure, SUCCESS};
 use super::flags::Globals;
 use super::trust_question::ask_for_tests;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::tool_test::{Report, Status, Suite, Terms, TestFile, World, find};
 use haft_config::{Config, Env, parse_duration};
 use haft_render::style::Ink;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 use haft_tool::{Problem, Stopped};
 
 /// Run the tests beside tools: *.tool-test.json and *.tool-test.ts
@@ -159,15 +160,18 @@ impl Args {
         ask_for_tests(&config, &strange).await?;
         let ink = out.ink();
         let mut file = match &self.output {
-            Some(path) => Some(File::create(config.cwd.join(path)).map_err(|error| {
-                let text = format!("{} cannot be written: {error}", path.display());
-                Error::new(ErrorKind::Usage, text)
-            })?),
+            Some(path) => {
+                let file = File::create(config.cwd.join(path)).map_err(|error| {
+                    let text = format!("{} cannot be written: {error}", path.display());
+                    Error::new(ErrorKind::Usage, text)
+                })?;
+                Some(Out::to_file(file))
+            }
             None => None,
         };
         let to_file = file.is_some();
         let count = {
-            let target: &mut dyn Write = match &mut file {
+            let target = match &mut file {
                 Some(file) => file,
                 None => out,
             };
@@ -184,7 +188,7 @@ impl Args {
             return Err(self.nothing(&config).into());
         }
         if to_file {
-            writeln!(out, "{}", count.summary())?;
+            out.print_line(&terminal_text!("{}", count.summary()))?;
         }
         if terms.stop.is_cancelled() {
             let text = "interrupted before all tests had run";
@@ -267,14 +271,14 @@ impl Args {
             let shown = shown(file, config);
             if file.is_script {
                 let note = "its tests are known when it runs";
-                writeln!(out, "{} > ({note})", haft_render::text::name(&shown))?;
+                out.print_line(&terminal_text!("{shown} > ({note})"))?;
                 continue;
             }
             match Suite::read(file, terms).await {
                 Ok(suite) => {
                     for name in suite.names().filter(|name| self.means(&shown, name)) {
-                        let file = haft_render::text::name(&shown);
-                        writeln!(out, "{file} > {}", haft_render::text::first_line(name))?;
+                        let name = haft_render::text::first_line(name);
+                        out.print_line(&terminal_text!("{shown} > {name}"))?;
                     }
                     suite.close().await;
                 }

@@ -1,43 +1,45 @@
 //! Test results in TAP 14.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::text::in_words;
 use super::{Count, Reporter};
+use crate::surface::stdout::Out;
 use crate::tool_test::{Report, Status};
 use haft_render::text;
-use haft_tool::Problem;
+use haft_tool::{Problem, TerminalText, terminal_text};
 
 pub(super) struct Tap<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut Out,
     number: usize,
 }
 
 impl<'a> Tap<'a> {
-    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+    pub(super) fn new(out: &'a mut Out) -> Self {
         Tap { out, number: 0 }
     }
 
     fn line(&mut self, is_ok: bool, file: &str, name: &str, directive: &str) -> io::Result<()> {
         if self.number == 0 {
-            writeln!(self.out, "TAP version 14")?;
+            self.out.print_line(&terminal_text!("TAP version 14"))?;
         }
         self.number += 1;
         let ok = if is_ok { "ok" } else { "not ok" };
-        let title = escaped(&text::first_line(&format!("{file} > {name}")));
-        writeln!(self.out, "{ok} {} - {title}{directive}", self.number)
+        let title = escaped(text::first_line(&format!("{file} > {name}")).as_str());
+        self.out
+            .print_line(&terminal_text!("{ok} {} - {title}{directive}", self.number))
     }
 
     fn diagnostic(&mut self, reasons: &str, milliseconds: Option<u128>) -> io::Result<()> {
-        writeln!(self.out, "  ---")?;
+        self.out.print_line(&terminal_text!("  ---"))?;
         if let Some(milliseconds) = milliseconds {
-            writeln!(self.out, "  duration_ms: {milliseconds}")?;
+            self.out
+                .print_line(&terminal_text!("  duration_ms: {milliseconds}"))?;
         }
-        writeln!(self.out, "  message: |")?;
-        let reasons = text::clean(reasons);
-        self.out
-            .write_all(text::indent(&reasons, "    ").as_bytes())?;
-        writeln!(self.out, "  ...")?;
+        self.out.print_line(&terminal_text!("  message: |"))?;
+        let reasons = TerminalText::from_prose(reasons);
+        self.out.print(&reasons.indented("    "))?;
+        self.out.print_line(&terminal_text!("  ..."))?;
         self.out.flush()
     }
 }
@@ -66,9 +68,9 @@ impl Reporter for Tap<'_> {
 
     fn end(&mut self, _count: &Count) -> io::Result<()> {
         if self.number == 0 {
-            writeln!(self.out, "TAP version 14")?;
+            self.out.print_line(&terminal_text!("TAP version 14"))?;
         }
-        writeln!(self.out, "1..{}", self.number)?;
+        self.out.print_line(&terminal_text!("1..{}", self.number))?;
         self.out.flush()
     }
 }

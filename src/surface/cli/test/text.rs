@@ -1,22 +1,23 @@
 //! Test results as text for people.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::{Count, Reporter};
+use crate::surface::stdout::Out;
 use crate::tool_test::{Report, Status};
 use haft_render::style::Ink;
 use haft_render::{text, units};
-use haft_tool::Problem;
+use haft_tool::{Problem, TerminalText, terminal_text};
 
 pub(super) struct Text<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut Out,
     ink: Ink,
     /// File of the tests that are being reported.
     file: String,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(out: &'a mut dyn Write, ink: Ink) -> Self {
+    pub(super) fn new(out: &'a mut Out, ink: Ink) -> Self {
         Text {
             out,
             ink,
@@ -27,7 +28,7 @@ impl<'a> Text<'a> {
     fn heading(&mut self, file: &str) -> io::Result<()> {
         if self.file != file {
             file.clone_into(&mut self.file);
-            writeln!(self.out, "{}", text::name(file))?;
+            self.out.print_line(&terminal_text!("{file}"))?;
         }
         Ok(())
     }
@@ -39,38 +40,48 @@ impl Reporter for Text<'_> {
         let name = text::first_line(name);
         let time = self.ink.dim(units::time(report.duration));
         match &report.status {
-            Status::Passed => writeln!(self.out, "  {} {name} {time}", self.ink.good("pass"))?,
+            Status::Passed => self
+                .out
+                .print_line(&terminal_text!("  {} {name} {time}", self.ink.good("pass")))?,
             Status::Failed(reasons) => {
-                writeln!(self.out, "  {} {name} {time}", self.ink.error("FAIL"))?;
+                self.out.print_line(&terminal_text!(
+                    "  {} {name} {time}",
+                    self.ink.error("FAIL")
+                ))?;
                 for reason in reasons {
-                    let reason = text::indent(&text::clean(reason), "    ");
-                    self.out.write_all(reason.as_bytes())?;
+                    let reason = TerminalText::from_prose(reason).indented("    ");
+                    self.out.print(&reason)?;
                 }
             }
             Status::Skipped(why) => {
                 let why = text::first_line(why);
-                writeln!(self.out, "  {} {name} ({why})", self.ink.dim("skip"))?;
+                self.out
+                    .print_line(&terminal_text!("  {} {name} ({why})", self.ink.dim("skip")))?;
             }
         }
         for note in &report.notes {
-            writeln!(self.out, "    note: {}", text::first_line(note))?;
+            self.out
+                .print_line(&terminal_text!("    note: {}", text::first_line(note)))?;
         }
         self.out.flush()
     }
 
     fn broken(&mut self, file: &str, problem: &Problem) -> io::Result<()> {
         self.heading(file)?;
-        writeln!(self.out, "  {} the file", self.ink.error("FAIL"))?;
         self.out
-            .write_all(text::indent(&text::clean(&in_words(problem)), "    ").as_bytes())
+            .print_line(&terminal_text!("  {} the file", self.ink.error("FAIL")))?;
+        self.out
+            .print(&TerminalText::from_prose(&in_words(problem)).indented("    "))
     }
 
     fn note(&mut self, note: &str) -> io::Result<()> {
-        writeln!(self.out, "  {}", text::first_line(note))
+        self.out
+            .print_line(&terminal_text!("  {}", text::first_line(note)))
     }
 
     fn end(&mut self, count: &Count) -> io::Result<()> {
-        writeln!(self.out, "\n{}", count.summary())?;
+        self.out
+            .print_line(&terminal_text!("\n{}", count.summary()))?;
         self.out.flush()
     }
 }

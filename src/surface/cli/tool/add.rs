@@ -1,15 +1,15 @@
 //! `haft tool add`: creates a tool from options, from a file or in an editor.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 
-use super::super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::super::flags::Globals;
 use super::add_words::Typed;
 use super::editor::{Session, edited};
 use super::{Bench, failed, import, pages, usage};
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::tool_files::{Draft, Opened, Overwrite, Scope, open, renamed, template};
 use haft_render::style::Ink;
 use haft_tool::Error;
@@ -29,7 +29,7 @@ impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let mut typed = Typed::read(&self.words)?;
         if typed.wants_help {
-            out.write_all(HELP.as_bytes())?;
+            out.print(&HELP.into())?;
             return Ok(SUCCESS);
         }
         let scope = typed.scope.to_write()?;
@@ -162,7 +162,7 @@ async fn edit(
             Ok(SUCCESS)
         }
         Session::Same => {
-            say("nothing was changed, so nothing was added\n");
+            say(&"nothing was changed, so nothing was added\n".into());
             Ok(FAILURE)
         }
         Session::Bad => Ok(FAILURE),
@@ -181,6 +181,6 @@ fn created(
         .write(name, &opened.text, scope, overwrite)?;
     let home = &bench.config.home;
     let words = pages::saved("Created", name, scope.as_str(), &path, home);
-    bench.out.write_all(words.as_bytes())?;
+    bench.out.print(&words)?;
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! `haft tool edit`: opens a tool's file in the user's editor.
 
-use std::io::Write;
-
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::Bench;
 use super::editor::{Session, edited};
 use super::scope::NamedTool;
 use haft_render::text;
+use haft_tool::terminal_text;
 
 /// Edit a tool definition using a text editor
 #[derive(clap::Args)]
@@ -22,7 +21,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
         let file = self.tool.find(&bench.tool_files)?;
-        let shown = text::name(&self.tool.name);
+        let shown = &self.tool.name;
         let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
         let session = edited(
             &bench.config,
@@ -39,16 +38,17 @@ impl Args {
         )
         .await?;
         match session {
-            Session::Same => writeln!(bench.out, "Tool '{shown}' was not changed.")?,
+            Session::Same => bench
+                .out
+                .print_line(&terminal_text!("Tool '{shown}' was not changed."))?,
             Session::Good(draft) => {
                 bench.tool_files.rewrite(&file, &draft.opened.text)?;
                 draft.done();
                 let path = text::path(&file.path, &bench.config.home);
                 let scope = file.scope.as_str();
-                writeln!(
-                    bench.out,
+                bench.out.print_line(&terminal_text!(
                     "Updated tool '{shown}' in {scope} scope.\nSaved: {path}"
-                )?;
+                ))?;
             }
             Session::Bad => return Ok(FAILURE),
         }

@@ -1,19 +1,19 @@
 //! A draft in the editor of the user.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::pages;
 use crate::surface::cli::confirm::{can_ask, confirm};
-use crate::surface::cli::exit::{Failure, say};
+use crate::surface::cli::exit::Failure;
 use crate::surface::signals::Signals;
+use crate::surface::terminal::say;
 use crate::tool_files::{Edited, EditorDraft, Opened, open};
 use haft_config::Config;
 use haft_render::style::Ink;
 use haft_render::text;
 use haft_tool::Problem;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, terminal_text};
 
 /// A changed draft with its parsed text.
 pub(super) struct Draft {
@@ -47,7 +47,7 @@ pub(super) async fn edited(
     target: &Path,
     check: impl Fn(&Opened) -> Vec<Problem>,
 ) -> Result<Session, Failure> {
-    if editor.is_none() && config.editor.is_none() && !std::io::stderr().is_terminal() {
+    if editor.is_none() && config.editor.is_none() && !crate::surface::terminal::is_terminal() {
         let error = Error::new(ErrorKind::Load, "there is no terminal for an editor");
         return Err(error
             .with_hint("set $VISUAL or $EDITOR, or name one")
@@ -74,7 +74,7 @@ pub(super) async fn edited(
                 return Ok(Session::Same);
             }
             Err(error) => {
-                let hint = format!("the draft is kept: {shown}");
+                let hint = format!("the draft is kept: {}", shown.as_str());
                 return Err(error.with_hint(hint).into());
             }
         };
@@ -94,10 +94,10 @@ pub(super) async fn edited(
             problem.path = Some(draft.clone());
         }
         say(&pages::problems(&problems, &config.home, true, ink));
-        if can_ask() && confirm("Edit it again? [y/N] ".to_owned()).await? {
+        if can_ask() && confirm("Edit it again? [y/N] ".into()).await? {
             continue;
         }
-        say(&format!("the draft is kept: {shown}\n"));
+        say(&terminal_text!("the draft is kept: {shown}\n"));
         return Ok(Session::Bad);
     }
 }

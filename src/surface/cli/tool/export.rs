@@ -1,15 +1,16 @@
 //! `haft tool export`: writes a definition for use elsewhere, to a file or to standard output.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use super::super::exit::{Failure, SUCCESS, say};
+use super::super::exit::{Failure, SUCCESS};
 use super::get::{Format, definition};
 use super::scope::NamedTool;
 use super::{Bench, failed};
+use crate::surface::terminal::say;
 use crate::tool_files::{Overwrite, write};
 use haft_config::paths;
 use haft_render::text;
+use haft_tool::terminal_text;
 
 /// Export a tool definition to a file
 #[derive(clap::Args)]
@@ -31,7 +32,7 @@ impl Args {
         let file = self.tool.find(&bench.tool_files)?;
         let page = definition(&file, self.format, &[])?;
         let Some(output) = &self.output else {
-            bench.out.write_all(page.as_bytes())?;
+            bench.out.data(&page)?;
             return Ok(SUCCESS);
         };
         let path = bench.config.cwd.join(output);
@@ -40,9 +41,9 @@ impl Args {
             failed(format!("{} cannot be written: {why}", path.display()))
         })?;
         let path = text::path(&path, &bench.config.home);
-        say(&format!(
+        say(&terminal_text!(
             "Exported tool '{}' to {path}\n",
-            text::name(&self.tool.name)
+            self.tool.name
         ));
         Ok(SUCCESS)
     }

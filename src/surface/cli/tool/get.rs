@@ -1,12 +1,12 @@
 //! `haft tool get`: prints the definition of a tool from its file.
 
-use std::io::Write;
-
-use super::super::exit::{Failure, SUCCESS, say};
+use super::super::exit::{Failure, SUCCESS};
 use super::scope::NamedTool;
 use super::{Bench, failed};
+use crate::surface::terminal::say;
 use crate::tool_files::{Datum, ToolFile, pretty};
 use haft_render::text;
+use haft_tool::terminal_text;
 
 /// Display the details of a specific tool
 #[derive(clap::Args)]
@@ -39,14 +39,13 @@ impl Args {
             Vec::new()
         };
         let page = definition(&file, self.format, &details)?;
-        bench.out.write_all(page.as_bytes())?;
+        bench.out.data(&page)?;
         bench.out.flush()?;
         if let Some(instead) = file.summary().and_then(|summary| summary.deprecated) {
-            let name = text::name(&self.tool.name);
-            let instead = text::name(instead);
-            say(&match instead.as_str() {
-                "" => format!("tool '{name}' is deprecated\n"),
-                instead => format!("tool '{name}' is deprecated: {instead}\n"),
+            let name = &self.tool.name;
+            say(&match instead {
+                "" => terminal_text!("tool '{name}' is deprecated\n"),
+                instead => terminal_text!("tool '{name}' is deprecated: {instead}\n"),
             });
         }
         Ok(SUCCESS)
@@ -93,14 +92,14 @@ pub(super) fn definition(
 fn tell(left_out: &[String]) {
     if !left_out.is_empty() {
         let names = left_out.join("`, `");
-        say(&format!("secrets are left out: `{names}`\n"));
+        say(&terminal_text!("secrets are left out: `{names}`\n"));
     }
 }
 
 fn details(bench: &Bench<'_>, file: &ToolFile) -> Vec<(&'static str, Datum)> {
     let path = text::path(&file.path, &bench.config.home);
     let mut details = vec![
-        ("path", Datum::Text(path)),
+        ("path", Datum::Text(path.into_string())),
         ("scope", Datum::Text(file.scope.as_str().to_owned())),
     ];
     let schema = bench.tool_files.schema(file);

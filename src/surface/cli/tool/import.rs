@@ -1,13 +1,13 @@
 //! `haft tool import`: adds a tool from a definition file.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
-use super::super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::scope::ScopeArgs;
 use super::{Bench, failed, pages};
+use crate::surface::terminal::say;
 use crate::tool_files::{Datum, Draft, Opened, Overwrite, advice, open};
 use haft_config::paths;
 use haft_render::style::Ink;
@@ -47,7 +47,7 @@ impl Args {
             say(&pages::problems(&problems, &bench.config.home, true, ink));
         }
         if is_refused {
-            say("nothing was imported\n");
+            say(&"nothing was imported\n".into());
             return Ok(FAILURE);
         }
         let overwrite = if self.r#override {
@@ -61,7 +61,7 @@ impl Args {
             .write(&name, &opened.text, scope, overwrite)?;
         let home = &bench.config.home;
         let words = pages::saved("Imported", &name, scope.as_str(), &path, home);
-        bench.out.write_all(words.as_bytes())?;
+        bench.out.print(&words)?;
         Ok(SUCCESS)
     }
 }

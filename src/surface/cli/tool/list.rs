@@ -1,15 +1,15 @@
 //! `haft tool list`: lists the YAML shell tools of every scope, filtered and sorted.
 
-use std::io::Write;
-
 use serde::Serialize;
 
-use super::super::exit::{Failure, SUCCESS, say};
+use super::super::exit::{Failure, SUCCESS};
 use super::Bench;
 use super::scope::ScopeArgs;
+use crate::surface::terminal::say;
 use crate::tool_files::{Datum, Merged, Summary, ToolFile, yaml};
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
+use haft_tool::{TerminalText, terminal_text};
 
 /// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
@@ -107,21 +107,21 @@ impl Args {
             Format::Yaml => {
                 let json = serde_json::to_string(&rows).map_err(std::io::Error::from)?;
                 let data = Datum::from_json(&json).unwrap_or(Datum::Null);
-                bench.out.write_all(yaml(&data).as_bytes())?;
+                bench.out.data(&yaml(&data))?;
             }
             Format::Simple | Format::Table if rows.is_empty() => {
-                writeln!(bench.out, "No tools found.")?;
+                bench.out.print_line(&terminal_text!("No tools found."))?;
             }
             Format::Simple => {
                 for row in &rows {
-                    writeln!(bench.out, "{}", text::name(row.name))?;
+                    bench.out.print_line(&terminal_text!("{}", row.name))?;
                 }
             }
             Format::Table => {
                 let width = bench.out.width();
                 let cells: Vec<_> = rows.iter().map(|row| row.cells(width.is_none())).collect();
                 let page = table::render(&COLUMNS, &cells, width, bench.out.ink());
-                bench.out.write_all(page.as_bytes())?;
+                bench.out.print(&page)?;
             }
         }
         bench.out.flush()?;
@@ -149,7 +149,7 @@ impl Args {
             deprecated: summary.deprecated,
             tags: summary.tags,
             shadowed: file.is_shadowed,
-            path: text::path(&file.path, &bench.config.home),
+            path: text::path(&file.path, &bench.config.home).into_string(),
         })
     }
 
@@ -168,29 +168,29 @@ impl Args {
 }
 
 impl Row<'_> {
-    fn cells(&self, is_bounded: bool) -> Vec<String> {
+    fn cells(&self, is_bounded: bool) -> Vec<TerminalText> {
         let mut description = text::first_line(self.description);
         if let Some(instead) = self.deprecated {
             let mark = match instead {
-                "" => "[deprecated]".to_owned(),
-                instead => format!("[deprecated: {}]", text::name(instead)),
+                "" => "[deprecated]".into(),
+                instead => terminal_text!("[deprecated: {instead}]"),
             };
-            description = format!("{mark} {description}");
+            description = terminal_text!("{mark} {description}");
         }
         if is_bounded {
-            description = text::keep_start(&description, DESCRIPTION);
+            description = description.keep_start(DESCRIPTION);
         }
         let scope = if self.shadowed {
-            format!("{}, shadowed", self.scope)
+            terminal_text!("{}, shadowed", self.scope)
         } else {
-            self.scope.to_owned()
+            TerminalText::from_value(self.scope)
         };
         vec![
-            text::name(self.name),
+            TerminalText::from_value(self.name),
             description,
             scope,
-            text::name(self.category.unwrap_or_default()),
-            text::name(&self.tags.join(", ")),
+            TerminalText::from_value(self.category.unwrap_or_default()),
+            TerminalText::from_value(&self.tags.join(", ")),
         ]
     }
 }
@@ -198,11 +198,11 @@ impl Row<'_> {
 /// Warns about files that are not valid tools, since they have no row.
 fn tell_broken(files: &[ToolFile]) {
     let broken = files.iter().filter(|file| file.opened.definition.is_none());
-    let names: Vec<String> = broken.map(|file| text::name(file.name())).collect();
+    let names: Vec<&str> = broken.map(ToolFile::name).collect();
     if !names.is_empty() {
         let ink = haft_render::style::Ink::for_stderr();
         let hint = format!("`haft tool validate {}` says what is wrong", names[0]);
-        say(&format!(
+        say(&terminal_text!(
             "not valid, so not listed: `{}`\n{}",
             names.join("`, `"),
             problem::hint_line(&hint, ink)

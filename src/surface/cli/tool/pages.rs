@@ -4,29 +4,34 @@ use std::path::Path;
 
 use haft_render::style::Ink;
 use haft_render::{problem, text};
-use haft_tool::{Problem, Severity};
+use haft_tool::{Problem, Severity, TerminalText, terminal_text};
 
 /// Renders the problems with their positions and hints, and with source lines if `is_detailed`.
-pub(super) fn problems(found: &[Problem], home: &Path, is_detailed: bool, ink: Ink) -> String {
-    let mut page = String::new();
+pub(super) fn problems(
+    found: &[Problem],
+    home: &Path,
+    is_detailed: bool,
+    ink: Ink,
+) -> TerminalText {
+    let mut page = TerminalText::new();
     for one in found {
         let mut one = one.clone();
         if !is_detailed {
             one.frame = None;
         }
-        page.push_str(&problem::problem(&one, home, ink));
+        page.push(&problem::problem(&one, home, ink));
     }
     page
 }
 
 /// Renders the errors of a text that is not a file yet, so without positions.
-pub(super) fn refusals(found: &[Problem], ink: Ink) -> String {
+pub(super) fn refusals(found: &[Problem], ink: Ink) -> TerminalText {
     let errors = found.iter().filter(|one| one.severity == Severity::Error);
-    let mut page = String::new();
+    let mut page = TerminalText::new();
     for one in errors {
         let mut one = one.clone();
         (one.path, one.line, one.column, one.frame) = (None, None, None, None);
-        page.push_str(&problem::problem(&one, Path::new("/"), ink));
+        page.push(&problem::problem(&one, Path::new("/"), ink));
     }
     page
 }
@@ -37,7 +42,7 @@ pub(super) fn has_errors(found: &[Problem]) -> bool {
 }
 
 /// Returns the message about a written file (spec cycod 168).
-pub(super) fn saved(verb: &str, name: &str, scope: &str, path: &Path, home: &Path) -> String {
+pub(super) fn saved(verb: &str, name: &str, scope: &str, path: &Path, home: &Path) -> TerminalText {
     let path = text::path(path, home);
-    format!("{verb} tool '{name}' in {scope} scope.\nSaved: {path}\n")
+    terminal_text!("{verb} tool '{name}' in {scope} scope.\nSaved: {path}\n")
 }

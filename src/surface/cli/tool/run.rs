@@ -1,12 +1,11 @@
 //! `haft tool run`: `haft call` for a tool of one scope, with a dry run as an option.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 
 use clap::Command;
 
 use super::super::call_input::Input;
-use super::super::exit::{Answer, Failure, SUCCESS, say};
+use super::super::exit::{Answer, Failure, SUCCESS};
 use super::super::flags::Globals;
 use super::super::run_call::CALL_ID;
 use super::super::{call, context::CommandContext};
@@ -14,10 +13,10 @@ use super::scope::ScopeArgs;
 use super::{failed, pages, usage};
 use crate::registry::Entry;
 use crate::surface::stdout::Out;
+use crate::surface::terminal::say;
 use crate::tool_files::{Scope, ToolFileStore};
 use haft_config::Flags;
-use haft_render::text;
-use haft_tool::{Call, Family};
+use haft_tool::{Call, Family, TerminalText};
 use haft_tool::{Error, ErrorKind};
 
 /// Run a tool once
@@ -54,9 +53,9 @@ impl Args {
             let entry = the_tool(session, name, scope).await?;
             if self.dry_run || self.show_command {
                 let shown = self.preview(input.clone(), &entry).await?;
-                let shown = text::clean(&shown);
+                let shown = TerminalText::from_prose(&shown);
                 if self.dry_run {
-                    session.out.write_all(shown.as_bytes())?;
+                    session.out.print(&shown)?;
                     return Ok(SUCCESS);
                 }
                 say(&shown);

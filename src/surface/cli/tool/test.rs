@@ -1,6 +1,5 @@
 //! `haft tool test`: runs the tests that a tool file contains, one after the other.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use super::super::context::CommandContext;
@@ -16,7 +15,7 @@ use crate::registry::Entry;
 use crate::surface::stdout::Out;
 use haft_config::Flags;
 use haft_render::{text, units};
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
 use haft_tool::{Event, Outcome, Stopped, Test};
 
 /// Test a tool with its defined tests
@@ -77,7 +76,7 @@ impl Args {
                 .with_hint(hint)
                 .into());
         }
-        let name = text::name(&self.name);
+        let name = &self.name;
         let mut tests = entry.tests();
         if let Some(wanted) = &self.test {
             let known: Vec<String> = tests.iter().map(|test| test.name.clone()).collect();
@@ -93,7 +92,9 @@ impl Args {
             }
         }
         if tests.is_empty() {
-            writeln!(session.out, "Tool '{name}' has no tests.")?;
+            session
+                .out
+                .print_line(&terminal_text!("Tool '{name}' has no tests."))?;
             return Ok(SUCCESS);
         }
         let (err, is_attended) = (session.err, session.is_attended);
@@ -111,7 +112,7 @@ impl Args {
         if count.skipped > 0 {
             summary.push_str(&format!(", {} skipped", count.skipped));
         }
-        writeln!(session.out, "\n{summary}")?;
+        session.out.print_line(&terminal_text!("\n{summary}"))?;
         Ok(if count.failed > 0 { FAILURE } else { SUCCESS })
     }
 
@@ -124,35 +125,47 @@ impl Args {
         count: &mut Count,
         session: &mut CommandContext<'_>,
     ) -> Result<(), Failure> {
-        let name = text::name(&test.name);
+        let name = &test.name;
         let ink = session.out.ink();
         if let Some(why) = &test.skipped {
             count.skipped += 1;
-            writeln!(session.out, "{} {name} ({why})", ink.dim("skip"))?;
+            session
+                .out
+                .print_line(&terminal_text!("{} {name} ({why})", ink.dim("skip")))?;
             return Ok(());
         }
         let outcome = outcome(entry, test, host, session).await?;
         if !outcome.is_error {
             count.passed += 1;
             let time = units::time(outcome.duration);
-            writeln!(session.out, "{} {name} {}", ink.good("pass"), ink.dim(time))?;
+            session.out.print_line(&terminal_text!(
+                "{} {name} {}",
+                ink.good("pass"),
+                ink.dim(time)
+            ))?;
         } else {
             count.failed += 1;
-            writeln!(session.out, "{} {name}", ink.error("FAIL"))?;
-            let why = text::indent(&text::clean(&outcome.text()), "  ");
-            session.out.write_all(why.as_bytes())?;
+            session
+                .out
+                .print_line(&terminal_text!("{} {name}", ink.error("FAIL")))?;
+            let why = TerminalText::from_prose(&outcome.text()).indented("  ");
+            session.out.print(&why)?;
         }
         let notes = outcome.details["notes"].as_array();
         for note in notes.into_iter().flatten().filter_map(|note| note.as_str()) {
-            writeln!(session.out, "  note: {}", text::first_line(note))?;
+            session
+                .out
+                .print_line(&terminal_text!("  note: {}", text::first_line(note)))?;
         }
         if is_verbose {
             if let Some(description) = &test.description {
-                writeln!(session.out, "  {}", text::first_line(description))?;
+                session
+                    .out
+                    .print_line(&terminal_text!("  {}", text::first_line(description)))?;
             }
             let output = outcome.details["output"].as_str().unwrap_or_default();
-            let output = text::indent(&text::clean(output), "  | ");
-            session.out.write_all(output.as_bytes())?;
+            let output = TerminalText::from_prose(output).indented("  | ");
+            session.out.print(&output)?;
         }
         session.out.flush()?;
         Ok(())

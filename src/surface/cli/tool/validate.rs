@@ -1,12 +1,12 @@
 //! `haft tool validate`: lists all problems of a file, and repairs it.
 
-use std::io::Write;
-
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::scope::NamedTool;
 use super::{Bench, pages};
+use crate::surface::stdout::Out;
 use crate::tool_files::ToolFile;
-use haft_render::{text, units};
+use haft_render::units;
+use haft_tool::{TerminalText, terminal_text};
 
 /// Validate a tool definition for correctness
 #[derive(clap::Args)]
@@ -33,7 +33,9 @@ impl Args {
                 file = bench.tool_files.again(file);
             }
             for what in &fixed.what {
-                writeln!(bench.out, "fixed: {}", text::clean(what))?;
+                bench
+                    .out
+                    .print_line(&terminal_text!("fixed: {}", TerminalText::from_prose(what)))?;
             }
         }
         let mut problems = bench.tool_files.problems(&file);
@@ -42,37 +44,40 @@ impl Args {
         problems.sort_by_key(|one| (one.line, one.column));
         let ink = bench.out.ink();
         let page = pages::problems(&problems, &bench.config.home, self.detailed, ink);
-        bench.out.write_all(page.as_bytes())?;
+        bench.out.print(&page)?;
         if self.detailed {
             self.details(&file, bench.out)?;
         }
-        let name = text::name(&self.tool.name);
+        let name = &self.tool.name;
         if is_valid {
-            writeln!(bench.out, "Tool '{name}' is valid.")?;
+            bench
+                .out
+                .print_line(&terminal_text!("Tool '{name}' is valid."))?;
             Ok(SUCCESS)
         } else {
-            writeln!(bench.out, "Tool '{name}' is not valid.")?;
+            bench
+                .out
+                .print_line(&terminal_text!("Tool '{name}' is not valid."))?;
             Ok(FAILURE)
         }
     }
 
-    fn details(&self, file: &ToolFile, out: &mut impl Write) -> Result<(), Failure> {
-        writeln!(
-            out,
-            "file: {}",
-            text::name(&file.path.display().to_string())
-        )?;
-        writeln!(out, "scope: {}", file.scope.as_str())?;
+    fn details(&self, file: &ToolFile, out: &mut Out) -> Result<(), Failure> {
+        out.print_line(&terminal_text!("file: {}", file.path.display()))?;
+        out.print_line(&terminal_text!("scope: {}", file.scope.as_str()))?;
         if let Some(tool) = file.summary() {
             let platforms = if tool.platforms.is_empty() {
                 "all".to_owned()
             } else {
                 tool.platforms.join(", ")
             };
-            writeln!(out, "version: {}", text::name(tool.version))?;
-            writeln!(out, "platforms: {platforms}")?;
-            writeln!(out, "tags: {}", text::name(&tool.tags.join(", ")))?;
-            writeln!(out, "tests: {}", units::count(tool.tests, "test"))?;
+            out.print_line(&terminal_text!("version: {}", tool.version))?;
+            out.print_line(&terminal_text!("platforms: {platforms}"))?;
+            out.print_line(&terminal_text!("tags: {}", tool.tags.join(", ")))?;
+            out.print_line(&terminal_text!(
+                "tests: {}",
+                units::count(tool.tests, "test")
+            ))?;
         }
         Ok(())
     }

@@ -5,19 +5,18 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 
-use haft_render::text::clean;
 use haft_tool::consent::FRAME;
-use haft_tool::{Answer, ApprovalRequest, Decision, Prompt, Question, visible};
+use haft_tool::{Answer, ApprovalRequest, Decision, Prompt, Question, TerminalText, terminal_text};
 
 const APPROVE: &str = "Approve";
 const ALWAYS: &str = "Approve, always for this tool";
 
 /// Builds the form that asks whether a call may run. `None`: the form cannot be built.
 pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
-    let message = format!(
+    let message = terminal_text!(
         "{}\n\nMay the tool `{}` run?",
         request.to_text(),
-        visible::name(&request.tool)
+        request.tool
     );
     let mut options = vec![APPROVE, "Deny"];
     options.extend(request.can_be_remembered().then_some(ALWAYS));
@@ -45,6 +44,7 @@ pub(super) fn prompt(tool: &str, prompt: &Prompt) -> Option<ElicitRequestParams>
     let form = |text: &str, name: &str, field: Value| form(&from_tool(tool, text), name, field);
     match prompt {
         Prompt::Select { title, options } => {
+            let options: Vec<String> = options.iter().map(|option| label(option)).collect();
             let field = json!({"type": "string", "title": "Choice", "enum": options});
             form(title, "choice", field)
         }
@@ -60,7 +60,7 @@ pub(super) fn prompt(tool: &str, prompt: &Prompt) -> Option<ElicitRequestParams>
         Prompt::Input { title, placeholder } => {
             let mut field = json!({"type": "string", "title": "Answer"});
             if let Some(placeholder) = placeholder {
-                field["description"] = format!("For example: {}", clean(placeholder)).into();
+                field["description"] = format!("For example: {}", label(placeholder)).into();
             }
             form(title, "answer", field)
         }
@@ -76,16 +76,21 @@ pub(super) fn prompt(tool: &str, prompt: &Prompt) -> Option<ElicitRequestParams>
 
 /// Prefixes the text of a question with the name of the tool that asks. Only the first line shows it, so
 /// the other lines are framed.
-pub(super) fn from_tool(tool: &str, text: &str) -> String {
-    let mut message = format!("[{}] ", visible::name(tool));
-    for (index, line) in text.lines().enumerate() {
+pub(super) fn from_tool(tool: &str, text: &str) -> TerminalText {
+    let mut message = terminal_text!("[{tool}] ");
+    for (index, line) in TerminalText::from_prose(text).lines().iter().enumerate() {
         if index > 0 {
-            message.push('\n');
-            message.push_str(if line.is_empty() { "" } else { FRAME });
+            message.push_literal("\n");
+            message.push_literal(if line.is_empty() { "" } else { FRAME });
         }
-        message.push_str(line);
+        message.push(line);
     }
     message
+}
+
+/// Returns the text of an option or of an example as the form shows it.
+fn label(text: &str) -> String {
+    TerminalText::from_prose(text).into_string()
 }
 
 /// Converts the result of a question's form to the answer.
@@ -101,15 +106,19 @@ pub(super) fn answer(asked: &Prompt, result: &ElicitResult) -> Answer {
         (Prompt::Confirm { .. }, Some(Value::Bool(false))) => Answer::No,
         (Prompt::Confirm { .. }, _) if result.action == ElicitationAction::Decline => Answer::No,
         (Prompt::Confirm { .. }, _) => Answer::Dismissed,
+        (Prompt::Select { options, .. }, Some(Value::String(text))) => {
+            let chosen = options.iter().find(|option| label(option) == *text);
+            chosen.map_or(Answer::Dismissed, |option| Answer::Text(option.clone()))
+        }
         (_, Some(Value::String(text))) => Answer::Text(text.clone()),
         (_, _) => Answer::Dismissed,
     }
 }
 
-fn form(message: &str, name: &str, field: Value) -> Option<ElicitRequestParams> {
+fn form(message: &TerminalText, name: &str, field: Value) -> Option<ElicitRequestParams> {
     let form = json!({
         "mode": "form",
-        "message": clean(message),
+        "message": message.as_str(),
         "requestedSchema": {
             "type": "object",
             "properties": {name: field},

@@ -118,11 +118,11 @@ fn request_of(
             let mut form: ElicitRequestParams = serde_json::from_value(params).ok()?;
             match &mut form {
                 ElicitRequestParams::FormElicitationParams { message, .. } => {
-                    *message = form::from_tool(tool, message);
+                    *message = form::from_tool(tool, message).into_string();
                     client::can_ask(abilities).then_some(())?;
                 }
                 ElicitRequestParams::UrlElicitationParams { message, .. } => {
-                    *message = form::from_tool(tool, message);
+                    *message = form::from_tool(tool, message).into_string();
                     kinds?.url.as_ref()?;
                 }
                 _ => return None,

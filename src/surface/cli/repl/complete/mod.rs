@@ -15,7 +15,8 @@ use super::completion_data::Known;
 use super::words::{self, Word};
 use crate::surface::cli::schema_kind::Kind;
 use haft_render::text;
-use haft_tool::{ApprovalMode, Tool};
+use haft_tool::visible::is_harmful;
+use haft_tool::{ApprovalMode, TerminalText, Tool};
 use json::Wants;
 
 /// Completer for the line editor.
@@ -24,7 +25,7 @@ pub(super) struct Tab(pub(super) Arc<Known>);
 /// A completion at the cursor.
 struct Offer {
     value: String,
-    about: String,
+    about: TerminalText,
     /// True if the completion is a whole word, after which another one may follow.
     is_whole: bool,
 }
@@ -54,10 +55,11 @@ impl Completer for Tab {
         let written = &before[start..];
         let suggestions: Vec<Suggestion> = offers
             .into_iter()
-            .filter(|offer| fits(&offer.value, written))
+            // A name that could control the terminal is not inserted into the line.
+            .filter(|offer| fits(&offer.value, written) && !offer.value.contains(is_harmful))
             .map(|offer| Suggestion {
                 value: offer.value,
-                description: (!offer.about.is_empty()).then_some(offer.about),
+                description: (!offer.about.is_empty()).then(|| offer.about.into_string()),
                 span: Span::new(start, before.len()),
                 append_whitespace: offer.is_whole,
                 ..Suggestion::default()

@@ -1,0 +1,183 @@
+//! Text of others at a terminal, from every family and by every command: it controls nothing, hides
+//! nothing and imitates no line of haft (`docs/trust.md`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::pty::Terminal;
+use crate::sandbox::Sandbox;
+
+/// Sequences and characters that a text of others must not bring to a terminal: clipboard, title,
+/// screen, link, device control, bell, C1, direction, invisible ones, another line separator.
+const HOSTILE: [&str; 13] = [
+    "\x1b]52;c;cHduZWQ=\x07",
+    "\x1b]0;title\x07",
+    "\x1b]8;;https://evil.example\x1b\\",
+    "\x1b[2J",
+    "\x1b[1A",
+    "\x1bP0;1|17/ab\x1b\\",
+    "\x1bc",
+    "\x07",
+    "\x08",
+    "\u{9b}2J",
+    "\u{202e}",
+    "\u{200b}",
+    "\u{2028}",
+];
+
+fn hostile_text() -> String {
+    format!("before{}after", HOSTILE.join("-"))
+}
+
+/// Everything that must not be in the output of a terminal. haft itself moves the cursor of its
+/// spinner, so of its sequences only those of the spinner are allowed.
+fn assert_harmless(written: &str, command: &str) {
+    let plain = written.replace("\r\n", "\n");
+    let mut rest = plain.as_str();
+    while let Some(at) = rest.find(['\x1b', '\u{9b}']) {
+        rest = &rest[at..];
+        let own = ["\x1b[?25l", "\x1b[?25h", "\x1b[2K", "\x1b[1A", "\x1b[1B"];
+        let styles = rest
+            .strip_prefix("\x1b[")
+            .and_then(|codes| codes.split_once('m'))
+            .is_some_and(|(codes, _)| {
+                codes
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b';')
+            });
+        assert!(
+            styles || own.iter().any(|own| rest.starts_with(own)),
+            "{command}: {:?} in {written:?}",
+            &rest.chars().take(12).collect::<String>()
+        );
+        rest = &rest[1..];
+    }
+    let hidden = |c: char| {
+        matches!(
+            c,
+            '\x07' | '\x08' | '\u{80}'
+                ..='\u{9f}' | '\u{200b}' | '\u{2028}' | '\u{202e}' | '\u{2800}'
+        )
+    };
+    assert!(!plain.contains(hidden), "{command}: {written:?}");
+    assert!(
+        !plain
+            .lines()
+            .any(|line| line.trim_start_matches('\r').starts_with("forged")),
+        "{command}: a name begins a line: {written:?}"
+    );
+}
+
+fn write_program(sandbox: &Sandbox, path: &str, text: &str) {
+    let path = sandbox.write(path, text);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+/// A project with one tool of each family, whose names, files, descriptions and results are hostile.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::with_home();
+    let text = hostile_text();
+    let json = serde_json::to_string(&text).expect("it is text");
+    sandbox.write("result.txt", &text);
+    let source = format!(
+        "const text = {json};\n\
+         const says = () => ({{ content: [{{ type: 'text', text }}] }});\n\
+         const tool = (name, execute) => ({{ name, label: text, description: text, execute, parameters: {{\n\
+           type: 'object', properties: {{ [text]: {{ type: 'string', description: text }} }} }} }});\n\
+         export default () => [\n\
+           tool('js', async (_id, _p, onUpdate) => {{ onUpdate(says()); return says(); }}),\n\
+           tool('js_fails', async () => {{ throw new Error(text + '\\nforged: ' + text); }}),\n\
+           tool('js_tells', async (_id, _p, _u, ctx) => {{ ctx.ui.notify(text, 'warning'); ctx.ui.setStatus('a', text); return says(); }}),\n\
+           tool('js_resource', async () => ({{ content: [{{ type: 'resource', resource: {{ uri: text, text }} }}] }})),\n\
+         ];\n"
+    );
+    sandbox.write("home/.omp/agent/tools/js.ts", &source);
+    let yaml = format!(
+        "name: yaml\ndescription: {json}\nbash: cat {}\ntags: [read]\n",
+        sandbox.path().join("result.txt").display()
+    );
+    sandbox.write("home/.cycod/tools/yaml.yaml", &yaml);
+    let kodelet = format!(
+        "#!/bin/sh\ncase $1 in description) echo '{{\"name\":\"kodelet\",\"description\":\"d\",\"input_schema\":{{\"type\":\"object\"}}}}';; *) cat {};; esac\n",
+        sandbox.path().join("result.txt").display()
+    );
+    write_program(&sandbox, "home/.kodelet/tools/kodelet", &kodelet);
+    // Names of files: line feeds, a blank that is no space, and a link that leads nowhere.
+    for name in ["a\nforged: trusted.ts", "b\u{2800}.ts", "c\x1b]0;t\x07.ts"] {
+        sandbox.write(
+            &format!("p/.omp/tools/{name}"),
+            "export default () => { throw new Error('no') }",
+        );
+        sandbox.write(&format!("p/kodelet-tools/{name}"), "no program");
+    }
+    sandbox
+}
+
+fn at_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let mut command: Command = sandbox.haft();
+    command
+        .current_dir(sandbox.path().join("p"))
+        .args(arguments);
+    let mut terminal = Terminal::start(100, &command);
+    // A question is answered with the end of the input.
+    terminal.types("\x04\x04");
+    terminal.end().0
+}
+
+#[test]
+fn no_family_and_no_command_controls_the_terminal() {
+    let sandbox = project();
+    let commands: &[&[&str]] = &[
+        &["list"],
+        &["show", "js"],
+        &["show", "yaml"],
+        &["doctor"],
+        &["trust"],
+        &["call", "js"],
+        &["call", "js", "--json"],
+        &["call", "js", "--events"],
+        &["call", "js", "--render"],
+        &["call", "js_fails"],
+        &["call", "js_tells"],
+        &["call", "js_resource"],
+        &["call", "yaml"],
+        &["call", "yaml", "--render"],
+        &["call", "kodelet", "--approval-mode", "yolo"],
+        &[
+            "run",
+            "-e",
+            "console.log(await tools.js({})); return await tools.js({})",
+        ],
+        &["log"],
+        &["log", "--json"],
+        &["schema", "js"],
+        &["schema", "--check"],
+        &["types"],
+        &["permit", "js"],
+        &["tool", "get", "yaml"],
+        &["tool", "list"],
+        &["--verbose", "list"],
+        &["call", "no\x1b[2Jsuch\u{202e}"],
+    ];
+    for arguments in commands {
+        let written = at_terminal(&sandbox, arguments);
+        assert!(!written.is_empty(), "{arguments:?}");
+        assert_harmless(&written, &arguments.join(" "));
+    }
+}
+
+#[test]
+fn a_pipe_gets_the_bytes_of_a_result() {
+    let sandbox = project();
+    let text = hostile_text();
+    for tool in ["js", "yaml"] {
+        let ran = sandbox.sh(&format!("haft call {tool} 2>/dev/null"));
+        // The contract of modules removes control characters; a YAML tool's output is its own.
+        if tool == "yaml" {
+            assert_eq!(ran.output.trim_end_matches('\n'), text, "{tool}");
+        } else {
+            assert!(ran.output.starts_with("before"), "{:?}", ran.output);
+        }
+    }
+}
