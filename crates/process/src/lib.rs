@@ -99,9 +99,7 @@ pub use granted_path::{GrantedPath, LinkBounds, PathRefusal};
 pub use lookup::{find_installed, find_safe, is_installed};
 pub use observe::{StartObserver, observed};
 pub use pipeline::run_pipeline;
-pub use rights::{
-    ProgramPolicy, Rights, files_of, files_of_command, files_of_entry, in_real_folder,
-};
+pub use rights::{ProgramPolicy, Rights, files_of_command, files_of_entry, in_real_folder};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use system::{
     Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, in_foreground,

@@ -121,7 +121,7 @@ impl Rights {
 /// Returns the files that a start of this one concerns: itself in the real path of its folder, and
 /// the files that it is a link to, in order. A program may act by the name of the link, as in
 /// busybox, so that the link is not the same as its target.
-pub fn files_of(program: &Path) -> Vec<PathBuf> {
+fn files_of(program: &Path) -> Vec<PathBuf> {
     let mut files = vec![in_real_folder(program)];
     while files.len() <= MAX_LINKS {
         let last = &files[files.len() - 1];
@@ -134,8 +134,9 @@ pub fn files_of(program: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the files that a start of the named program concerns; see [`files_of`]. Relative paths and
-/// relative folders of `PATH` start at `folder`. Empty if there is no such program.
+/// Returns the files that a start of the named program concerns: its file in the real path of its
+/// folder, and the files that this one is a link to, in order. Relative paths and relative folders of
+/// `PATH` start at `folder`. Empty if there is no such program.
 pub fn files_of_command(program: &str, path: Option<&OsStr>, folder: &Path) -> Vec<PathBuf> {
     let file = lookup::find(OsStr::new(program), path, folder);
     file.map_or_else(|_| Vec::new(), |file| files_of(&folder.join(file)))

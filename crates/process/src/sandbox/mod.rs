@@ -8,8 +8,9 @@
 //! them (`linux/namespaces.rs`).
 //!
 //! # Guarantees
-//! - A file is read, written or executed only if the policy allows its real path. That holds for
-//!   every system call, for links, and for paths below `/proc/PID`.
+//! - A file is read, written or executed only if the policy allows its real path, and
+//!   [`DeniedPaths`] does not contain it. That holds for every system call, for links, and for paths
+//!   below `/proc/PID`.
 //! - A process outside of the sandbox is not traced, signalled, or changed (priority, limits).
 //!   Its memory, its variables and its descriptors are not readable.
 //! - Each started program has a domain of its own. Two programs of one [`Sandbox`] cannot trace or
