@@ -8,7 +8,7 @@
 //! switch to that thread: [`Writer::flush`] writes what the peer's pipe accepts at once.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::thread;
 
@@ -17,6 +17,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::nonblocking;
+use haft_tool::TerminalText;
 
 /// Number of unwritten bytes above which updates are skipped.
 const BEHIND: usize = 8 << 20;
@@ -30,6 +31,9 @@ const ROOMY: usize = 1 << 20;
 /// The sending side; clones share one buffer and one thread.
 #[derive(Clone)]
 pub(crate) struct Writer {
+    /// Set if people read the messages: they get the same JSON, without characters that control the
+    /// terminal.
+    is_terminal: bool,
     shared: Arc<Shared>,
     closed: CancellationToken,
 }
@@ -63,6 +67,7 @@ impl Writer {
     /// Starts the thread that writes to `out`.
     pub(crate) fn start(out: File) -> io::Result<Self> {
         let writer = Writer {
+            is_terminal: out.is_terminal(),
             shared: Arc::new(Shared {
                 out: Mutex::new(Out {
                     file: out,
@@ -100,6 +105,11 @@ impl Writer {
         let before = waiting.bytes.len();
         match serde_json::to_writer(&mut waiting.bytes, message) {
             Ok(()) => {
+                if self.is_terminal {
+                    let written = waiting.bytes.split_off(before);
+                    let cleaned = TerminalText::from_json(&String::from_utf8_lossy(&written));
+                    waiting.bytes.extend_from_slice(cleaned.as_bytes());
+                }
                 waiting.bytes.push(b'\n');
                 waiting.unwritten += waiting.bytes.len() - before;
             }
