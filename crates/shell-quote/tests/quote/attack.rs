@@ -257,7 +257,6 @@ const NUMBER: &[&str] = &[
     "ksh_() { [[ $1 -eq 1 ]]; }; ksh_ @",
     "n=$(stat -c %s @); ((n))",
     "n=$(grep -c @ /dev/null); ((n))",
-    "wc() { cat; }; n=$(echo @ | wc -l); ((n))",
 ];
 
 /// Constructs that accept no value at all.
@@ -462,6 +461,7 @@ const NEVER: &[&str] = &[
     "find . -name @ -exec sh -c 'echo {}' \\;",
     "ls | xargs -I{} bash -c 'echo {} @'",
     "hyperfine @",
+    "wc() { cat; }; n=$(echo @ | wc -l); ((n))",
     "echo @ | entr -s 'echo /_'",
     "bash -euo pipefail -c @",
     "bash -es @ <<'E'\neval \"$1\"\nE",

@@ -47,7 +47,7 @@ impl Walker<'_> {
         self.comments_of(&inline, context);
         let mut inner = context.clone();
         for redirect in &statement.redirects {
-            let is_input = redirect.fd.unwrap_or(0) == 0 && redirect.fd_var.is_none();
+            let is_input = redirect.fd_var.is_none() && descriptor(redirect, context) == 0;
             if let Some(input) = self.redirect(redirect, context).filter(|_| is_input) {
                 inner.input = input;
             }
@@ -173,8 +173,9 @@ impl Walker<'_> {
                 }
                 let mut words = Vec::new();
                 for word in std::iter::once(&simple.name).chain(&simple.args) {
-                    self.check_descriptor(word, context);
-                    words.push(self.command_word(word, context));
+                    if !self.is_descriptor(word, context) {
+                        words.push(self.command_word(word, context));
+                    }
                 }
                 let replaces_input = !matches!(context.input, CommandInput::Inherited);
                 if replaces_input && words.iter().any(|word| word.text == "exec") {
@@ -408,15 +409,16 @@ impl Walker<'_> {
         origin
     }
 
-    /// Doubts a number in front of a redirection that the tree has as a word: it is a descriptor.
-    fn check_descriptor(&mut self, word: &Word, context: &Context<'_>) {
+    /// Returns true for a word that is the descriptor of the redirection behind it. The tree has it
+    /// as a word in front of a here-document.
+    fn is_descriptor(&mut self, word: &Word, context: &Context<'_>) -> bool {
         let text = context.slice(word.span).unwrap_or_default();
         let rest = context.source.get(word.span.end.offset()..);
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if (is_number || text.starts_with('{')) && rest.unwrap_or_default().starts_with(['<', '>'])
-        {
+        let is_before = rest.unwrap_or_default().starts_with(['<', '>']);
+        if is_before && text.starts_with('{') {
             self.doubt(context.line(word.span));
         }
+        is_before && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// Returns what a command writes to a pipe, if that is the author's own text or one file.
@@ -440,4 +442,14 @@ impl Walker<'_> {
             _ => CommandInput::Open,
         }
     }
+}
+
+/// Returns the descriptor of a redirection, 0 if it names none.
+fn descriptor(redirect: &Redirect, context: &Context<'_>) -> i32 {
+    let before = context.source.get(..redirect.span.start.offset());
+    let before = before.unwrap_or_default();
+    let word = before.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_word = word.is_empty() || word.ends_with([' ', '\t', '\n']);
+    let written = before[word.len()..].parse().ok().filter(|_| is_word);
+    redirect.fd.or(written).unwrap_or(0)
 }
