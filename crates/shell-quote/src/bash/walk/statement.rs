@@ -450,6 +450,6 @@ fn descriptor(redirect: &Redirect, context: &Context<'_>) -> i32 {
     let before = before.unwrap_or_default();
     let word = before.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_word = word.is_empty() || word.ends_with([' ', '\t', '\n']);
-    let written = before[word.len()..].parse().ok().filter(|_| is_word);
+    let written = before[word.len()..].parse::<i32>().ok().filter(|_| is_word);
     redirect.fd.or(written).unwrap_or(0)
 }
