@@ -15,9 +15,7 @@ use std::sync::Arc;
 
 use deno_runtime::deno_fs::OpenOptions;
 use deno_runtime::deno_io::fs::{FsError, FsResult};
-use deno_runtime::deno_permissions::{
-    CheckedPath, PathWithRequested, PermissionCheckError, PermissionDeniedError, PermissionState,
-};
+use deno_runtime::deno_permissions::{CheckedPath, PathWithRequested};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -204,7 +202,7 @@ impl FileBounds {
         for kind in [PermissionKind::Read, PermissionKind::Write] {
             let decision = self.0.decide(kind, AccessTarget::Tree(real));
             if let AccessRule::Denied(entry) = decision.rule {
-                return Err(refused(kind, Path::new(entry)));
+                return Err(self.refusal(kind, Path::new(entry)));
             }
         }
         Ok(())
@@ -216,18 +214,18 @@ impl FileBounds {
         if self.0.decide(kind, AccessTarget::Path(real)).is_granted() {
             return Ok(());
         }
-        Err(refused(kind, real))
+        Err(self.refusal(kind, real))
     }
-}
 
-fn refused(kind: PermissionKind, real: &Path) -> FsError {
-    let denied = PermissionDeniedError {
-        access: format!("{kind} access to \"{}\"", real.display()),
-        name: kind.as_str(),
-        custom_message: None,
-        state: PermissionState::Denied,
-    };
-    FsError::PermissionCheck(PermissionCheckError::PermissionDenied(denied))
+    /// Returns the error of a refused access, in the words of all refusals. An operation of Deno's
+    /// that fails with its own permission error would lose the text.
+    fn refusal(&self, kind: PermissionKind, real: &Path) -> FsError {
+        let what = real.display().to_string();
+        let mut denied = self.0.denied_refusals(kind, &what).into_iter();
+        let denied = denied.find(|(entry, _)| real.starts_with(entry));
+        let text = denied.map_or_else(|| self.0.refusal(kind, &what), |(_, text)| text);
+        FsError::Io(io::Error::new(io::ErrorKind::PermissionDenied, text))
+    }
 }
 
 fn kind_of(what: Use) -> PermissionKind {

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_tool::{Error, ErrorKind};
 
-use crate::message::Message;
 use crate::subjects;
 
 /// Limit of the length of a reply subject.
@@ -25,6 +24,15 @@ const RESERVED: [&str; 2] = ["haft", "_GR_"];
 /// A reply subject as a client has written it.
 #[derive(Clone, Debug)]
 pub(crate) struct UnverifiedReply(String);
+
+/// A request that may want an answer.
+pub(crate) trait RepliableRequest {
+    /// Returns the subject to which it was published.
+    fn subject(&self) -> &str;
+
+    /// Returns the subject for the answer.
+    fn reply(&self) -> Option<&UnverifiedReply>;
+}
 
 /// A subject on which a host may answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,9 +106,9 @@ impl ReplyParser {
     /// Returns the subject for the answer to a request. `None` if it wants no answer.
     pub(crate) fn of_request(
         &self,
-        message: &Message,
+        request: &impl RepliableRequest,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        self.parse(message, |text| {
+        self.parse(request, |text| {
             let is_part = |token: &str| !token.is_empty() && token.chars().all(is_plain);
             let inbox = text.strip_prefix(&self.inboxes);
             inbox.is_some_and(|rest| rest.split('.').all(is_part))
@@ -113,9 +121,9 @@ impl ReplyParser {
     /// Returns the subject for a page of the log. `None` if the question wants none.
     pub(crate) fn of_log_question(
         &self,
-        message: &Message,
+        request: &impl RepliableRequest,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        self.parse(message, |text| {
+        self.parse(request, |text| {
             let reader = text.strip_prefix(&self.log_readers);
             reader.is_some_and(subjects::is_token)
         })
@@ -128,10 +136,10 @@ impl ReplyParser {
 
     fn parse(
         &self,
-        message: &Message,
+        request: &impl RepliableRequest,
         is_allowed: impl Fn(&str) -> bool,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        let Some(UnverifiedReply(reply)) = &message.reply else {
+        let Some(UnverifiedReply(reply)) = request.reply() else {
             return Ok(None);
         };
         if reply.len() <= MAX_REPLY && is_allowed(reply) {
@@ -143,7 +151,7 @@ impl ReplyParser {
             let reply: String = reply.chars().take(MAX_REPLY).collect();
             let reply = haft_tool::visible::line(&reply);
             tracing::warn!(
-                subject = message.subject,
+                subject = request.subject(),
                 %reply,
                 count,
                 "a request is not answered: its reply subject is neither an inbox nor an event subject"
@@ -161,15 +169,21 @@ fn is_plain(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Headers;
 
-    fn request(reply: &str) -> Message {
-        Message {
-            subject: "haft.v1.list.acme".to_owned(),
-            reply: Some(UnverifiedReply::new(reply.to_owned())),
-            headers: Headers::default(),
-            payload: bytes::Bytes::new(),
+    struct RequestStub(UnverifiedReply);
+
+    impl RepliableRequest for RequestStub {
+        fn subject(&self) -> &str {
+            "haft.v1.list.acme"
         }
+
+        fn reply(&self) -> Option<&UnverifiedReply> {
+            Some(&self.0)
+        }
+    }
+
+    fn request(reply: &str) -> RequestStub {
+        RequestStub(UnverifiedReply::new(reply.to_owned()))
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct V8 {
     #[arg(long)]
     from_source: bool,
 
-    /// Of the build, make only one object of each group of sources, as CI does
+    /// Of the build, make only one object of each group of sources
     #[arg(long, requires = "from_source")]
     sample: bool,
 }
@@ -44,10 +44,10 @@ impl V8 {
             let archive = Archive::needed(&workspace::root())?;
             return SourceBuild::new(&archive, BuildExtent::Sample)?.run(Path::new(""));
         }
-        ensure_by(match self.from_source {
-            true => ArchiveChoice::Source,
-            false => ArchiveChoice::of_environment()?,
-        })
+        if self.from_source {
+            return ensure_by(ArchiveChoice::Source);
+        }
+        ensure()
     }
 }
 

@@ -76,7 +76,8 @@ pub(super) enum RecordRead {
 #[derive(Clone, Debug)]
 pub(super) struct StoredRecord {
     id: String,
-    record: Record,
+    /// Boxed, because outcomes that have one are returned by value.
+    record: Box<Record>,
     revision: u64,
 }
 
@@ -86,10 +87,10 @@ pub(super) struct EndedRecord(StoredRecord);
 
 impl StoredRecord {
     fn written(id: &str, record: &Record, revision: u64) -> StoredRecord {
-        let record = Record {
+        let record = Box::new(Record {
             updated: Some(SystemTime::now()),
             ..record.clone()
-        };
+        });
         StoredRecord {
             id: id.to_owned(),
             record,
@@ -146,10 +147,10 @@ pub(super) async fn read_record(
     match serde_json::from_slice::<Record>(&value.bytes) {
         Ok(record) => Ok(RecordRead::Present(Box::new(StoredRecord {
             id: id.to_owned(),
-            record: Record {
+            record: Box::new(Record {
                 updated: Some(value.updated),
                 ..record
-            },
+            }),
             revision: value.revision,
         }))),
         Err(error) => {

@@ -156,12 +156,12 @@ pub fn add_files_of_find(words: &mut [String]) -> Vec<usize> {
 
 /// Returns true for the name of a shell.
 pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
+    SHELLS.contains(program)
 }
 
 /// Returns true for the name of a program that gives its arguments or its input to a shell.
 pub(crate) fn runs_commands(program: &str) -> bool {
-    RUN_COMMANDS.contains(&program) || matches!(program, "ssh" | "autossh" | "mosh" | "source")
+    RUN_COMMANDS.contains(program) || matches!(program, "ssh" | "autossh" | "mosh" | "source")
 }
 
 /// Returns true if a variable of that name decides what programs run.

@@ -141,7 +141,7 @@ pub(super) async fn show(
                 }
                 let last = last_lines.get(&host.id).copied().unwrap_or_default();
                 let new = entries.into_iter().filter(|entry| entry.n > last);
-                new.filter_map(|entry| received(&name, entry)).for_each(|entry| merged.add(entry));
+                new.filter_map(|entry| received(name, entry)).for_each(|entry| merged.add(entry));
             }
             () = sleep(FOLLOW_INTERVAL) => {
                 for entry in args.added(&mut tail)? {

@@ -470,7 +470,7 @@ impl<'a> SourceBuild<'a> {
 /// # Errors
 /// If the user says no.
 pub fn confirm() -> Result<()> {
-    let time = "about 45 minutes on two cores, and 6 GB of disk";
+    let time = "about an hour on two cores, and 2 GB of disk";
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         eprintln!("building V8 from the source in its crate: {time}");
         return Ok(());

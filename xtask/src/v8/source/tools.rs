@@ -112,13 +112,13 @@ impl ClangInstall {
             major,
             version,
         };
-        match install.runtime_library().is_some() {
-            true => Ok(install),
-            false => Err(missing(format!(
-                "`{}` has no `libclang_rt.builtins`",
-                install.resources().display()
-            ))),
+        if install.runtime_library().is_some() {
+            return Ok(install);
         }
+        Err(missing(format!(
+            "`{}` has no `libclang_rt.builtins`",
+            install.resources().display()
+        )))
     }
 
     /// Returns the folder with the compiler's own headers and libraries.

@@ -91,14 +91,14 @@ impl<'a> SourceTree<'a> {
             }
             self.write(&name, &bytes)?;
         }
-        match applied == differences.len() {
-            true => Ok(()),
-            false => Err(Error::unexpected(format!(
-                "{applied} of {} steps have found their file in `{}`",
-                differences.len(),
-                path.display()
-            ))),
+        if applied == differences.len() {
+            return Ok(());
         }
+        Err(Error::unexpected(format!(
+            "{applied} of {} steps have found their file in `{}`",
+            differences.len(),
+            path.display()
+        )))
     }
 
     /// Writes a file unless it has these bytes already.
