@@ -10,7 +10,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::fd::AsFd;
 
 use console::Term;
 use serde::Serialize;
@@ -18,7 +17,7 @@ use serde::Serialize;
 use haft_render::style::Ink;
 use haft_tool::TerminalText;
 
-use super::terminal::TerminalFile;
+use super::terminal::{Size, TerminalFile};
 
 /// Writer of the real standard output. Text for people is a [`TerminalText`]. Data of programs stays
 /// as it is in a pipe or a file; a terminal gets it cleaned.
@@ -27,31 +26,6 @@ pub(crate) struct Out {
     terminal: bool,
     width: Option<usize>,
     ink: Ink,
-}
-
-/// The size of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    /// Number of characters per line.
-    pub(crate) columns: usize,
-    /// Number of lines; 0 if unknown.
-    pub(crate) rows: usize,
-    /// Width and height of a character in pixels, if known.
-    pub(crate) cell: Option<(u16, u16)>,
-}
-
-impl Size {
-    /// Returns the size of `terminal`; `None` if it is not a terminal, or its size is unknown.
-    pub(crate) fn of(terminal: impl AsFd) -> Option<Size> {
-        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-        let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
-        let cell = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|&size| size > 0);
-        (columns > 0).then(|| Size {
-            columns,
-            rows,
-            cell: cell(size.ws_xpixel, size.ws_col).zip(cell(size.ws_ypixel, size.ws_row)),
-        })
-    }
 }
 
 impl Out {

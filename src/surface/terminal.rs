@@ -14,7 +14,30 @@ use std::os::fd::AsFd;
 use haft_render::sanitize;
 use haft_tool::TerminalText;
 
-use super::stdout::Size;
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Number of characters per line.
+    pub(crate) columns: usize,
+    /// Number of lines; 0 if unknown.
+    pub(crate) rows: usize,
+    /// Width and height of a character in pixels, if known.
+    pub(crate) cell: Option<(u16, u16)>,
+}
+
+impl Size {
+    /// Returns the size of `terminal`; `None` if it is not a terminal, or its size is unknown.
+    pub(crate) fn of(terminal: impl AsFd) -> Option<Size> {
+        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+        let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+        let cell = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|&size| size > 0);
+        (columns > 0).then(|| Size {
+            columns,
+            rows,
+            cell: cell(size.ws_xpixel, size.ws_col).zip(cell(size.ws_ypixel, size.ws_row)),
+        })
+    }
+}
 
 /// Writes to standard error. Errors are ignored, since they could not be reported anywhere.
 pub(crate) fn say(text: &TerminalText) {

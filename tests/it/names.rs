@@ -131,7 +131,11 @@ fn programs_cannot_register_them() {
             ..haft::config::Env::default()
         };
         let builder = HostBuilder::default().env(env).cwd(sandbox.path());
-        let error = builder.tool(tool(name)).build().err().expect("it is refused");
+        let error = builder
+            .tool(tool(name))
+            .build()
+            .err()
+            .expect("it is refused");
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.message().contains(name), "{}", error.message());
         assert!(

@@ -191,7 +191,7 @@ const cells: Cell[] = [
   ["own text", "", async () => (await import("./permission_own.txt")).default],
   ["own code", "", async () => (await import("./permission_own.mjs")).default],
   ["own require", "", () => createRequire(import.meta.url)("./permission_own.cjs")],
-  ["/dev/null", "read", () => fs.readFileSync("/dev/null")],
+  ["/dev/null", "", () => fs.readFileSync("/dev/null")],
 ];
 
 // The dynamic linker refuses a file that is not an addon, but only after the permission check.

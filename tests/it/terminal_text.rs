@@ -93,8 +93,16 @@ fn project() -> Sandbox {
          ];\n"
     );
     sandbox.write("home/.omp/agent/tools/js.ts", &source);
+    // YAML takes fewer characters as they are than JSON.
+    let escaped: String = json
+        .chars()
+        .map(|c| match c {
+            ' '..='~' => c.to_string(),
+            other => format!("\\u{:04x}", u32::from(other)),
+        })
+        .collect();
     let yaml = format!(
-        "name: yaml\ndescription: {json}\nbash: cat {}\ntags: [read]\n",
+        "name: yaml\ndescription: {escaped}\nbash: cat {}\ntags: [read]\n",
         sandbox.path().join("result.txt").display()
     );
     sandbox.write("home/.cycod/tools/yaml.yaml", &yaml);
@@ -120,8 +128,14 @@ fn at_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
         .current_dir(sandbox.path().join("p"))
         .args(arguments);
     let mut terminal = Terminal::start(100, &command);
-    // A question is answered with the end of the input.
-    terminal.types("\x04\x04");
+    if arguments == ["trust"] {
+        // It discards what was typed before the question.
+        terminal.shows("[y/N]");
+        terminal.types("n\r");
+    } else {
+        // A question is answered with the end of the input.
+        terminal.types("\x04\x04");
+    }
     terminal.end().0
 }
 

@@ -29,7 +29,7 @@ use super::isolate_state::IsolateState;
 use super::permissions;
 use super::permits::{GrantedNow, PermitStore};
 use super::requests::RunningCall;
-use haft_process::files_of_entry;
+use haft_process::{files_of_entry, in_real_folder};
 use haft_tool::{
     AccessTarget, Answer, Isolation, NoticeLevel, Notification, PermissionKind, PermissionProfile,
     Progress, Prompt, Updates,
@@ -127,7 +127,8 @@ fn access_in(message: &str, name: &str) -> Option<(PermissionKind, String)> {
     if !has_path {
         return Some((kind, what.to_owned()));
     }
-    let path = std::path::absolute(what).ok()?;
+    // The runtime names a relative path as it was written, also with `..`.
+    let path = in_real_folder(&std::path::absolute(what).ok()?);
     Some((kind, path.into_os_string().into_string().ok()?))
 }
 

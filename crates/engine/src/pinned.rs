@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use deno_runtime::deno_fs::OpenOptions;
@@ -181,7 +181,7 @@ impl FileBounds {
         let named: &PathWithRequested<'_> = path.as_ref();
         let is_link = if path.canonicalized() {
             // Deno has followed the last link after it had compared the path with the permissions.
-            (named.requested.as_deref()).is_none_or(|before| Path::new(before) != &**path)
+            (named.requested.as_deref()).is_none_or(|before| !is_written_for(before, path))
         } else {
             fs::symlink_metadata(&**path).is_ok_and(|found| found.is_symlink())
         };
@@ -226,6 +226,22 @@ impl FileBounds {
         let text = denied.map_or_else(|| self.0.refusal(kind, &what), |(_, text)| text);
         FsError::Io(io::Error::new(io::ErrorKind::PermissionDenied, text))
     }
+}
+
+/// Returns true if a path is, as a text, the real path, so that no link was followed in it. A relative
+/// one is kept as it was written. The file system is not asked: it may have changed meanwhile.
+fn is_written_for(written: &str, real: &Path) -> bool {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let mut whole = PathBuf::new();
+    for part in folder.join(written).components() {
+        match part {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            part => whole.push(part),
+        }
+    }
+    whole == real
 }
 
 fn kind_of(what: Use) -> PermissionKind {

@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-use crate::system::Pid;
-
 /// Control groups of one tree. This system has none, so no value of this type exists.
 #[derive(Debug)]
 pub(crate) struct Cell(Infallible);
@@ -32,9 +30,9 @@ impl Cell {
 }
 
 /// Does nothing: this system cannot limit another process.
-pub(crate) fn limit_open_files(_process: Pid, _count: u64) {}
+pub(crate) fn limit_open_files<P>(_process: P, _count: u64) {}
 
 /// Returns nothing: the open files of another process are not looked at.
-pub(crate) fn open_deleted_files(_process: Pid, _folder: &Path) -> Vec<(u64, u64)> {
+pub(crate) fn open_deleted_files<P>(_process: P, _folder: &Path) -> Vec<(u64, u64)> {
     Vec::new()
 }

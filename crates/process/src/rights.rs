@@ -148,9 +148,12 @@ pub fn files_of_entry(entry: &str) -> Vec<PathBuf> {
     files_of_command(entry, path.as_deref(), Path::new("/"))
 }
 
-/// Returns the path without links in its folders. The last component is not followed. Folders that do
-/// not exist stay as they are.
+/// Returns the path without links in its folders. The last component is not followed, unless it is
+/// `..`. Folders that do not exist stay as they are.
 pub fn in_real_folder(file: &Path) -> PathBuf {
+    if file.ends_with("..") {
+        return file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    }
     let folders = file.ancestors().skip(1);
     let real = folders.into_iter().find_map(|folder| {
         let rest = file.strip_prefix(folder).ok()?;

@@ -10,7 +10,7 @@
 //! ([`PermissionProfile::separated_lists`]), and the paths to cut out
 //! ([`PermissionProfile::denied_paths`]).
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::host_pattern::HostPattern;
 use super::{PermissionKind, PermissionProfile, PermissionSource};
@@ -97,6 +97,8 @@ impl PermissionProfile {
             };
         }
         let rule = match permission.allowed() {
+            // What the path names is not known, so that a denied entry may.
+            _ if target.has_parent() && permission.is_bounded() => AccessRule::Unlisted,
             None => AccessRule::Everything,
             Some(_) if target.is_free_device(kind) => AccessRule::Everything,
             Some(list) => {
@@ -114,6 +116,27 @@ impl PermissionProfile {
     /// Returns true if everything that an entry names is granted.
     pub fn grants(&self, kind: PermissionKind, entry: &str) -> bool {
         self.decide(kind, AccessTarget::Entry(entry)).is_granted()
+    }
+
+    /// Returns true if the user may be asked about the access.
+    /// What is refused by name is refused without a question.
+    pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
+        let askable = self.askable.as_ref();
+        askable.is_some_and(|askable| askable.grants(kind, what))
+            && !self.decide(kind, AccessTarget::Entry(what)).is_denied()
+    }
+
+    /// Returns the denied entry that refuses what an entry names, with the source of that entry.
+    pub(super) fn denied_entry(
+        &self,
+        kind: PermissionKind,
+        what: &str,
+    ) -> Option<(&str, Option<&PermissionSource>)> {
+        let decision = self.decide(kind, AccessTarget::Entry(what));
+        match decision.rule {
+            AccessRule::Denied(entry) => Some((entry, decision.sources.last())),
+            _ => None,
+        }
     }
 
     /// Returns true if an allowed entry names this host, and not only a domain or a range that it
@@ -253,6 +276,14 @@ enum ComparedTarget<'a> {
 }
 
 impl<'a> ComparedTarget<'a> {
+    /// Returns true for a path with `..`, which names another file than its beginning says.
+    fn has_parent(&self) -> bool {
+        let (ComparedTarget::Path(path) | ComparedTarget::Tree(path)) = self else {
+            return false;
+        };
+        path.components().any(|part| part == Component::ParentDir)
+    }
+
     fn is_free_device(&self, kind: PermissionKind) -> bool {
         let is_file = matches!(kind, PermissionKind::Read | PermissionKind::Write);
         let is_device = |path: &Path| FREE_DEVICES.iter().any(|device| path == Path::new(device));
@@ -342,6 +373,23 @@ mod tests {
             other => vec![PathBuf::from(other)],
         });
         profile
+    }
+
+    #[test]
+    fn a_path_with_a_parent_is_granted_only_with_everything() {
+        let bounded = profile(PermissionKind::Read, &["/a"], &[]);
+        let denied = profile(PermissionKind::Read, &[], &["/b"]);
+        let all = PermissionProfile::everything();
+        for path in ["/a/..", "/a/../b", "/a/b/../c"] {
+            let target = || AccessTarget::Path(Path::new(path));
+            let decide = |profile: &PermissionProfile| {
+                profile.decide(PermissionKind::Read, target()).is_granted()
+            };
+            assert!(!decide(&bounded), "{path}");
+            assert!(!decide(&denied), "{path}");
+            assert!(decide(&all), "{path}");
+            assert!(!bounded.grants(PermissionKind::Read, path), "{path}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::host_pattern::HostPattern;
-use super::{AccessRule, AccessTarget, Problem, Tier};
+use super::{Problem, Tier};
 
 /// Permissions of tools, with one entry for each kind of access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -287,14 +287,6 @@ impl PermissionProfile {
     pub fn contains(&self, other: &PermissionProfile) -> bool {
         let mut kinds = PermissionKind::ALL.into_iter();
         kinds.all(|kind| self.of(kind).contains(other.of(kind), kind))
-    }
-
-    /// Returns true if the user may be asked about the access.
-    /// What is refused by name is refused without a question.
-    pub fn may_be_asked(&self, kind: PermissionKind, what: &str) -> bool {
-        let askable = self.askable.as_ref();
-        askable.is_some_and(|askable| askable.grants(kind, what))
-            && !self.decide(kind, AccessTarget::Entry(what)).is_denied()
     }
 
     /// Finds out where entries lead to. `resolve` returns the paths that an entry of that kind
@@ -613,9 +605,8 @@ impl PermissionProfile {
     }
 
     fn way_out(&self, kind: PermissionKind, what: &str) -> String {
-        let decision = self.decide(kind, AccessTarget::Entry(what));
-        if let AccessRule::Denied(entry) = decision.rule {
-            return way_out_of_denied(kind, entry, decision.sources.last());
+        if let Some((entry, source)) = self.denied_entry(kind, what) {
+            return way_out_of_denied(kind, entry, source);
         }
         let sources = self.sources_of(kind);
         let file = match sources.last() {

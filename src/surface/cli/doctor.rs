@@ -26,7 +26,7 @@ use haft_discover::{LookedAt, Verdict};
 use haft_render::style::Ink;
 use haft_render::{problem, text, units};
 use haft_tool::provider_schema::{Names, Provider, offer};
-use haft_tool::{Dialect, Problem, Severity, TerminalText, Tool, terminal_text};
+use haft_tool::{Dialect, Problem, Severity, TerminalText, Tool, terminal_text, visible};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]
@@ -122,7 +122,7 @@ fn with_what_providers_say(catalog: &Catalog, config: &Config) -> Catalog {
     let mut catalog = catalog.clone();
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let told = names.aliases().map(|(name, alias)| {
-        let text = format!("model providers refuse the name `{name}`");
+        let text = format!("model providers refuse the name `{}`", visible::name(name));
         Problem::info(text)
             .about(name)
             .hint(format!("it is offered to them as `{alias}`"))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::surface::stdout::Size;
+use crate::surface::terminal::Size;
 use crate::surface::terminal::TerminalFile;
 use haft_render::draw;
 use haft_tool::{TerminalText, terminal_text};

@@ -137,15 +137,12 @@ impl Args {
             out.print_line(&shown(file))?;
         }
         // The module starts haft, which a sandbox does not let call other tools.
-        let trust = if self.user {
-            ""
-        } else {
-            "haft trust --profile full\n"
-        };
         let module = shown(&files[0]);
-        out.print_line(&terminal_text!(
-            "\nhaft test {module}\n{trust}haft call {name}"
-        ))?;
+        out.print_line(&terminal_text!("\nhaft test {module}"))?;
+        if !self.user {
+            out.print_line(&terminal_text!("haft trust --profile full"))?;
+        }
+        out.print_line(&terminal_text!("haft call {name}"))?;
         Ok(SUCCESS)
     }
 }
@@ -166,11 +163,12 @@ fn new_module(
         out.print_line(&shown(file))?;
     }
     let module = shown(&files[0]);
+    out.print_line(&terminal_text!("\nhaft test {module}"))?;
     // Tools in a project must be trusted before they run.
-    let trust = if user { "" } else { "haft trust\n" };
-    out.print_line(&terminal_text!(
-        "\nhaft test {module}\n{trust}haft call {name} --arg name=Ada"
-    ))?;
+    if !user {
+        out.print_line(&terminal_text!("haft trust"))?;
+    }
+    out.print_line(&terminal_text!("haft call {name} --arg name=Ada"))?;
     Ok(SUCCESS)
 }
 

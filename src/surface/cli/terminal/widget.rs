@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::Inner;
 use super::tty::{Heard, Tty};
 use crate::surface::cli::live_region::Region;
-use crate::surface::stdout::Size;
+use crate::surface::terminal::Size;
 use crate::surface::terminal::{TerminalFile, say, size};
 use haft_render::sanitize::safe_lines;
 use haft_tool::{

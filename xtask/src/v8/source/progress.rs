@@ -10,7 +10,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Processor seconds of a step of each group, as `.ninja_log` had them on one machine. What is not
 /// in the list takes one.
-const WEIGHTS: [(&str, f64); 0] = [];
+const WEIGHTS: [(&str, f64); 11] = [
+    ("third_party/abseil-cpp/absl/strings", 3.0),
+    ("v8/cppgc_base", 40.0),
+    ("v8/mksnapshot", 5.0),
+    ("v8/src/inspector", 4.0),
+    ("v8/torque_base", 9.0),
+    ("v8/torque_generated_definitions", 30.0),
+    ("v8/torque_generated_initializers", 48.0),
+    ("v8/v8_base_without_compiler", 30.0),
+    ("v8/v8_compiler", 60.0),
+    ("v8/v8_initializers", 60.0),
+    ("v8/v8_libbase", 3.0),
+];
 
 /// Number of the last lines of output that are shown when a build fails.
 const MAX_LAST_LINES: usize = 60;
