@@ -422,7 +422,7 @@ fn credentials_of_installed_languages_are_not_readable() {
     );
 }
 
-/// Links that are nobody else's: of the user, of the system, and of the project within itself.
+/// Links of trusted places: of the user, of the system, and of the project within itself.
 #[test]
 fn links_within_bounds_go_on_working() {
     let project = Project::new();

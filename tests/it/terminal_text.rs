@@ -37,7 +37,16 @@ fn assert_harmless(written: &str, command: &str) {
     let mut rest = plain.as_str();
     while let Some(at) = rest.find(['\x1b', '\u{9b}']) {
         rest = &rest[at..];
-        let own = ["\x1b[?25l", "\x1b[?25h", "\x1b[2K", "\x1b[1A", "\x1b[1B"];
+        let own = [
+            "\x1b[?25l",
+            "\x1b[?25h",
+            "\x1b[?2026h",
+            "\x1b[?2026l",
+            "\x1b[2K",
+            "\x1b[1A",
+            "\x1b[1B",
+            "\x1b[J",
+        ];
         let styles = rest
             .strip_prefix("\x1b[")
             .and_then(|codes| codes.split_once('m'))

@@ -30,6 +30,7 @@ mod packages;
 mod prerequisites;
 mod programs;
 mod prose;
+mod python_environment;
 mod screenshots;
 mod sdk;
 mod supply;

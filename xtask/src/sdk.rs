@@ -9,7 +9,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 
 use crate::error::Result;
-use crate::prerequisites::python_environment;
+use crate::python_environment;
 use crate::{command, prerequisites, programs, workspace};
 
 /// Build and test the library for another language with a real haft.

@@ -34,7 +34,7 @@ pub(super) struct FileBounds(Arc<PermissionProfile>);
 /// Part of a path that an operation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pin {
-    /// What the path names, after a link as its last part.
+    /// Path that is named, after a link as its last part.
     Target,
     /// The entry itself, which may be a link or missing.
     Entry,

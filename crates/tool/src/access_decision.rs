@@ -80,7 +80,7 @@ pub struct SeparatedLists {
     pub deny: Vec<String>,
     /// Allowed patterns that contain a denied pattern of the same form, such as `*.example.org`
     /// around `*.a.example.org`. They are not in `allow`, because Deno's order of such patterns has
-    /// no relation to what they contain: whoever enforces them asks [`PermissionProfile::decide`].
+    /// no relation to what they contain: the code that enforces them asks [`PermissionProfile::decide`].
     pub asked: Vec<String>,
 }
 

@@ -63,7 +63,7 @@ pub struct LeftOutPath {
     pub kind: PermissionKind,
     /// The entry as it would have been granted.
     pub entry: String,
-    /// Where the entry is written.
+    /// Place in which the entry is written.
     pub sources: Vec<PermissionSource>,
     /// Reason, as a fragment for people.
     pub why: String,

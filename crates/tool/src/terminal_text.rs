@@ -6,7 +6,7 @@
 //! family it comes from. Everything that prints, draws or asks takes this type.
 //!
 //! `Display` is not implemented, so that a text cannot pass through `format!` back into a `String`
-//! that somebody takes for safe.
+//! that a caller takes for safe.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::python_environment;
 use crate::error::Result;
 use crate::files;
+use crate::python_environment;
 use crate::workspace;
 
 /// Pinned Python packages, in pip's format.

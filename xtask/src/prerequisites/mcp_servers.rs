@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::python_environment;
 use crate::command;
 use crate::error::Result;
 use crate::files;
+use crate::python_environment;
 use crate::workspace;
 
 /// Folder with the pinned packages, in the formats of npm and pip.

@@ -11,7 +11,6 @@ mod mcp_servers;
 mod nats_server;
 mod node;
 mod node_modules;
-pub mod python_environment;
 
 use crate::command;
 use crate::error::Result;

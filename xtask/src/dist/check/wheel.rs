@@ -6,7 +6,7 @@ use super::super::{Context, wheel};
 use super::{exercise, exists, is_gone, put_tool};
 use crate::command;
 use crate::error::{During, Result};
-use crate::prerequisites::python_environment;
+use crate::python_environment;
 
 /// Program of a user of the library.
 const LIBRARY_CALL: &str = r#"

@@ -73,7 +73,7 @@ const SAMPLES: [&str; 19] = [
     "v8/v8_libplatform",
 ];
 
-/// What the build generates for the objects of a sample. Ninja itself would first make all that their
+/// Files that the build generates for the objects of a sample. Ninja itself would first make all that their
 /// groups wait for, which is most of ICU.
 const SAMPLE_INPUTS: [&str; 10] = [
     "gen/src/deno_inspector/protocol/Forward.h",
@@ -88,7 +88,7 @@ const SAMPLE_INPUTS: [&str; 10] = [
     "gen/v8/torque-generated/torque-def-0.cc",
 ];
 
-/// What a source build makes.
+/// Extent of a source build.
 #[derive(Clone, Copy, PartialEq)]
 pub enum BuildExtent {
     /// The archive.

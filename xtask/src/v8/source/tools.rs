@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::error::{Error, Result};
 use crate::machine::Machine;
-use crate::prerequisites::python_environment;
+use crate::python_environment;
 use crate::{command, packages, workspace};
 
 /// The version of clang for which the differences of [`super::differences`] are written. Older ones do
