@@ -96,7 +96,7 @@ fn project() -> Sandbox {
            type: 'object', properties: {{ [text]: {{ type: 'string', description: text }} }} }} }});\n\
          export default () => [\n\
            tool('js', async (_id, _p, onUpdate) => {{ onUpdate(says()); return says(); }}),\n\
-           tool('js_fails', async () => {{ throw new Error(text + '\\nforged: ' + text); }}),\n\
+           tool('js_fails', async () => {{ throw new Error(text); }}),\n\
            tool('js_tells', async (_id, _p, _u, ctx) => {{ ctx.ui.notify(text, 'warning'); ctx.ui.setStatus('a', text); return says(); }}),\n\
            tool('js_resource', async () => ({{ content: [{{ type: 'resource', resource: {{ uri: text, text }} }}] }})),\n\
          ];\n"
