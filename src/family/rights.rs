@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
 use super::refusals::{Attempt, RefusedAccess, holds_credentials};
+use super::tool_command::CommandScope;
 use haft_config::{Config, exceeded_limit, grants, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
@@ -87,6 +88,8 @@ pub(crate) struct Confinement {
     limits: Limits,
     /// The name of the tool.
     name: Arc<str>,
+    /// What its commands may start.
+    pub(crate) commands: CommandScope,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<GrantedPath>,
     /// The proxy of its programs, if `net` is limited to some hosts.
@@ -124,6 +127,16 @@ impl Sandboxes {
         candidate: &Candidate,
         name: &str,
     ) -> Result<Confinement, Box<Problem>> {
+        self.of_with_folders(config, candidate, name, Vec::new())
+    }
+
+    fn of_with_folders(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+        folders: Vec<PathBuf>,
+    ) -> Result<Confinement, Box<Problem>> {
         let FileRights {
             rights, profile, ..
         } = RightsReader::new(config).of(candidate, name);
@@ -131,12 +144,21 @@ impl Sandboxes {
         // It was resolved when it was found, and what runs was verified.
         let file = GrantedPath::without_links(&candidate.resolved);
         let mut own: Vec<GrantedPath> = file.into_iter().collect();
+        own.extend(
+            folders
+                .iter()
+                .flat_map(|folder| GrantedPath::without_links(folder)),
+        );
         if candidate.verified.is_some() {
             own.extend(self.resolve(&config.state_dir.join(COPIES)));
         }
         let limits = config.limits_of(candidate.bounds_level()).of_programs();
         match self.confine(name, rights, source, own) {
-            Ok(confined) => Ok(Confinement { limits, ..confined }),
+            Ok(confined) => Ok(Confinement {
+                limits,
+                commands: CommandScope::of(candidate, config),
+                ..confined
+            }),
             Err(why) => {
                 let problem = Problem::error(format!("not loaded, because {why}"));
                 let problem = problem.at(&candidate.path).about(name);
@@ -146,6 +168,25 @@ impl Sandboxes {
                 )))
             }
         }
+    }
+
+    /// Returns the rights that a program on behalf of the project has, for the tool `name` of haft's
+    /// own. It can read `folders` besides.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::of`].
+    pub(super) fn of_project_program(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+        folders: Vec<PathBuf>,
+    ) -> Result<Confinement, Box<Problem>> {
+        let candidate = Candidate {
+            named_by_project: true,
+            ..candidate.clone()
+        };
+        self.of_with_folders(config, &candidate, name, folders)
     }
 
     /// Returns the rights of the tool `used` in a call of the tool `caller`: those that both have.
@@ -177,7 +218,11 @@ impl Sandboxes {
         };
         let own = [&caller.own[..], &used.own[..]].concat();
         let confined = self.confine(&used.name, rights, used.bounds.profile.clone(), own)?;
-        Ok(Confinement { limits, ..confined })
+        Ok(Confinement {
+            limits,
+            commands: used.commands.clone(),
+            ..confined
+        })
     }
 
     fn confine(
@@ -225,6 +270,7 @@ impl Sandboxes {
             }),
             limits: Limits::default(),
             name: name.into(),
+            commands: CommandScope::default(),
             permissions,
             sandbox,
             policy: enforced,

@@ -9,7 +9,10 @@ use std::path::Path;
 use std::process::Command;
 
 use haft_process::sandbox::{self, Access, Net, Sandbox, SandboxError, SandboxPolicy};
-use haft_process::{End, Exit, Limits, Spawn, SpawnError, Stdin, Verified, run_pipeline};
+use haft_process::{
+    ChosenProgram, End, Exit, Limits, Spawn, SpawnError, Stdin, TrustedProject, VerifiedProgram,
+    run_pipeline,
+};
 use nix::sched::{CloneFlags, unshare};
 use tokio_util::sync::CancellationToken;
 
@@ -331,15 +334,14 @@ async fn a_verified_program_runs_inside() {
     for (program, argument) in [(binary, "text"), (script, "")] {
         let digest = haft_process::regular_files::hash(&program).expect("it is readable");
         let argument = project_path.join(argument);
-        let spawn = Spawn {
-            verified: Some(Verified {
-                digest,
-                project: project_path.clone(),
-                copies: copies_path.clone(),
-            }),
-            ..inside(&policy, Spawn::new(program, [argument]))
+        let project = TrustedProject {
+            root: &project_path,
+            alias: None,
+            copies: &copies_path,
+            digest: &|_| None,
         };
-        let finished = run(spawn).await;
+        let program = VerifiedProgram::of_file(&project, &program, digest);
+        let finished = run(inside(&policy, Spawn::new(program, [argument]))).await;
         assert_eq!(stdout(&finished), "beside\n", "{finished:?}");
     }
     // The folders of copies are read-only.
@@ -358,7 +360,11 @@ async fn a_program_of_the_list_needs_no_other_right() {
     let mut policy = policy(&[], &[]);
     policy.execute = Access::Paths(vec![granted(&program)]);
     let policy = policy.with_system_files();
-    let finished = run(inside(&policy, Spawn::new(&program, ["/etc/passwd"]))).await;
+    let finished = run(inside(
+        &policy,
+        Spawn::new(ChosenProgram::not_of_project(&program), ["/etc/passwd"]),
+    ))
+    .await;
     assert_eq!(finished.end, End::Exited(0), "{finished:?}");
     // Readable, but not in the list.
     let refused = refusal(inside(&policy, Spawn::new("/bin/cat", [""; 0]))).await;

@@ -90,6 +90,9 @@ impl Session<'_> {
         };
         let memory = self.definition.resources.max_memory.map(|size| size.0);
         let confinement = &self.host_env.confinement;
+        let words = launch.words(program, &cwd);
+        let command = confinement.commands.command(&cwd, &words, []);
+        let command = command.map_err(|why| format!("`{program}` is not started: {why}"))?;
         let spawn = confinement.confined(Spawn {
             cwd: Some(cwd.clone()),
             env,
@@ -102,7 +105,7 @@ impl Session<'_> {
                 memory,
                 ..Limits::default()
             },
-            ..Spawn::new(program, &launch.args)
+            ..command.spawn([""; 0])
         });
         let security = &self.definition.security;
         if !sandbox::is_contained(security) {
@@ -127,6 +130,7 @@ impl Session<'_> {
                 .into_iter()
                 .chain(self.temp.as_ref().map(|temp| temp.path()))
                 .collect(),
+            image_folder: spawn.program.image(),
             variables: names,
             permissions: &self.permissions,
             bounds: confinement
