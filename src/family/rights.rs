@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
 use super::refusals::{Attempt, RefusedAccess, holds_credentials};
-use haft_config::{Config, exceeded_limit, paths};
+use haft_config::{Config, exceeded_limit, grants, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
 use haft_process::sandbox::{

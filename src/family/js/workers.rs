@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use crate::family::rights::{Sandboxes, program_rights, with_proxy};
-use haft_config::{Config, exceeded_limit};
+use haft_config::{Config, exceeded_limit, grants};
 use haft_discover::Candidate;
 use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::{self, ExceededLimit, Sandbox, TreeLimits};
