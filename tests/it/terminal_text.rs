@@ -16,6 +16,8 @@ const HOSTILE: [&str; 13] = [
     "\x1b]8;;https://evil.example\x1b\\",
     "\x1b[2J",
     "\x1b[1A",
+    "\x1b[2A",
+    "\x1b[3A",
     "\x1bP0;1|17/ab\x1b\\",
     "\x1bc",
     "\x07",
