@@ -16,8 +16,6 @@ const HOSTILE: [&str; 13] = [
     "\x1b]8;;https://evil.example\x1b\\",
     "\x1b[2J",
     "\x1b[1A",
-    "\x1b[2A",
-    "\x1b[3A",
     "\x1bP0;1|17/ab\x1b\\",
     "\x1bc",
     "\x07",
@@ -41,6 +39,8 @@ fn assert_harmless(written: &str, command: &str) {
         rest = &rest[at..];
         let own = [
             "\x1b[?25l",
+            "\x1b[2A",
+            "\x1b[3A",
             "\x1b[?25h",
             "\x1b[?2026h",
             "\x1b[?2026l",
