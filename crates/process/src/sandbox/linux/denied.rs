@@ -94,7 +94,7 @@ mod tests {
             fs::write(root.join(name), "").expect("a file of ours");
         }
         let private = root.join("private");
-        let cut = DeniedCut::new(&[&[private.clone()], &[]]);
+        let cut = DeniedCut::new(&[std::slice::from_ref(&private), &[]]);
         let left = cut
             .of_access(&Access::All)
             .expect("few entries")
