@@ -55,16 +55,22 @@ impl NameRegistry {
     }
 
     fn reserve(&mut self, name: &str, kind: HolderKind) {
-        let holder = NameHolder {
-            name: name.to_owned(),
-            kind,
-        };
-        self.0.insert(name_skeleton(name), holder);
+        let name = name.to_owned();
+        self.0
+            .insert(name_skeleton(&name), NameHolder { name, kind });
     }
 
     /// Gives `tool` its name without a check, because a catalog has it already.
     pub(crate) fn keep(&mut self, tool: &Tool) {
-        self.reserve(&tool.name, HolderKind::File(tool.source.path.clone()));
+        self.insert(name_skeleton(&tool.name), tool);
+    }
+
+    fn insert(&mut self, skeleton: String, tool: &Tool) {
+        let holder = NameHolder {
+            name: tool.name.clone(),
+            kind: HolderKind::File(tool.source.path.clone()),
+        };
+        self.0.insert(skeleton, holder);
     }
 
     /// Gives `tool` its name.
@@ -72,10 +78,11 @@ impl NameRegistry {
     /// # Errors
     /// If another tool has the name, or one that looks like it. The problem names both.
     pub(crate) fn claim(&mut self, tool: &Tool) -> Result<(), Box<Problem>> {
-        match self.holder_against(tool) {
+        let skeleton = name_skeleton(&tool.name);
+        match self.holder_against(&skeleton, tool) {
             Some(holder) => Err(Box::new(holder.conflict(tool))),
             None => {
-                self.keep(tool);
+                self.insert(skeleton, tool);
                 Ok(())
             }
         }
@@ -83,11 +90,12 @@ impl NameRegistry {
 
     /// Returns true if `tool` can have its name.
     pub(crate) fn is_free(&self, tool: &Tool) -> bool {
-        self.holder_against(tool).is_none()
+        self.holder_against(&name_skeleton(&tool.name), tool)
+            .is_none()
     }
 
-    fn holder_against(&self, tool: &Tool) -> Option<&NameHolder> {
-        let holder = self.0.get(&name_skeleton(&tool.name))?;
+    fn holder_against(&self, skeleton: &str, tool: &Tool) -> Option<&NameHolder> {
+        let holder = self.0.get(skeleton)?;
         let replaces = holder.kind == HolderKind::SystemTool
             && holder.name == tool.name
             && tool.source.family == Family::Ikigai;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 50_000;
 
 /// Limit of the links that are returned.
-const MAX_LINKS: usize = 20;
+const MAX_FOUND_LINKS: usize = 20;
 
 /// Folders that every tool can read. Installed packages and virtual environments link to programs
 /// there.
@@ -47,7 +47,7 @@ impl OutwardLinks {
             found.sort_by_key(std::fs::DirEntry::file_name);
             for entry in found {
                 entries += 1;
-                if entries > MAX_ENTRIES || links.len() >= MAX_LINKS {
+                if entries > MAX_ENTRIES || links.len() >= MAX_FOUND_LINKS {
                     return OutwardLinks {
                         links,
                         is_complete: false,

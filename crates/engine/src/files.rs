@@ -138,6 +138,19 @@ impl FileBounds {
         RealFs.truncate_sync(&pinned.checked(), length)
     }
 
+    fn make_folder(
+        &self,
+        path: &CheckedPath<'_>,
+        recursive: bool,
+        mode: Option<u32>,
+    ) -> FsResult<()> {
+        if recursive && self.make_folders(path, mode)? {
+            return Ok(());
+        }
+        let pinned = self.pin(path, Use::Write, Pin::Entry)?;
+        RealFs.mkdir_sync(&pinned.checked(), recursive, mode)
+    }
+
     fn write_whole(
         &self,
         path: &CheckedPath<'_>,
@@ -231,7 +244,8 @@ async fn later<T: Send + 'static>(
 }
 
 /// Implements the trait by the real file system's functions: those of the first list with the path
-/// that they get, those of the second one with a path that is pinned for a use.
+/// that they get, those of the second one with a path that is pinned for a use, those of the third one
+/// with two entries that are pinned.
 macro_rules! real_files {
     (
         $(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*
@@ -240,6 +254,7 @@ macro_rules! real_files {
             pinned $use:ident $pin:ident
             fn $pinned:ident, $pinned_later:ident(path $(, $more:ident: $more_type:ty)*);
         )*
+        $(pair fn $pair:ident, $pair_later:ident(from, to);)*
         own { $($own:item)* }
     ) => {
         #[async_trait(?Send)]
@@ -264,6 +279,22 @@ macro_rules! real_files {
                         let path = path.as_checked_path();
                         let pinned = bounds.pin(&path, Use::$use, Pin::$pin)?;
                         RealFs.$pinned(&pinned.checked() $(, $more)*)
+                    })
+                    .await
+                }
+            )*
+            $(
+                fn $pair(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+                    let [from, to] = self.bounds.pin_both(from, to)?;
+                    RealFs.$pair(&from.checked(), &to.checked())
+                }
+
+                async fn $pair_later(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+                    let bounds = self.bounds.clone();
+                    later(move || {
+                        let (from, to) = (from.as_checked_path(), to.as_checked_path());
+                        let [from, to] = bounds.pin_both(&from, &to)?;
+                        RealFs.$pair(&from.checked(), &to.checked())
                     })
                     .await
                 }
@@ -307,6 +338,8 @@ real_files! {
     pinned Write Entry fn lutime_sync, lutime_async(
         path, a: i64, a_nanos: u32, m: i64, m_nanos: u32
     );
+    pair fn rename_sync, rename_async(from, to);
+    pair fn link_sync, link_async(from, to);
 
     own {
         fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
@@ -360,11 +393,7 @@ real_files! {
             recursive: bool,
             mode: Option<u32>,
         ) -> FsResult<()> {
-            if recursive && self.bounds.make_folders(path, mode)? {
-                return Ok(());
-            }
-            let pinned = self.bounds.pin(path, Use::Write, Pin::Entry)?;
-            RealFs.mkdir_sync(&pinned.checked(), recursive, mode)
+            self.bounds.make_folder(path, recursive, mode)
         }
 
         async fn mkdir_async(
@@ -374,15 +403,7 @@ real_files! {
             mode: Option<u32>,
         ) -> FsResult<()> {
             let bounds = self.bounds.clone();
-            later(move || {
-                let path = path.as_checked_path();
-                if recursive && bounds.make_folders(&path, mode)? {
-                    return Ok(());
-                }
-                let pinned = bounds.pin(&path, Use::Write, Pin::Entry)?;
-                RealFs.mkdir_sync(&pinned.checked(), recursive, mode)
-            })
-            .await
+            later(move || bounds.make_folder(&path.as_checked_path(), recursive, mode)).await
         }
 
         fn read_dir_sync(&self, path: &CheckedPath) -> FsResult<Vec<FsDirEntry>> {
@@ -407,34 +428,6 @@ real_files! {
             later(move || {
                 let pinned = bounds.pin(&path.as_checked_path(), Use::Read, Pin::Entry)?;
                 RealFs.read_link_sync(&pinned.checked())
-            })
-            .await
-        }
-
-        fn rename_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
-            let [from, to] = self.bounds.pin_both(from, to)?;
-            RealFs.rename_sync(&from.checked(), &to.checked())
-        }
-
-        async fn rename_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
-            let bounds = self.bounds.clone();
-            later(move || {
-                let [from, to] = bounds.pin_both(&from.as_checked_path(), &to.as_checked_path())?;
-                RealFs.rename_sync(&from.checked(), &to.checked())
-            })
-            .await
-        }
-
-        fn link_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
-            let [from, to] = self.bounds.pin_both(from, to)?;
-            RealFs.link_sync(&from.checked(), &to.checked())
-        }
-
-        async fn link_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
-            let bounds = self.bounds.clone();
-            later(move || {
-                let [from, to] = bounds.pin_both(&from.as_checked_path(), &to.as_checked_path())?;
-                RealFs.link_sync(&from.checked(), &to.checked())
             })
             .await
         }

@@ -10,9 +10,10 @@ use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use deno_core::normalize_path;
 use deno_runtime::deno_fs::OpenOptions;
 use deno_runtime::deno_io::fs::{FsError, FsResult};
 use deno_runtime::deno_permissions::{CheckedPath, PathWithRequested};
@@ -232,16 +233,7 @@ impl FileBounds {
 /// one is kept as it was written. The file system is not asked: it may have changed meanwhile.
 fn is_written_for(written: &str, real: &Path) -> bool {
     let folder = std::env::current_dir().unwrap_or_default();
-    let mut whole = PathBuf::new();
-    for part in folder.join(written).components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
-        }
-    }
-    whole == real
+    normalize_path(Cow::Owned(folder.join(written))) == real
 }
 
 fn kind_of(what: Use) -> PermissionKind {

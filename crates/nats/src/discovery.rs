@@ -12,7 +12,7 @@ use haft_tool::Timestamp;
 use crate::client::{Client, Feed};
 use crate::frames::HostInfo;
 use crate::message::{Headers, Message};
-use crate::reply::ReplyParser;
+use crate::reply::ReplySubject;
 use crate::subjects::{self, QUEUE};
 
 /// Name of the service of all hosts.
@@ -86,24 +86,22 @@ impl Discovery {
         futures::future::join_all(feeds).await
     }
 
-    /// Answers a request.
+    /// Answers a request with the subject `request`.
     pub(crate) fn answer(
         &self,
         client: &Client,
-        (message, replies): (&Message, &ReplyParser),
+        request: &str,
+        reply: ReplySubject,
         tools: &[OfferedTool],
         counts: &BTreeMap<String, Counts>,
     ) {
-        let Ok(Some(reply)) = replies.of_request(message) else {
-            return;
-        };
         let mut answer = json!({
             "name": SERVICE,
             "id": self.host.id,
             "version": self.host.version,
             "metadata": {"host": self.host.name, "tenant": self.tenant},
         });
-        let endpoints: Option<Vec<Value>> = match message.subject.split('.').nth(1) {
+        let endpoints: Option<Vec<Value>> = match request.split('.').nth(1) {
             Some("PING") => {
                 answer["type"] = "io.nats.micro.v1.ping_response".into();
                 None

@@ -217,7 +217,10 @@ pub(crate) fn receive(desk: &Arc<HistoryDesk>, message: &Message) {
     let Ok(place) = desk.waiting.clone().try_acquire_owned() else {
         return;
     };
-    let Ok(reply) = desk.replies.of_log_question(message) else {
+    let Ok(reply) = desk
+        .replies
+        .of_log_question(&message.subject, message.reply.as_ref())
+    else {
         return;
     };
     let desk = desk.clone();

@@ -3,7 +3,7 @@
 use async_nats::{HeaderMap, HeaderName, StatusCode};
 use bytes::Bytes;
 
-use crate::reply::{RepliableRequest, UnverifiedReply};
+use crate::reply::UnverifiedReply;
 
 /// A message of a subscription.
 #[derive(Clone, Debug)]
@@ -16,16 +16,6 @@ pub struct Message {
     pub headers: Headers,
     /// Its content.
     pub payload: Bytes,
-}
-
-impl RepliableRequest for Message {
-    fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    fn reply(&self) -> Option<&UnverifiedReply> {
-        self.reply.as_ref()
-    }
 }
 
 /// Headers of a message.

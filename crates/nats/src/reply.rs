@@ -25,15 +25,6 @@ const RESERVED: [&str; 2] = ["haft", "_GR_"];
 #[derive(Clone, Debug)]
 pub(crate) struct UnverifiedReply(String);
 
-/// A request that may want an answer.
-pub(crate) trait RepliableRequest {
-    /// Returns the subject to which it was published.
-    fn subject(&self) -> &str;
-
-    /// Returns the subject for the answer.
-    fn reply(&self) -> Option<&UnverifiedReply>;
-}
-
 /// A subject on which a host may answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplySubject(String);
@@ -103,12 +94,13 @@ impl ReplyParser {
         }
     }
 
-    /// Returns the subject for the answer to a request. `None` if it wants no answer.
+    /// Returns the subject for the answer to a request with the subject `request`. `None` if it wants no answer.
     pub(crate) fn of_request(
         &self,
-        request: &impl RepliableRequest,
+        request: &str,
+        reply: Option<&UnverifiedReply>,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        self.parse(request, |text| {
+        self.parse(request, reply, |text| {
             let is_part = |token: &str| !token.is_empty() && token.chars().all(is_plain);
             let inbox = text.strip_prefix(&self.inboxes);
             inbox.is_some_and(|rest| rest.split('.').all(is_part))
@@ -118,12 +110,14 @@ impl ReplyParser {
         })
     }
 
-    /// Returns the subject for a page of the log. `None` if the question wants none.
+    /// Returns the subject for a page of the log that the question with the subject `request` asks for.
+    /// `None` if it wants none.
     pub(crate) fn of_log_question(
         &self,
-        request: &impl RepliableRequest,
+        request: &str,
+        reply: Option<&UnverifiedReply>,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        self.parse(request, |text| {
+        self.parse(request, reply, |text| {
             let reader = text.strip_prefix(&self.log_readers);
             reader.is_some_and(subjects::is_token)
         })
@@ -136,10 +130,11 @@ impl ReplyParser {
 
     fn parse(
         &self,
-        request: &impl RepliableRequest,
+        request: &str,
+        reply: Option<&UnverifiedReply>,
         is_allowed: impl Fn(&str) -> bool,
     ) -> Result<Option<ReplySubject>, ReplyRefused> {
-        let Some(UnverifiedReply(reply)) = request.reply() else {
+        let Some(UnverifiedReply(reply)) = reply else {
             return Ok(None);
         };
         if reply.len() <= MAX_REPLY && is_allowed(reply) {
@@ -151,7 +146,7 @@ impl ReplyParser {
             let reply: String = reply.chars().take(MAX_REPLY).collect();
             let reply = haft_tool::visible::line(&reply);
             tracing::warn!(
-                subject = request.subject(),
+                subject = request,
                 %reply,
                 count,
                 "a request is not answered: its reply subject is neither an inbox nor an event subject"
@@ -170,20 +165,10 @@ fn is_plain(c: char) -> bool {
 mod tests {
     use super::*;
 
-    struct RequestStub(UnverifiedReply);
+    const REQUEST: &str = "haft.v1.list.acme";
 
-    impl RepliableRequest for RequestStub {
-        fn subject(&self) -> &str {
-            "haft.v1.list.acme"
-        }
-
-        fn reply(&self) -> Option<&UnverifiedReply> {
-            Some(&self.0)
-        }
-    }
-
-    fn request(reply: &str) -> RequestStub {
-        RequestStub(UnverifiedReply::new(reply.to_owned()))
+    fn unverified(reply: &str) -> UnverifiedReply {
+        UnverifiedReply::new(reply.to_owned())
     }
 
     #[test]
@@ -194,7 +179,7 @@ mod tests {
             "_INBOX.aB3.x$y.1",
             "haft.v1.evt.acme.01ARZ3NDEKTSV4RRFFQ69G5FAV",
         ] {
-            let parsed = replies.of_request(&request(reply));
+            let parsed = replies.of_request(REQUEST, Some(&unverified(reply)));
             let subject = parsed.expect("it is allowed").expect("it is there");
             assert_eq!(String::from(subject), reply);
         }
@@ -232,7 +217,7 @@ mod tests {
             long.as_str(),
         ];
         for reply in refused {
-            let parsed = replies.of_request(&request(reply));
+            let parsed = replies.of_request(REQUEST, Some(&unverified(reply)));
             assert!(parsed.is_err(), "{reply}");
         }
         assert_eq!(replies.refused(), refused.len() as u64);
@@ -241,14 +226,19 @@ mod tests {
     #[test]
     fn pages_of_logs_go_to_readers_only() {
         let replies = ReplyParser::new("acme", &InboxPrefix::default());
-        let parsed = replies.of_log_question(&request("haft.v1.log.acme.to.a"));
+        let parsed = replies.of_log_question(REQUEST, Some(&unverified("haft.v1.log.acme.to.a")));
         assert!(parsed.expect("it is allowed").is_some());
         for reply in [
             "_INBOX.a",
             "haft.v1.log.acme.news",
             "haft.v1.log.other.to.a",
         ] {
-            assert!(replies.of_log_question(&request(reply)).is_err(), "{reply}");
+            assert!(
+                replies
+                    .of_log_question(REQUEST, Some(&unverified(reply)))
+                    .is_err(),
+                "{reply}"
+            );
         }
     }
 
@@ -256,8 +246,16 @@ mod tests {
     fn another_prefix_of_inboxes_replaces_the_first_one() {
         let prefix = InboxPrefix::parse("_INBOX_acme.hosts").expect("it is one");
         let replies = ReplyParser::new("acme", &prefix);
-        assert!(replies.of_request(&request("_INBOX_acme.hosts.a")).is_ok());
-        assert!(replies.of_request(&request("_INBOX.a")).is_err());
+        assert!(
+            replies
+                .of_request(REQUEST, Some(&unverified("_INBOX_acme.hosts.a")))
+                .is_ok()
+        );
+        assert!(
+            replies
+                .of_request(REQUEST, Some(&unverified("_INBOX.a")))
+                .is_err()
+        );
         for text in [
             "", ".", "a.", "haft", "haft.v1", "_GR_", "$JS", "$KV.a", "*", ">", "a b",
         ] {

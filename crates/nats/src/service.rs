@@ -22,7 +22,7 @@ use crate::history::{self, HistoryDesk, HistoryFeed, HistoryPage, HistoryQuestio
 use crate::link::Link;
 use crate::message::{Headers, Message};
 use crate::queue::{Ends, Queue, QueuedTool, RunCall, Worker};
-use crate::reply::{InboxPrefix, ReplyParser, ReplySubject};
+use crate::reply::{InboxPrefix, ReplyParser, ReplyRefused, ReplySubject};
 use crate::serve_call::{self, DEFAULT_SILENCE, InPlace, IncomingCall, Request};
 use crate::subjects::{self, QUEUE};
 
@@ -428,16 +428,15 @@ impl Offering {
         } else if self.echoes.receive(&message.subject) {
             // Nothing else belongs to it.
         } else if message.subject.starts_with("$SRV.") {
-            let counts = core.counts.lock();
-            self.discovery.answer(
-                &core.client,
-                (&message, &core.replies),
-                &self.tools,
-                &counts,
-            );
+            if let Ok(Some(reply)) = core.reply_to(&message) {
+                let (client, subject) = (&core.client, &message.subject);
+                let counts = core.counts.lock();
+                self.discovery
+                    .answer(client, subject, reply, &self.tools, &counts);
+            }
         } else if message.subject == subjects::list(tenant) {
             if self.is_meant(&message.payload)
-                && let Ok(Some(reply)) = core.replies.of_request(&message)
+                && let Ok(Some(reply)) = core.reply_to(&message)
             {
                 self.say_hello(reply);
             }
@@ -523,7 +522,7 @@ impl Core {
                 serve_call::run(&request, link, by, tool, run).await;
             }
             Err(message) => {
-                let Ok(reply) = self.replies.of_request(&message) else {
+                let Ok(reply) = self.reply_to(&message) else {
                     return;
                 };
                 let answer = if self.freshness.may_be_older_than(DEFAULT_SILENCE / 2) {
@@ -538,13 +537,18 @@ impl Core {
         }
     }
 
+    fn reply_to(&self, request: &Message) -> Result<Option<ReplySubject>, ReplyRefused> {
+        self.replies
+            .of_request(&request.subject, request.reply.as_ref())
+    }
+
     /// Refuses a call that was not begun.
     async fn refuse(&self, message: Message, why: &str) {
         match Request::of(message) {
             Ok(request) => serve_call::refuse(self.open(&request).await, &self.host, why).await,
             Err(message) => {
                 let why = format!("the host refuses the call: {why}");
-                if let Ok(reply) = self.replies.of_request(&message) {
+                if let Ok(reply) = self.reply_to(&message) {
                     self.answer_plain(reply, Err(("503", why)));
                 }
             }

@@ -23,7 +23,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 /// Limit of the links that are followed for one path, as in the kernel.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
 
 /// Real path that a tool is granted: absolute, without `.`, `..` and links. Two of them name the
 /// same file exactly if they are equal. What it names may be missing.

@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::granted_path::MAX_LINKS;
 use crate::lookup;
 
 /// Decisions about the programs of a tool.
@@ -50,9 +51,6 @@ impl fmt::Debug for Rights {
 
 /// Prefixes of the variables that make the system's loader run other code in a program.
 const LOADER_VARIABLES: [&str; 2] = ["LD_", "DYLD_"];
-
-/// Limit of the links that lead from one to the next, as in the kernel.
-const MAX_LINKS: usize = 40;
 
 impl Rights {
     /// Creates the rights that the policy gives.

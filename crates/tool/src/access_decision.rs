@@ -10,9 +10,10 @@
 //! ([`PermissionProfile::separated_lists`]), and the paths to cut out
 //! ([`PermissionProfile::denied_paths`]).
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::host_pattern::HostPattern;
+use super::permissions::leads_up;
 use super::{PermissionKind, PermissionProfile, PermissionSource};
 
 /// Devices without contents of anyone, which may be read and written unless they are denied.
@@ -281,7 +282,7 @@ impl<'a> ComparedTarget<'a> {
         let (ComparedTarget::Path(path) | ComparedTarget::Tree(path)) = self else {
             return false;
         };
-        path.components().any(|part| part == Component::ParentDir)
+        leads_up(path)
     }
 
     fn is_free_device(&self, kind: PermissionKind) -> bool {

@@ -756,7 +756,7 @@ impl PermissionKind {
 }
 
 /// Returns true if the path has a part `..`.
-fn leads_up(path: &Path) -> bool {
+pub(super) fn leads_up(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 

@@ -62,7 +62,9 @@ fn ensure_by(choice: ArchiveChoice) -> Result<()> {
     let pins = Pins::of_repository();
     let places = Places::of(&root, workspace::cargo_home()?, choice)?;
     let entry = archive.cache_entry(&places.cargo_home);
-    let earlier = entry.is_file().then(|| files::sha256(&entry)).transpose()?;
+    // Without a choice, a right archive in the cache is kept, and a wrong one is an error.
+    let is_replaceable = choice != ArchiveChoice::Any && entry.is_file();
+    let earlier = is_replaceable.then(|| files::sha256(&entry)).transpose()?;
     let from = match places.find(&archive, &pins)? {
         Some(Found::Given(given)) => format!("RUSTY_V8_ARCHIVE, {given}"),
         Some(Found::Cached(entry)) => format!("cargo's cache, {}", entry.display()),

@@ -9,6 +9,7 @@ use async_nats::jetstream::consumer::pull::Batch;
 use async_nats::jetstream::{self, AckKind};
 use futures::StreamExt;
 
+use super::error::QueueError;
 use super::stored::EndedRecord;
 use crate::message::Message;
 use crate::serve_call::CALL;
@@ -39,10 +40,10 @@ impl CallDeliveries {
 
     /// Waits for the next call. `None` if the server has sent all, or if the message is not one of a call: such
     /// a message is taken out of the stream. Cancel safe.
-    pub(super) async fn next(&mut self) -> Option<Result<CallDelivery, String>> {
+    pub(super) async fn next(&mut self) -> Option<Result<CallDelivery, QueueError>> {
         match self.messages.next().await? {
             Ok(message) => self.read(message).await.map(Ok),
-            Err(error) => Some(Err(error.to_string())),
+            Err(error) => Some(Err(QueueError::Server(error))),
         }
     }
 

@@ -19,6 +19,7 @@
 //! compared with each other and never with a clock of this machine.
 
 mod delivery;
+mod error;
 mod following;
 mod record;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::message::Headers;
 use crate::serve_call::{CALL, CALLER, OWNER, TIER, TIMEOUT, USER};
 use crate::subjects;
+use error::QueueError;
 use transitions::{end_without_message, lose_call};
 
 pub use following::{Following, QueueEvent};
@@ -263,7 +265,7 @@ impl Queue {
             // The server of a cluster can name one twice.
             ids.dedup();
             let looks = ids.into_iter().map(|id| async move {
-                Ok::<_, String>(match self.judged(&id).await? {
+                Ok::<_, QueueError>(match self.judged(&id).await? {
                     RecordRead::Present(stored) => Some(QueueEntry::new(*stored).call),
                     RecordRead::Absent | RecordRead::Unreadable(_) => None,
                 })
@@ -400,7 +402,7 @@ impl Queue {
         self.entry(id, changed.await)
     }
 
-    fn entry(&self, id: &str, read: Result<RecordRead, String>) -> Result<QueueEntry, Error> {
+    fn entry(&self, id: &str, read: Result<RecordRead, QueueError>) -> Result<QueueEntry, Error> {
         match self.answered(read)? {
             RecordRead::Present(stored) => Ok(QueueEntry::new(*stored)),
             RecordRead::Absent => Err(unknown(id)),
@@ -411,12 +413,12 @@ impl Queue {
         }
     }
 
-    fn answered<T>(&self, answer: Result<T, String>) -> Result<T, Error> {
+    fn answered<T>(&self, answer: Result<T, QueueError>) -> Result<T, Error> {
         answer.map_err(|why| unusable(&self.tenant, &why))
     }
 
     /// Reads a record. A call whose host is gone is lost by this.
-    async fn judged(&self, id: &str) -> Result<RecordRead, String> {
+    async fn judged(&self, id: &str) -> Result<RecordRead, QueueError> {
         let stored = match read_record(&self.store, id).await? {
             RecordRead::Present(stored) => *stored,
             other => return Ok(other),
@@ -445,7 +447,7 @@ impl Queue {
 
     /// Ends the calls that no host will ever begin, because their messages are not in the stream any more. One
     /// process at a time does so for the tenant.
-    async fn sweep(&self) -> Result<(), String> {
+    async fn sweep(&self) -> Result<(), QueueError> {
         if !self.store.claim_sweep().await? {
             return Ok(());
         }
@@ -553,7 +555,7 @@ fn unreadable(id: &str) -> Error {
     Error::new(ErrorKind::Internal, text)
 }
 
-fn unusable(tenant: &str, why: &str) -> Error {
+fn unusable(tenant: &str, why: &QueueError) -> Error {
     let text = format!("the queue of the tenant `{tenant}` cannot be used: {why}");
     let hint = "the NATS server keeps calls with JetStream (`nats-server --jetstream`), and this client \
                 needs the permissions of docs/nats.md";

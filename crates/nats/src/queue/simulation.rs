@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use parking_lot::Mutex;
 
+use super::error::QueueError;
 use super::record::{End, QueueStatus, Record};
 use super::stored::{
     QueueBackend, RecordRead, StoredValue, WriteOutcome, create_record, read_record,
@@ -93,7 +94,7 @@ impl SimulatedServer {
 }
 
 impl QueueBackend for SimulatedServer {
-    async fn read_value(&self, _id: &str) -> Result<Option<StoredValue>, String> {
+    async fn read_value(&self, _id: &str) -> Result<Option<StoredValue>, QueueError> {
         self.wait(Wait::Step).await;
         let mut cluster = self.cluster.lock();
         if cluster.shown.is_none() && *self.was_refused.lock() {
@@ -107,7 +108,7 @@ impl QueueBackend for SimulatedServer {
         _id: &str,
         bytes: Bytes,
         newest: Option<u64>,
-    ) -> Result<WriteOutcome, String> {
+    ) -> Result<WriteOutcome, QueueError> {
         loop {
             self.wait(Wait::Step).await;
             let revision = {
@@ -132,17 +133,17 @@ impl QueueBackend for SimulatedServer {
             }
             // The real one tries again as long as there is no answer, if nothing was there before.
             if newest.is_some() {
-                return Err("timed out".to_owned());
+                return Err(QueueError::of_server(std::io::Error::other("timed out")));
             }
         }
     }
 
-    async fn is_alive(&self, host: &str) -> Result<bool, String> {
+    async fn is_alive(&self, host: &str) -> Result<bool, QueueError> {
         self.wait(Wait::Step).await;
         Ok(!self.cluster.lock().dead.contains(host))
     }
 
-    async fn has_message(&self, sequence: u64) -> Result<bool, String> {
+    async fn has_message(&self, sequence: u64) -> Result<bool, QueueError> {
         self.wait(Wait::Step).await;
         assert_eq!(sequence, SEQUENCE);
         Ok(self.cluster.lock().has_message)
@@ -465,8 +466,8 @@ impl ScriptedServer {
 }
 
 impl QueueBackend for ScriptedServer {
-    async fn read_value(&self, _id: &str) -> Result<Option<StoredValue>, String> {
-        let read = self.reads.lock().pop().ok_or("no answer is left")?;
+    async fn read_value(&self, _id: &str) -> Result<Option<StoredValue>, QueueError> {
+        let read = self.reads.lock().pop().ok_or(QueueError::RecordHidden)?;
         Ok(read.map(|record| StoredValue {
             bytes: serde_json::to_vec(&record).expect("JSON").into(),
             revision: 5,
@@ -479,15 +480,15 @@ impl QueueBackend for ScriptedServer {
         _id: &str,
         _value: Bytes,
         _newest: Option<u64>,
-    ) -> Result<WriteOutcome, String> {
-        Ok(self.writes.lock().pop().ok_or("no answer is left")?)
+    ) -> Result<WriteOutcome, QueueError> {
+        self.writes.lock().pop().ok_or(QueueError::RecordHidden)
     }
 
-    async fn is_alive(&self, _host: &str) -> Result<bool, String> {
+    async fn is_alive(&self, _host: &str) -> Result<bool, QueueError> {
         Ok(true)
     }
 
-    async fn has_message(&self, _sequence: u64) -> Result<bool, String> {
+    async fn has_message(&self, _sequence: u64) -> Result<bool, QueueError> {
         Ok(false)
     }
 
@@ -501,7 +502,7 @@ impl QueueBackend for ScriptedServer {
 }
 
 /// Begins the call as the host `one`.
-fn begin(server: &ScriptedServer) -> Result<BeginOutcome, String> {
+fn begin(server: &ScriptedServer) -> Result<BeginOutcome, QueueError> {
     let (host, first) = (host("one"), record(false));
     let begun = begin_call(server, CALL, &host, &first).now_or_never();
     begun.expect("it does not wait")
@@ -510,8 +511,8 @@ fn begin(server: &ScriptedServer) -> Result<BeginOutcome, String> {
 /// Ends a call that the host `one` has begun.
 fn complete(
     server: &ScriptedServer,
-    begun: Result<BeginOutcome, String>,
-) -> Result<EndOutcome, String> {
+    begun: Result<BeginOutcome, QueueError>,
+) -> Result<EndOutcome, QueueError> {
     let Ok(BeginOutcome::Begun(begun)) = begun else {
         panic!("{begun:?}");
     };
@@ -549,7 +550,7 @@ fn a_record_that_is_never_there_leaves_the_message() {
         ..ScriptedServer::new(&[None, None], &[Conflict])
     };
     assert_eq!(
-        begin(&server).expect_err("it is not decided"),
+        begin(&server).expect_err("it is not decided").to_string(),
         "the server neither takes nor shows its record"
     );
 }

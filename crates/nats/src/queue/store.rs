@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::delivery::CallDeliveries;
+use super::error::QueueError;
 use super::stored::{
     EndedRecord, QueueBackend, RecordRead, StoredRecord, StoredValue, WriteOutcome, read_record,
 };
@@ -117,9 +118,9 @@ impl Store {
         client: &Client,
         tenant: &str,
         settings: QueueSettings,
-    ) -> Result<Store, String> {
+    ) -> Result<Store, QueueError> {
         if !client.keeps_calls() {
-            return Err("the server has no JetStream".to_owned());
+            return Err(QueueError::NoJetStream);
         }
         let mut context = jetstream::new(client.library().clone());
         context.set_timeout(ANSWER);
@@ -202,7 +203,7 @@ impl Store {
         digest: &str,
         headers: Headers,
         payload: Bytes,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, QueueError> {
         let subject = subjects::queued(&self.tenant, &subjects::token(tool), digest);
         let message = PublishMessage::build()
             .headers(headers.into_fields())
@@ -239,7 +240,7 @@ impl Store {
         &self,
         client: &str,
         id: &str,
-    ) -> Result<Result<u64, i64>, String> {
+    ) -> Result<Result<u64, i64>, QueueError> {
         loop {
             if let Some(number) = self.put_in(client, id).await? {
                 return Ok(Ok(number));
@@ -251,7 +252,7 @@ impl Store {
         }
     }
 
-    async fn put_in(&self, client: &str, id: &str) -> Result<Option<u64>, String> {
+    async fn put_in(&self, client: &str, id: &str) -> Result<Option<u64>, QueueError> {
         let subject = subjects::quota(&self.tenant, client);
         let message = PublishMessage::build()
             .payload(Bytes::copy_from_slice(id.as_bytes()))
@@ -269,7 +270,7 @@ impl Store {
 
     /// Looks at the oldest calls of a client, and takes out those that have ended: the process that noted
     /// their ends was killed then. Returns true if there were some.
-    async fn recount(&self, client: &str) -> Result<bool, String> {
+    async fn recount(&self, client: &str) -> Result<bool, QueueError> {
         {
             let mut recounted = self.recounted.lock();
             recounted.retain(|_, at| at.elapsed() < RECOUNTED);
@@ -296,7 +297,7 @@ impl Store {
         client: &str,
         from: u64,
         now: i128,
-    ) -> Result<Option<CountedCall>, String> {
+    ) -> Result<Option<CountedCall>, QueueError> {
         let subject = subjects::quota(&self.tenant, client);
         let which = json!({"seq": from, "next_by_subj": subject});
         let Some(raw) = self.raw_message(QUOTAS, &which).await? else {
@@ -313,7 +314,7 @@ impl Store {
     }
 
     /// Looks at the record of a counted call. A call that has ended is counted out.
-    async fn look_at(&self, counted: &CountedCall) -> Result<CountedState, String> {
+    async fn look_at(&self, counted: &CountedCall) -> Result<CountedState, QueueError> {
         // Its record comes after it.
         let is_new = counted.age < self.settings.patience * WRITING;
         if let Some(id) = &counted.id {
@@ -334,7 +335,7 @@ impl Store {
     }
 
     /// Returns true if this process sweeps now: no other one does, or has done so not long ago.
-    pub(super) async fn claim_sweep(&self) -> Result<bool, String> {
+    pub(super) async fn claim_sweep(&self) -> Result<bool, QueueError> {
         let last = retried(self.settings.patience, || self.parts.entry(SWEEP)).await?;
         let (revision, swept) = match &last {
             Some(last) => (last.revision, last.created.unix_timestamp_nanos()),
@@ -350,7 +351,7 @@ impl Store {
 
     /// Counts out the calls of all clients that have ended, and returns the records of those that have not
     /// ended and whose messages are missing.
-    pub(super) async fn sweep(&self) -> Result<Vec<StoredRecord>, String> {
+    pub(super) async fn sweep(&self) -> Result<Vec<StoredRecord>, QueueError> {
         let now = self.time().await?;
         let (mut next, mut missing) = (1, Vec::new());
         while missing.len() < MAX_MISSING
@@ -391,7 +392,7 @@ impl Store {
         &self,
         stream: &str,
         which: &Value,
-    ) -> Result<Option<stream::RawMessage>, String> {
+    ) -> Result<Option<stream::RawMessage>, QueueError> {
         let name = format!("STREAM.MSG.GET.HAFT_{stream}_{}", self.tenant);
         let answer = retried(self.settings.patience, || {
             self.context.request(name.clone(), which)
@@ -399,7 +400,7 @@ impl Store {
         let answer: RawMessageAnswer = answer.await?;
         match answer.error {
             Some(error) if error.error_code() != ErrorCode::NO_MESSAGE_FOUND => {
-                Err(error.to_string())
+                Err(QueueError::of_server(error))
             }
             Some(_) => Ok(None),
             None => Ok(answer.message),
@@ -434,7 +435,11 @@ impl Store {
     }
 
     /// Returns the calls of one tool, which hosts with this definition share.
-    pub(super) async fn consumer(&self, tool: &str, digest: &str) -> Result<PullConsumer, String> {
+    pub(super) async fn consumer(
+        &self,
+        tool: &str,
+        digest: &str,
+    ) -> Result<PullConsumer, QueueError> {
         let tool = subjects::token(tool);
         let short: String = tool.chars().take(64).collect();
         // Long names that begin with the same letters differ by their digest.
@@ -461,23 +466,23 @@ impl Store {
         &self,
         consumer: &PullConsumer,
         time: Duration,
-    ) -> Result<CallDeliveries, String> {
+    ) -> Result<CallDeliveries, QueueError> {
         let asking = consumer.batch().max_messages(1).expires(time).messages();
-        let messages = asking.await.map_err(|error| error.to_string())?;
+        let messages = asking.await.map_err(QueueError::of_server)?;
         let stream = self.calls.cached_info().config.name.clone();
         Ok(CallDeliveries::new(messages, stream))
     }
 
-    pub(super) async fn ids(&self) -> Result<Vec<String>, String> {
+    pub(super) async fn ids(&self) -> Result<Vec<String>, QueueError> {
         let keys = async || self.records.keys().await;
         let keys = retried(self.settings.patience, keys).await?;
-        keys.try_collect().await.map_err(|error| error.to_string())
+        keys.try_collect().await.map_err(QueueError::of_server)
     }
 
     /// Keeps long bytes in parts, and returns their number.
-    pub(super) async fn put_parts(&self, key: &str, mut bytes: Bytes) -> Result<u32, String> {
+    pub(super) async fn put_parts(&self, key: &str, mut bytes: Bytes) -> Result<u32, QueueError> {
         if bytes.len() > MAX_LENGTH {
-            return Err("it is too long".to_owned());
+            return Err(QueueError::TooLong);
         }
         let limit = self.limit();
         let mut count = 0;
@@ -493,39 +498,39 @@ impl Store {
         Ok(count)
     }
 
-    pub(super) async fn get_parts(&self, key: &str, count: u32) -> Result<Bytes, String> {
+    pub(super) async fn get_parts(&self, key: &str, count: u32) -> Result<Bytes, QueueError> {
         let mut bytes = BytesMut::new();
         for index in 0..count {
             let key = format!("{key}.{index}");
             let part = retried(self.settings.patience, || self.parts.get(&key)).await?;
-            bytes.extend_from_slice(&part.ok_or("a part is missing: it is too old")?);
+            bytes.extend_from_slice(&part.ok_or(QueueError::PartMissing)?);
             if bytes.len() > MAX_LENGTH {
-                return Err("it is too long".to_owned());
+                return Err(QueueError::TooLong);
             }
         }
         Ok(bytes.freeze())
     }
 
     /// Gives a sign of life of a host.
-    pub(super) async fn beat(&self, host: &str) -> Result<(), String> {
+    pub(super) async fn beat(&self, host: &str) -> Result<(), QueueError> {
         let beat = self.parts.put(host_key(host), Bytes::new()).await;
-        beat.map(|_| ()).map_err(|error| error.to_string())
+        beat.map(|_| ()).map_err(QueueError::of_server)
     }
 
     /// Returns the server's time in nanoseconds since 1970.
-    async fn time(&self) -> Result<i128, String> {
+    async fn time(&self) -> Result<i128, QueueError> {
         retried(self.settings.patience, || {
             self.parts.put(CLOCK, Bytes::new())
         })
         .await?;
         let clock = retried(self.settings.patience, || self.parts.entry(CLOCK)).await?;
-        let clock = clock.ok_or("the server's time cannot be read")?;
+        let clock = clock.ok_or(QueueError::NoClock)?;
         Ok(clock.created.unix_timestamp_nanos())
     }
 }
 
 impl QueueBackend for Store {
-    async fn read_value(&self, id: &str) -> Result<Option<StoredValue>, String> {
+    async fn read_value(&self, id: &str) -> Result<Option<StoredValue>, QueueError> {
         let entry = retried(self.settings.patience, || self.records.entry(id)).await?;
         let entry = entry.filter(|entry| entry.operation == kv::Operation::Put);
         Ok(entry.map(|entry| {
@@ -543,7 +548,7 @@ impl QueueBackend for Store {
         id: &str,
         value: Bytes,
         newest: Option<u64>,
-    ) -> Result<WriteOutcome, String> {
+    ) -> Result<WriteOutcome, QueueError> {
         match newest {
             // Its answer is lost with the record's revision, so it is not asked again.
             Some(revision) => write_outcome(self.records.update(id, value, revision).await),
@@ -558,7 +563,7 @@ impl QueueBackend for Store {
 
     /// A last sign that is too old is not enough to count it as gone: nothing arrives while the server is
     /// away. So the next one is awaited, with a connection.
-    async fn is_alive(&self, host: &str) -> Result<bool, String> {
+    async fn is_alive(&self, host: &str) -> Result<bool, QueueError> {
         if !subjects::is_token(host) {
             return Ok(false);
         }
@@ -580,7 +585,7 @@ impl QueueBackend for Store {
         Ok(next.is_some_and(|next| next.revision != last.revision))
     }
 
-    async fn has_message(&self, sequence: u64) -> Result<bool, String> {
+    async fn has_message(&self, sequence: u64) -> Result<bool, QueueError> {
         let found = self.raw_message(CALLS, &json!({"seq": sequence})).await?;
         Ok(found.is_some())
     }
@@ -600,7 +605,7 @@ async fn open_bucket(
     context: &Context,
     patience: Duration,
     config: kv::Config,
-) -> Result<kv::Store, String> {
+) -> Result<kv::Store, QueueError> {
     let name = config.bucket.clone();
     let store = match context.get_key_value(&name).await {
         Ok(store) => store,
@@ -631,9 +636,9 @@ fn host_key(host: &str) -> String {
 
 /// Returns the outcome of a write. One that is refused because of another one is a conflict. A cluster also
 /// refuses it while the other one is on its way to all servers.
-fn write_outcome<E: std::error::Error + 'static>(
+fn write_outcome<E: std::error::Error + Send + Sync + 'static>(
     written: Result<u64, E>,
-) -> Result<WriteOutcome, String> {
+) -> Result<WriteOutcome, QueueError> {
     let codes = [
         ErrorCode::STREAM_WRONG_LAST_SEQUENCE,
         ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT,
@@ -652,15 +657,15 @@ fn write_outcome<E: std::error::Error + 'static>(
     if is_conflict {
         Ok(WriteOutcome::Conflict)
     } else {
-        Err(error.to_string())
+        Err(QueueError::of_server(error))
     }
 }
 
 /// Tries an operation until it succeeds. While the server is away this takes some time.
-async fn retried<T, E, F>(patience: Duration, operation: impl Fn() -> F) -> Result<T, String>
+async fn retried<T, E, F>(patience: Duration, operation: impl Fn() -> F) -> Result<T, QueueError>
 where
     F: Future<Output = Result<T, E>>,
-    E: std::fmt::Display,
+    E: std::error::Error + Send + Sync + 'static,
 {
     let begun = Instant::now();
     loop {
@@ -669,7 +674,7 @@ where
             Err(error) => {
                 let why = error.to_string();
                 if !is_away(&why) || begun.elapsed() >= patience {
-                    return Err(why);
+                    return Err(QueueError::of_server(error));
                 }
                 tracing::debug!("the queue's server is asked again: {why}");
             }

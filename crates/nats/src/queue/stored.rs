@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::error::QueueError;
 use super::record::Record;
 
 /// Delay before a step is tried again because another process is writing the record. It doubles up to the other one.
@@ -22,7 +23,7 @@ pub(super) trait QueueBackend: Sync {
     fn read_value(
         &self,
         id: &str,
-    ) -> impl Future<Output = Result<Option<StoredValue>, String>> + Send;
+    ) -> impl Future<Output = Result<Option<StoredValue>, QueueError>> + Send;
 
     /// Writes the value of a record if the newest one has that revision, or if there is none.
     fn write_value(
@@ -30,13 +31,13 @@ pub(super) trait QueueBackend: Sync {
         id: &str,
         value: Bytes,
         newest: Option<u64>,
-    ) -> impl Future<Output = Result<WriteOutcome, String>> + Send;
+    ) -> impl Future<Output = Result<WriteOutcome, QueueError>> + Send;
 
     /// Returns true if a host gives signs of life.
-    fn is_alive(&self, host: &str) -> impl Future<Output = Result<bool, String>> + Send;
+    fn is_alive(&self, host: &str) -> impl Future<Output = Result<bool, QueueError>> + Send;
 
     /// Returns true if the stream of calls has the message with that number.
-    fn has_message(&self, sequence: u64) -> impl Future<Output = Result<bool, String>> + Send;
+    fn has_message(&self, sequence: u64) -> impl Future<Output = Result<bool, QueueError>> + Send;
 
     /// Waits before a step is tried again.
     fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
@@ -140,7 +141,7 @@ impl EndedRecord {
 pub(super) async fn read_record(
     backend: &impl QueueBackend,
     id: &str,
-) -> Result<RecordRead, String> {
+) -> Result<RecordRead, QueueError> {
     let Some(value) = backend.read_value(id).await? else {
         return Ok(RecordRead::Absent);
     };
@@ -169,7 +170,7 @@ pub(super) async fn create_record(
     backend: &impl QueueBackend,
     id: &str,
     record: &Record,
-) -> Result<StoredRecord, String> {
+) -> Result<StoredRecord, QueueError> {
     let value = bytes_of(record)?;
     let begun = Instant::now();
     let (mut delay, max_delay) = RETRY_DELAY;
@@ -181,9 +182,9 @@ pub(super) async fn create_record(
         }
         match read_record(backend, id).await? {
             RecordRead::Present(stored) => return Ok(*stored),
-            RecordRead::Unreadable(why) => return Err(why),
+            RecordRead::Unreadable(why) => return Err(QueueError::RecordUnreadable(why)),
             RecordRead::Absent if begun.elapsed() >= backend.patience() => {
-                return Err("the server neither takes nor shows its record".to_owned());
+                return Err(QueueError::RecordHidden);
             }
             RecordRead::Absent => backend.pause(delay).await,
         }
@@ -201,7 +202,7 @@ pub(super) async fn change_record(
     id: &str,
     read: Option<StoredRecord>,
     mut change: impl FnMut(&mut Record) -> bool,
-) -> Result<RecordRead, String> {
+) -> Result<RecordRead, QueueError> {
     let begun = Instant::now();
     let (mut delay, max_delay) = RETRY_DELAY;
     let mut stored = match read {
@@ -218,9 +219,7 @@ pub(super) async fn change_record(
         }
         let why = match write_record(backend, &stored, &record).await {
             Ok(Some(written)) => return Ok(RecordRead::Present(Box::new(written))),
-            Ok(None) => {
-                "the server neither takes a change of its record nor shows another one".to_owned()
-            }
+            Ok(None) => QueueError::ChangeHidden,
             // Perhaps only the answer was lost, and the change is seen then.
             Err(why) => why,
         };
@@ -247,7 +246,7 @@ pub(super) async fn write_record(
     backend: &impl QueueBackend,
     read: &StoredRecord,
     record: &Record,
-) -> Result<Option<StoredRecord>, String> {
+) -> Result<Option<StoredRecord>, QueueError> {
     let value = bytes_of(record)?;
     let written = backend.write_value(&read.id, value, Some(read.revision));
     Ok(match written.await? {
@@ -256,7 +255,6 @@ pub(super) async fn write_record(
     })
 }
 
-fn bytes_of(record: &Record) -> Result<Bytes, String> {
-    let bytes = serde_json::to_vec(record).map_err(|error| error.to_string())?;
-    Ok(bytes.into())
+fn bytes_of(record: &Record) -> Result<Bytes, QueueError> {
+    Ok(serde_json::to_vec(record)?.into())
 }

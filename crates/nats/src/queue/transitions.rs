@@ -6,6 +6,7 @@
 
 use haft_tool::{Error, ErrorKind};
 
+use super::error::QueueError;
 use super::record::{End, QueueStatus, Record};
 use super::stored::{
     EndedRecord, QueueBackend, RecordRead, StoredRecord, change_record, create_record, read_record,
@@ -45,7 +46,7 @@ pub(super) async fn begin_call(
     id: &str,
     host: &HostInfo,
     first: &Record,
-) -> Result<BeginOutcome, String> {
+) -> Result<BeginOutcome, QueueError> {
     let stored = match read_record(backend, id).await? {
         RecordRead::Present(stored) => *stored,
         RecordRead::Absent => create_record(backend, id, first).await?,
@@ -94,7 +95,7 @@ pub(super) async fn end_call(
     host: &HostInfo,
     status: QueueStatus,
     end: End,
-) -> Result<EndOutcome, String> {
+) -> Result<EndOutcome, QueueError> {
     let set_end = |record: &mut Record| {
         record.status = status;
         record.drop_questions();
@@ -117,7 +118,7 @@ pub(super) async fn end_call(
             set_end(&mut record);
             let stored = create_record(backend, id, &record).await?;
             if is_run_by(stored.record(), host) {
-                return Err("the server did not show its record".to_owned());
+                return Err(QueueError::RecordNotShown);
             }
             stored
         }
@@ -139,7 +140,7 @@ pub(super) async fn put_back_call(
     backend: &impl QueueBackend,
     known: &StoredRecord,
     host: &HostInfo,
-) -> Result<bool, String> {
+) -> Result<bool, QueueError> {
     let put_back = change_record(backend, known.id(), Some(known.clone()), |record| {
         if !is_run_by(record, host) || record.cancel.is_some() {
             return false;
@@ -161,7 +162,7 @@ pub(super) async fn lose_call(
     backend: &impl QueueBackend,
     stored: StoredRecord,
     host: &HostInfo,
-) -> Result<RecordRead, String> {
+) -> Result<RecordRead, QueueError> {
     let id = stored.id().to_owned();
     let lost = change_record(backend, &id, Some(stored), |record| {
         let is_lost = is_run_by(record, host) && !record.may_repeat();
@@ -180,7 +181,7 @@ pub(super) async fn lose_call(
 pub(super) async fn misses_message(
     backend: &impl QueueBackend,
     stored: &StoredRecord,
-) -> Result<bool, String> {
+) -> Result<bool, QueueError> {
     let record = stored.record();
     let Some(sequence) = record.sequence.filter(|_| !record.status.is_end()) else {
         return Ok(false);
@@ -204,7 +205,7 @@ pub(super) async fn misses_message(
 pub(super) async fn end_without_message(
     backend: &impl QueueBackend,
     seen: StoredRecord,
-) -> Result<Option<EndedRecord>, String> {
+) -> Result<Option<EndedRecord>, QueueError> {
     if !misses_message(backend, &seen).await? {
         return Ok(None);
     }

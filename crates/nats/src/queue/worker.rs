@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 use haft_tool::{Block, Cancellation, Error, ErrorKind, LogLevel, Notification, Outcome, Stopped};
 
 use super::delivery::CallDelivery;
+use super::error::QueueError;
 use super::record::{Asking, End, QueueStatus, Record};
 use super::store::MAX_LENGTH;
 use super::stored::{RecordRead, StoredRecord, change_record, read_record};
@@ -171,17 +172,13 @@ impl Worker {
         Ends(taking.abort_handle())
     }
 
-    async fn take_some(self: &Arc<Worker>, tool: &QueuedTool) -> Result<(), String> {
+    async fn take_some(self: &Arc<Worker>, tool: &QueuedTool) -> Result<(), QueueError> {
         let consumer = self.queue.store.consumer(&tool.name, &tool.digest).await?;
         let mut connection = self.queue.client.state();
         loop {
             connection.borrow_and_update();
             // A host without a free place asks for nothing.
-            let slot = self
-                .slots
-                .acquire()
-                .await
-                .map_err(|error| error.to_string())?;
+            let slot = self.slots.acquire().await.map_err(QueueError::of_server)?;
             drop(slot);
             let mut deliveries = self.queue.store.next_calls(&consumer, ASKED).await?;
             let delivery = tokio::select! {
@@ -550,13 +547,13 @@ impl Worker {
         bytes: &bytes::Bytes,
         status: QueueStatus,
         known: &StoredRecord,
-    ) -> Result<EndOutcome, String> {
+    ) -> Result<EndOutcome, QueueError> {
         let store = &self.queue.store;
         let end = if bytes.len() > store.limit() {
             let key = result_key(known.id(), known.record().attempts);
             End::Parts(store.put_parts(&key, bytes.clone()).await?)
         } else {
-            let frame = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+            let frame = serde_json::from_slice(bytes)?;
             End::Frame(frame)
         };
         end_call(store, known, &self.host, status, end).await

@@ -5,10 +5,10 @@
 //! program that does that is started in front of it.
 
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::super::definition::{Isolation, Privilege, Security};
-use haft_config::PermissionProfile;
+use haft_config::{PermissionProfile, paths};
 use haft_process::{Limits, LinkBounds, Spawn};
 use haft_tool::{AccessTarget, PermissionKind};
 
@@ -48,24 +48,11 @@ fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool
 }
 
 fn grants_path(profile: &PermissionProfile, kind: PermissionKind, path: &str, cwd: &Path) -> bool {
-    let real = LinkBounds::new([]).resolve(&clean(&cwd.join(path)));
+    let real = LinkBounds::new([]).resolve(&paths::resolve(cwd, Path::new(path)));
     real.is_ok_and(|real| {
         let target = AccessTarget::Path(real.as_path());
         profile.decide(kind, target).is_granted()
     })
-}
-
-/// Removes `.` and `..` lexically.
-fn clean(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(clean.pop()),
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 /// Returns the program with the rights that the tool requires.

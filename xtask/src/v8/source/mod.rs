@@ -234,8 +234,8 @@ impl<'a> SourceBuild<'a> {
         Ok(())
     }
 
-    /// Returns the file of a crate in cargo's cache; cargo fetches what the package at `manifest`
-    /// needs if it is not there.
+    /// Returns the file of a crate in cargo's cache. If it is missing, cargo fetches what the package
+    /// in the folder `package` needs.
     fn crate_file(&self, name: &str, version: &str, package: &Path) -> Result<PathBuf> {
         let cache = workspace::cargo_home()?.join("registry/cache");
         let find = || -> Option<PathBuf> {
