@@ -13,6 +13,7 @@ mod mcp;
 mod measures;
 mod nested;
 mod program_tools;
+mod reach;
 mod refresh;
 mod render;
 mod sdk;
@@ -46,7 +47,7 @@ pub use call::RunningCall;
 use call_log::CallLog;
 pub(crate) use call_log::{CallEnd, CallListener, CallRecord};
 pub(crate) use catalog::no_such_tool;
-use haft_config::Config;
+use haft_config::{Config, UserFolder};
 use haft_discover::{Candidate, Places};
 pub(crate) use haft_engine::telemetry;
 use haft_engine::{CallSpin, Engine};
@@ -60,6 +61,7 @@ pub use load_paths::Loaded;
 use load_state::LoadState;
 pub(crate) use nested::NestedUser;
 use program_tools::OwnTools;
+pub(crate) use reach::ReachableTool;
 use refresh::Found;
 pub use sdk::HostExt;
 pub(crate) use span::CallSource;
@@ -271,7 +273,10 @@ impl Host {
             sandboxes,
             connections,
             grant: parking_lot::Mutex::default(),
-            spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
+            spill: Spill::new(
+                config.state_dir.user_folder(UserFolder::Outputs),
+                config.limits.spill_kb,
+            ),
             rights: parking_lot::RwLock::new(current_rights::CurrentRights::new(&config)),
             config,
             loaded: Mutex::new(so_far),
@@ -301,7 +306,7 @@ impl Host {
     fn from_inner(inner: Arc<Inner>) -> Host {
         Host {
             inner,
-            options: HandleOptions::default(),
+            options: HandleOptions::of_user(),
         }
     }
 

@@ -11,7 +11,9 @@ use crate::agents::{Agent, Scope, Server, own_file, program};
 use crate::registry::Catalog;
 use crate::tool_registry::{SERVER, allowed_name};
 use haft_config::{Config, paths};
-use haft_process::private_files::{Durability, make_folder, replace};
+use haft_process::UserFolder;
+use haft_process::atomic_file::{Durability, write_private};
+use haft_process::state_dir::make_folder;
 use haft_process::{Keep, Leftovers, Spawn, Stdin};
 use haft_tool::provider_schema::Names;
 use haft_tool::{Error, ErrorKind};
@@ -80,7 +82,7 @@ impl Order {
             ));
         }
         let tools = tools(catalog, wish.tools, &*wish.allows)?;
-        let folder = config.state_dir.join("sessions").join(id);
+        let folder = config.state_dir.user_folder(UserFolder::Sessions).join(id);
         let folder = Folder(folder);
         let server = server(config, words, &project, &tools, wish.max_tier);
         let mcp_config = folder.0.join("mcp.json");
@@ -227,7 +229,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
-    replace(path, text.as_bytes(), Durability::Unsynced)
+    write_private(path, text.as_bytes(), Durability::Unsynced)
 }
 
 /// Returns the agent's working directory. Access to the server must not give access to every

@@ -9,8 +9,7 @@ use super::agent::{Agent, Format, Place};
 use super::entry::{Entry, Refusal, STATIC_HEADERS};
 use super::{jsonc, toml, yaml};
 use haft_config::paths;
-use haft_process::atomic_file::{self, Overwrite};
-use haft_process::private_files::{self, Durability};
+use haft_process::atomic_file::{self, Durability, Overwrite};
 use haft_tool::{Error, ErrorKind};
 
 /// Result for the entry.
@@ -179,7 +178,7 @@ fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     // A user who links the file to another place keeps the link.
     let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
     if is_secret {
-        private_files::replace(&real, text.as_bytes(), Durability::Synced)
+        atomic_file::write_private(&real, text.as_bytes(), Durability::Synced)
     } else {
         atomic_file::write(&real, text, Overwrite::Yes)
     }

@@ -5,18 +5,18 @@
 //! continues from `head.json`, so that the gap stays visible. Lines that were written are never
 //! changed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
+use rustix::fs::fstatvfs;
 use serde::{Deserialize, Serialize};
 
+use super::folder::{LogFolder, LogGap};
 use super::line::{Event, Line};
 use haft_config::LogSettings;
-use haft_process::private_files;
+use haft_process::StateFolder;
+use haft_process::state_dir::{self, FileUse, ModeRepair, StateLock};
 use haft_tool::{Problem, Timestamp};
 
 /// The file that is appended to.
@@ -47,7 +47,7 @@ pub(super) struct Head {
 
 /// Writer of the files of one log. It remembers the end of the chain between appends.
 pub(super) struct Chain {
-    folder: PathBuf,
+    folder: LogFolder,
     max_size: u64,
     keep: u32,
     /// The current file after our last append. Nothing has to be read while inode and size match.
@@ -62,10 +62,13 @@ struct Known {
 
 /// The open files of one append, under the lock.
 struct Held {
-    /// Keeps the lock until it is closed.
-    _lock: File,
+    _lock: StateLock,
     head: File,
     current: File,
+    /// Modes that were set right.
+    repairs: Vec<ModeRepair>,
+    /// Lines that processes could not write which have ended.
+    gaps: Vec<LogGap>,
 }
 
 /// The end of the current file as it is on disk.
@@ -86,11 +89,21 @@ struct Batch {
 }
 
 impl Chain {
-    pub(super) fn new(folder: &Path, settings: &LogSettings) -> Chain {
+    pub(super) fn new(folder: &LogFolder, settings: &LogSettings) -> Chain {
         Chain {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             max_size: settings.max_size,
             keep: settings.keep,
+            known: None,
+        }
+    }
+
+    /// Creates a writer that starts no new file.
+    pub(super) fn without_rotation(folder: &LogFolder) -> Chain {
+        Chain {
+            folder: folder.clone(),
+            max_size: u64::MAX,
+            keep: u32::MAX,
             known: None,
         }
     }
@@ -107,10 +120,11 @@ impl Chain {
         let found = held.current.metadata()?;
         let known = self.known.take();
         let known = known.filter(|known| (known.inode, known.size) == (found.ino(), found.len()));
-        let (head, notes, fragment) = match known {
+        let (head, mut notes, fragment) = match known {
             Some(known) => (known.head, Vec::new(), Vec::new()),
             None => held.continue_from(&self.folder)?,
         };
+        notes.extend(held.notes());
         let notes = Bodies::of(&notes)?;
         if !fragment.is_empty() {
             (&held.current).write_all(b"\n")?;
@@ -118,17 +132,24 @@ impl Chain {
         let mut batch = Batch::of(&head, &[&notes, &bodies]);
         let mut obsolete = Vec::new();
         if found.len() > 0 && found.len() + batch.bytes.len() as u64 > self.max_size {
+            let noted = held.repairs.len();
             let dropped;
             (dropped, obsolete) = self.rotate(&mut held, &head)?;
+            let repairs = held.repairs[noted..].iter().map(damage);
+            let dropped: Vec<Event> = dropped.into_iter().chain(repairs).collect();
             // The notes come first: they describe the text directly before them.
-            let dropped = Bodies::of(dropped.as_slice())?;
+            let dropped = Bodies::of(&dropped)?;
             batch = Batch::of(&head, &[&notes, &dropped, &bodies]);
         }
         (&held.current).write_all(&batch.bytes)?;
         held.write_head(&batch.head)?;
+        state_dir::report(&held.repairs);
         // Only now, because the log records by now that these files were dropped.
-        for path in &obsolete {
-            fs::remove_file(path)?;
+        for name in &obsolete {
+            self.folder.files().remove(name)?;
+        }
+        for gap in &held.gaps {
+            self.folder.close_gap(gap);
         }
         let found = held.current.metadata()?;
         self.known = Some(Known {
@@ -141,20 +162,15 @@ impl Chain {
 
     /// Rotates the current file, whose last line is `head`, and starts a new one. Returns the note
     /// about the files that are too old now, and these files.
-    fn rotate(&self, held: &mut Held, head: &Head) -> io::Result<(Option<Event>, Vec<PathBuf>)> {
-        let current = self.folder.join(CURRENT);
-        let mut first = first_line(&current)?.map_or(head.n, |line| line.n);
+    fn rotate(&self, held: &mut Held, head: &Head) -> io::Result<(Option<Event>, Vec<String>)> {
+        let files = self.folder.files();
+        let mut first = first_line(&held.current)?.map_or(head.n, |line| line.n);
         // A log that was tampered with may contain such a file. haft must not replace it.
-        while self
-            .folder
-            .join(rotated_name(first))
-            .symlink_metadata()
-            .is_ok()
-        {
+        while files.has(&rotated_name(first))? {
             first += 1;
         }
-        fs::rename(&current, self.folder.join(rotated_name(first)))?;
-        held.current = open(&self.folder, CURRENT)?;
+        files.rename(CURRENT, &rotated_name(first))?;
+        held.current = files.open(CURRENT, FileUse::Append, &mut held.repairs)?;
         let mut rotated = rotated_files(&self.folder)?;
         let excess = rotated.len().saturating_sub(self.keep as usize);
         if excess == 0 {
@@ -162,7 +178,12 @@ impl Chain {
         }
         // The chain then starts at the first line of the oldest file that is kept.
         let kept = rotated.split_off(excess);
-        let dropped = match kept.first().map(|path| first_line(path)).transpose()? {
+        let kept = kept.first().map(|name| held.open_rotated(files, name));
+        let dropped = match kept
+            .transpose()?
+            .map(|file| first_line(&file))
+            .transpose()?
+        {
             Some(Some(line)) => Head {
                 n: line.n.saturating_sub(1),
                 hash: line.prev,
@@ -245,19 +266,37 @@ impl Bodies {
 
 impl Held {
     /// Opens the files and waits for the lock.
-    fn open(folder: &Path) -> io::Result<Held> {
-        private_files::make_private_folder(folder)?;
-        let lock = lock(folder)?;
+    fn open(folder: &LogFolder) -> io::Result<Held> {
+        let mut repairs = Vec::new();
+        let files = folder.files();
+        let lock = files.lock_noting(LOCK, &mut repairs)?;
         Ok(Held {
             _lock: lock,
-            head: open(folder, HEAD)?,
-            current: open(folder, CURRENT)?,
+            head: files.open(HEAD, FileUse::Update, &mut repairs)?,
+            current: files.open(CURRENT, FileUse::Append, &mut repairs)?,
+            repairs,
+            gaps: folder.left_gaps(),
         })
+    }
+
+    /// Returns the notes about what was set right and about lines of processes that have ended.
+    fn notes(&self) -> impl Iterator<Item = Event> {
+        let lost = |gap: &LogGap| Event::LogLost {
+            lines: gap.lines,
+            why: format!("process {} ended before it could write them", gap.pid),
+        };
+        let repairs = self.repairs.iter().map(damage);
+        repairs.chain(self.gaps.iter().map(lost))
+    }
+
+    /// Opens a rotated file. The caller notes its repairs in the log.
+    fn open_rotated(&mut self, files: &StateFolder, name: &str) -> io::Result<File> {
+        Ok(files.open(name, FileUse::Read, &mut self.repairs)?)
     }
 
     /// Returns the end from which the chain continues, the notes to append there, and the fragment
     /// of a line at the end of the file.
-    fn continue_from(&self, folder: &Path) -> io::Result<(Head, Vec<Event>, Vec<u8>)> {
+    fn continue_from(&mut self, folder: &LogFolder) -> io::Result<(Head, Vec<Event>, Vec<u8>)> {
         let head = read_head(&self.head)?;
         let mut end = end_of(&self.current)?;
         if end.last.is_none()
@@ -265,7 +304,7 @@ impl Held {
             && let Some(newest) = rotated_files(folder)?.last()
         {
             // A process was stopped between the rotation and the first line of the new file.
-            end.last = end_of(&open_to_read(newest)?)?.last;
+            end.last = end_of(&self.open_rotated(folder.files(), newest)?)?.last;
         }
         let mut notes = Vec::new();
         if !end.fragment.is_empty() {
@@ -331,16 +370,22 @@ pub(super) fn hash(line: &[u8]) -> String {
     blake3::hash(line).to_hex().to_string()
 }
 
-/// Waits for the lock of the log, which is held until the returned file is closed.
-pub(super) fn lock(folder: &Path) -> io::Result<File> {
-    let lock = open(folder, LOCK)?;
-    flock(lock.as_fd(), FlockOperation::LockExclusive)?;
-    Ok(lock)
+/// Waits for the lock of the log. Notes in `repairs` what was set right.
+pub(super) fn lock(folder: &LogFolder, repairs: &mut Vec<ModeRepair>) -> io::Result<StateLock> {
+    folder.files().lock_noting(LOCK, repairs)
 }
 
-/// Returns the content of `head.json`; `None` if the file is missing or invalid.
-pub(super) fn head_of(folder: &Path) -> io::Result<Option<Head>> {
-    match open_to_read(&folder.join(HEAD)) {
+/// Returns the content of `head.json`; `None` if the file is missing or invalid. Notes in `repairs` what
+/// was set right.
+pub(super) fn head_of(
+    folder: &LogFolder,
+    repairs: &mut Vec<ModeRepair>,
+) -> io::Result<Option<Head>> {
+    match folder
+        .files()
+        .open(HEAD, FileUse::Read, repairs)
+        .map_err(io::Error::from)
+    {
         Ok(file) => read_head(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -355,89 +400,75 @@ fn read_head(mut file: &File) -> io::Result<Option<Head>> {
     Ok(read.ok().and_then(|_| serde_json::from_str(&text).ok()))
 }
 
-/// Returns all files of the log, the oldest first.
-pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the names of all files of the log, the oldest first.
+pub(super) fn files(folder: &LogFolder) -> io::Result<Vec<String>> {
+    let mut repairs = Vec::new();
+    let checked = folder.files().check(false, &mut repairs);
+    record_repairs(folder, &repairs);
+    checked?;
     let mut files = rotated_files(folder)?;
-    let current = folder.join(CURRENT);
-    if current.symlink_metadata().is_ok() {
-        files.push(current);
+    if folder.files().has(CURRENT)? {
+        files.push(CURRENT.to_owned());
     }
     Ok(files)
 }
 
-/// Returns the rotated files, the oldest first.
-fn rotated_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let names = entries.flatten().filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let number = name
-            .strip_prefix(ROTATED_PREFIX)?
-            .strip_suffix(ROTATED_SUFFIX)?;
-        number.parse::<u64>().ok()?;
-        Some(name)
-    });
-    let mut names: Vec<_> = names.collect();
+/// Returns the names of the rotated files, the oldest first.
+fn rotated_files(folder: &LogFolder) -> io::Result<Vec<String>> {
     // All numbers have the same number of digits, so the order of the names is that of the numbers.
-    names.sort();
-    Ok(names.iter().map(|name| folder.join(name)).collect())
+    let mut names = folder.files().names()?;
+    names.retain(|name| {
+        let number = name.strip_prefix(ROTATED_PREFIX);
+        let number = number.and_then(|rest| rest.strip_suffix(ROTATED_SUFFIX));
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
+    });
+    Ok(names)
 }
 
 fn rotated_name(first: u64) -> String {
     format!("{ROTATED_PREFIX}{first:020}{ROTATED_SUFFIX}")
 }
 
-/// Opens or creates a file of the log: `audit.jsonl` to append, the others to write. Refuses
-/// symbolic links and files that other users may write to.
-fn open(folder: &Path, name: &str) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).create(true).mode(0o600);
-    match name {
-        CURRENT => options.append(true),
-        _ => options.write(true).truncate(false),
-    };
-    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    options.custom_flags(flags.bits().cast_signed());
-    let path = folder.join(name);
-    let file = options.open(&path)?;
-    let found = file.metadata()?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if !found.is_file() || !is_ours || found.mode() & 0o022 != 0 {
-        let text = format!("others than you may write to {}", path.display());
-        return Err(io::Error::other(text));
-    }
-    Ok(file)
+/// Opens a file of the log to read it. The log records it if its mode was wrong.
+pub(super) fn open_to_read(folder: &LogFolder, name: &str) -> io::Result<File> {
+    let mut repairs = Vec::new();
+    let file = folder.files().open(name, FileUse::Read, &mut repairs);
+    record_repairs(folder, &repairs);
+    Ok(file?)
 }
 
-/// Opens a file of the log to read it. Refuses symbolic links.
-pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other(format!(
-            "{} is not a file",
-            path.display()
-        )))
+/// Appends a line about each mode that was set right. The caller must not hold the lock.
+pub(super) fn record_repairs(folder: &LogFolder, repairs: &[ModeRepair]) {
+    if repairs.is_empty() {
+        return;
+    }
+    state_dir::report(repairs);
+    let events: Vec<Event> = repairs.iter().map(damage).collect();
+    if let Err(error) = Chain::without_rotation(folder).append(&events) {
+        tracing::warn!(%error, "a repair of the log cannot be recorded");
+    }
+}
+
+/// Returns the line about a mode that was set right.
+fn damage(repair: &ModeRepair) -> Event {
+    Event::LogDamaged {
+        why: repair.to_string(),
     }
 }
 
 /// Returns the first line of a file, if it is a valid line of the log.
-fn first_line(path: &Path) -> io::Result<Option<Line>> {
-    let mut lines = io::BufRead::split(io::BufReader::new(open_to_read(path)?), b'\n');
+fn first_line(file: &File) -> io::Result<Option<Line>> {
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut lines = io::BufRead::split(io::BufReader::new(file), b'\n');
     let line = lines.next().transpose()?;
     Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
 }
 
 /// Returns the number of the first line of a file.
-pub(super) fn first_number(path: &Path) -> Option<u64> {
-    Some(first_line(path).ok()??.n)
+pub(super) fn first_number(folder: &LogFolder, name: &str) -> Option<u64> {
+    let file = open_to_read(folder, name).ok()?;
+    Some(first_line(&file).ok()??.n)
 }
 
 /// Returns the last valid line of a file, and the bytes after the last end of line.
@@ -470,36 +501,41 @@ fn end_of(file: &File) -> io::Result<End> {
     }
 }
 
-/// Returns the problem with the log, if there is one: it cannot be written, or its end was changed.
-/// Appends nothing.
-pub(crate) fn check(folder: &Path) -> Option<Problem> {
-    let attempt = || -> io::Result<Option<String>> {
-        let held = Held::open(folder)?;
-        let disk = statvfs(folder)?;
+/// Returns the problem with the log, if there is one: it cannot be written, its end was changed, or lines
+/// could not be written. Appends nothing, unless a mode was wrong.
+pub(crate) fn check(folder: &LogFolder) -> Option<Problem> {
+    let mut repairs = Vec::new();
+    let mut attempt = || -> io::Result<Option<String>> {
+        let mut held = Held::open(folder)?;
+        let disk = fstatvfs(&held.current)?;
         if disk.f_bavail == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let (_, notes, _) = held.continue_from(folder)?;
-        Ok(notes.into_iter().find_map(|note| match note {
+        repairs = std::mem::take(&mut held.repairs);
+        let damage = notes.into_iter().find_map(|note| match note {
             Event::LogDamaged { why } => Some(why),
             _ => None,
-        }))
+        });
+        Ok(damage.or_else(|| repairs.first().map(ModeRepair::to_string)))
     };
-    match attempt() {
+    let attempted = attempt();
+    record_repairs(folder, &repairs);
+    match attempted {
         Err(error) => Some(problem(folder, &error)),
         // Calls are recorded all the same, in a chain that begins anew.
         Ok(damage) => damage.map(|why| {
             Problem::warning(format!("the log of calls was changed: {why}"))
-                .at(folder)
+                .at(folder.path_for_messages(""))
                 .hint("`haft log --verify` shows where")
         }),
     }
 }
 
 /// Returns the problem of a log that cannot be written.
-pub(super) fn problem(folder: &Path, error: &io::Error) -> Problem {
+pub(super) fn problem(folder: &LogFolder, error: &io::Error) -> Problem {
     let why = haft_config::paths::plain(error);
     Problem::warning(format!("calls are not recorded: {why}"))
-        .at(folder)
+        .at(folder.path_for_messages(""))
         .hint("`haft log --verify` checks the log; `log: {enabled: false}` in config.yaml turns it off")
 }

@@ -8,45 +8,35 @@
 //! A call queues its data and goes on. One thread of the process (`writer`) formats the lines and
 //! writes them in batches. A crash loses at most the last `writer::BATCH_WINDOW`, because a call
 //! that runs longer has a line for its start. A failed write never fails a call. Lost lines are
-//! counted and reported once, and noted in the log when it can be written again.
+//! counted and reported once, and noted in the log when it can be written again (`folder`). A mode that
+//! was changed is set right, and noted.
 
 mod chain;
 mod filter;
+mod folder;
 mod line;
 mod read;
 mod verify;
 mod writer;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use chain::check;
 pub(crate) use filter::{Ended, Filter, FilterTexts, pattern, trace_id};
+pub(crate) use folder::{LogFolder, is_process_running};
 pub(crate) use line::Line;
 pub use line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome as CallOutcome, RecordedCall,
 };
 pub(crate) use line::{digest_of_arguments, digest_of_outcome, outcome_of};
-pub(crate) use read::{Reader, Tail, is_process_running};
+pub(crate) use read::{Reader, Tail};
 pub(crate) use verify::{Finding, verify};
 pub(crate) use writer::{Ending, OpenCall, Origin, Place, ServedCall, flush_all, set_reporter};
 
 use haft_config::{Config, LoggedArguments};
 use haft_tool::{CallTrace, Problem};
 use writer::Writer;
-
-/// The folder below the state directory.
-const FOLDER: &str = "audit";
-
-/// Returns the folder of the log of `config`, whether it exists or not.
-pub(crate) fn folder(config: &Config) -> PathBuf {
-    folder_in(&config.state_dir)
-}
-
-fn folder_in(state_dir: &Path) -> PathBuf {
-    state_dir.join(FOLDER)
-}
 
 /// The log of calls. Cheap to clone. All logs of one folder in a process share one writer, if their
 /// settings are the same.
@@ -60,9 +50,9 @@ impl AuditLog {
     pub fn of(config: &Config) -> Option<AuditLog> {
         // As root this would even create the home directory, and the log would be lost with the
         // container.
-        let is_homeless = config.state_dir.starts_with(&config.home) && !config.home.is_dir();
+        let is_homeless = config.state_dir.is_below(&config.home) && !config.home.is_dir();
         (config.log.enabled && !is_homeless)
-            .then(|| AuditLog(Writer::shared(&folder(config), &config.log)))
+            .then(|| AuditLog(Writer::shared(&LogFolder::of(config), &config.log)))
     }
 
     /// Queues one event for writing.

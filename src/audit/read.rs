@@ -5,9 +5,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
 
 use super::chain::{self, CURRENT};
+use super::folder::LogFolder;
 use super::line::Line;
 
 /// Number of bytes that are read at once on the way back.
@@ -15,16 +15,16 @@ const BLOCK_LEN: u64 = 64 << 10;
 
 /// Reader of the lines of a log.
 pub(crate) struct Reader {
-    folder: PathBuf,
+    folder: LogFolder,
     /// Number of the line before which it reads.
     before: u64,
 }
 
 impl Reader {
     /// Returns a reader of the log in `folder`, which need not exist.
-    pub(crate) fn of(folder: &Path) -> Reader {
+    pub(crate) fn of(folder: &LogFolder) -> Reader {
         Reader {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             before: u64::MAX,
         }
     }
@@ -48,12 +48,14 @@ impl Reader {
             }
             show(text, &mut look)
         };
-        for path in chain::files(&self.folder)?.iter().rev() {
+        for name in chain::files(&self.folder)?.iter().rev() {
             let is_newer = |first: u64| first >= self.before;
-            if self.before < u64::MAX && chain::first_number(path).is_some_and(is_newer) {
+            if self.before < u64::MAX
+                && chain::first_number(&self.folder, name).is_some_and(is_newer)
+            {
                 continue;
             }
-            let file = match chain::open_to_read(path) {
+            let file = match chain::open_to_read(&self.folder, name) {
                 // A rotation moved or deleted it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
@@ -110,7 +112,7 @@ fn show(line: &[u8], look: &mut impl FnMut(&str, Line) -> bool) -> bool {
 
 /// Reader that follows what is appended to a log.
 pub(crate) struct Tail {
-    folder: PathBuf,
+    folder: LogFolder,
     /// The file that is being read, and its inode.
     reading: Option<(BufReader<File>, u64)>,
     /// Beginning of a line whose end is not written yet.
@@ -121,9 +123,9 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// Returns a reader of the log in `folder` that starts after line `seen`.
-    pub(crate) fn after(folder: &Path, seen: u64) -> Tail {
+    pub(crate) fn after(folder: &LogFolder, seen: u64) -> Tail {
         Tail {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             reading: None,
             begun: Vec::new(),
             seen,
@@ -144,12 +146,13 @@ impl Tail {
         }
         // The file was rotated, perhaps more than once. The newer lines are in the other files.
         let files = chain::files(&self.folder)?;
-        for (at, path) in files.iter().enumerate() {
-            let next = files.get(at + 1).and_then(|next| chain::first_number(next));
+        for (at, name) in files.iter().enumerate() {
+            let next = files.get(at + 1);
+            let next = next.and_then(|next| chain::first_number(&self.folder, next));
             if next.is_some_and(|next| next <= self.seen + 1) {
                 continue;
             }
-            let file = match chain::open_to_read(path) {
+            let file = match chain::open_to_read(&self.folder, name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
             };
@@ -157,7 +160,7 @@ impl Tail {
             let mut reader = BufReader::new(file);
             self.begun.clear();
             read_into(&mut reader, &mut self.begun, &mut self.seen, &mut found)?;
-            if path.file_name().is_some_and(|name| name == CURRENT) {
+            if name == CURRENT {
                 self.reading = Some((reader, inode));
             }
         }
@@ -169,8 +172,8 @@ impl Tail {
         let Some((_, inode)) = &self.reading else {
             return Ok(false);
         };
-        match self.folder.join(CURRENT).symlink_metadata() {
-            Ok(found) => Ok(found.ino() == *inode),
+        match chain::open_to_read(&self.folder, CURRENT) {
+            Ok(file) => Ok(file.metadata()?.ino() == *inode),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(error),
         }
@@ -194,10 +197,4 @@ fn read_into(
         }
     }
     Ok(())
-}
-
-/// Returns true if the process that wrote a line still exists. This is a guess, since the system
-/// reuses process ids.
-pub(crate) fn is_process_running(pid: u32) -> bool {
-    PathBuf::from(format!("/proc/{pid}")).exists()
 }

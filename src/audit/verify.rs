@@ -4,7 +4,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::chain::{self, CURRENT, Head, NO_HASH};
+use super::folder::LogFolder;
 use super::line::{Event, Line};
+use haft_process::state_dir::FileUse;
 
 /// Result of a verification.
 #[derive(Debug, Default)]
@@ -15,9 +17,9 @@ pub(crate) struct Report {
     pub(crate) lines: u64,
     /// The numbers of the first and the last line.
     pub(crate) range: Option<(u64, u64)>,
-    /// Places where the chain is broken.
+    /// Places where the chain is broken, lines could not be written, or others could change the log.
     pub(crate) findings: Vec<Finding>,
-    /// Remarks that are not breaks: fragments of lines, lines that could not be written.
+    /// Remarks about fragments of lines, which a crash leaves.
     pub(crate) notes: Vec<Finding>,
 }
 
@@ -53,22 +55,38 @@ struct Walk {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn verify(folder: &Path) -> io::Result<Report> {
+pub(crate) fn verify(folder: &LogFolder) -> io::Result<Report> {
     let mut walk = Walk::default();
-    if folder.symlink_metadata().is_err() {
+    for gap in folder.gaps() {
+        walk.report.findings.push(Finding {
+            path: folder.gap_path(&gap),
+            line: None,
+            text: format!("process {} could not write {} lines", gap.pid, gap.lines),
+        });
+    }
+    let mut repairs = Vec::new();
+    if !folder.files().check(false, &mut repairs)? {
         return Ok(walk.report);
     }
     // The lock is held only while the files are opened. Lines that are appended later are ignored.
     let mut files = Vec::new();
     {
-        let _lock = chain::lock(folder)?;
-        walk.head = chain::head_of(folder)?;
-        for path in chain::files(folder)? {
-            let file = chain::open_to_read(&path)?;
+        let _lock = chain::lock(folder, &mut repairs)?;
+        walk.head = chain::head_of(folder, &mut repairs)?;
+        for name in chain::files(folder)? {
+            let file = folder.files().open(&name, FileUse::Read, &mut repairs);
+            let file = file.map_err(io::Error::from)?;
             let length = file.metadata()?.len();
-            files.push((path, file.take(length)));
+            files.push((folder.path_for_messages(&name), file.take(length)));
         }
     }
+    let wrong_modes = repairs.iter().map(|repair| Finding {
+        path: repair.path().to_owned(),
+        line: None,
+        text: format!("{repair}; it was set right"),
+    });
+    walk.report.findings.extend(wrong_modes);
+    chain::record_repairs(folder, &repairs);
     walk.report.files = files.len();
     for (path, file) in files {
         let mut reader = BufReader::new(file);
@@ -174,12 +192,12 @@ impl Walk {
                 self.origin.take_if(|(_, missing)| *missing == dropped);
             }
             Event::LogDamaged { why } => {
-                let text = format!("haft found the end of the log changed: {why}");
+                let text = format!("haft found the log damaged: {why}");
                 self.report.findings.push(place(text));
             }
             Event::LogLost { lines, why } => {
                 let text = format!("{lines} lines could not be written: {why}");
-                self.report.notes.push(place(text));
+                self.report.findings.push(place(text));
             }
             _ => {}
         }
@@ -207,14 +225,14 @@ impl Walk {
         self.report.findings.extend(finding);
     }
 
-    fn end(&mut self, folder: &Path) {
+    fn end(&mut self, folder: &LogFolder) {
         self.settle_fragment();
         let origin = self.origin.take().map(|(finding, _)| finding);
         if let Some(finding) = origin {
             self.report.findings.insert(0, finding);
         }
         let whole = |text: String| Finding {
-            path: folder.join("head.json"),
+            path: folder.path_for_messages("head.json"),
             line: None,
             text,
         };

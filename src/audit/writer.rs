@@ -4,7 +4,6 @@
 //! thread makes the JSON, hashes the lines and writes them.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::chain::{self, Chain};
+use super::folder::{GapCounter, LogFolder, process_key};
 use super::line::{
     Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
 };
@@ -27,7 +27,9 @@ const QUEUE_CAPACITY: usize = 65_536;
 
 /// Writer of the log of one folder.
 pub(super) struct Writer {
-    folder: PathBuf,
+    folder: LogFolder,
+    /// Number among the writers of this process.
+    number: usize,
     settings: LogSettings,
     queue: Mutex<Queue>,
     /// Wakes the thread.
@@ -51,6 +53,8 @@ struct Queue {
     lost: u64,
     problem: Option<Problem>,
     has_reported: bool,
+    /// Keeps `lost` for other processes; `None` before the first loss.
+    gap: Option<GapCounter>,
 }
 
 enum Item {
@@ -171,6 +175,8 @@ pub(crate) fn flush_all(timeout: Duration) {
             let error =
                 std::io::Error::other("another haft process holds the log, or the disk hangs");
             let mut queue = writer.queue.lock();
+            // The thread may still write those that it has taken.
+            queue.lost += (queue.items.len() + queue.in_work) as u64;
             writer.failed(&mut queue, &error);
         }
     }
@@ -182,16 +188,17 @@ fn writers() -> MutexGuard<'static, Vec<Arc<Writer>>> {
 
 impl Writer {
     /// Returns the shared writer for `folder` and `settings`.
-    pub(super) fn shared(folder: &Path, settings: &LogSettings) -> Arc<Writer> {
+    pub(super) fn shared(folder: &LogFolder, settings: &LogSettings) -> Arc<Writer> {
         let mut writers = writers();
         let known = writers
             .iter()
-            .find(|writer| writer.folder == folder && writer.settings == *settings);
+            .find(|writer| writer.folder == *folder && writer.settings == *settings);
         if let Some(writer) = known {
             return writer.clone();
         }
         let writer = Arc::new(Writer {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
+            number: writers.len(),
             settings: settings.clone(),
             queue: Mutex::default(),
             work: Condvar::new(),
@@ -310,7 +317,13 @@ impl Writer {
             let mut queue = self.queue.lock();
             queue.in_work = 0;
             match written {
-                Ok(()) if !events.is_empty() => queue.problem = None,
+                Ok(()) if !events.is_empty() => {
+                    queue.problem = None;
+                    let lost = queue.lost;
+                    if let Some(gap) = &mut queue.gap {
+                        gap.set(lost);
+                    }
+                }
                 Ok(()) => {}
                 Err(error) => {
                     // A note of lost lines that cannot be written counts as those lines.
@@ -376,6 +389,9 @@ impl Writer {
             report(&problem);
         }
         queue.problem = Some(problem);
+        let lost = queue.lost;
+        let new = || self.folder.gap_counter(self.number);
+        queue.gap.get_or_insert_with(new).set(lost);
     }
 }
 
@@ -450,17 +466,4 @@ fn call(open: &Open) -> RecordedCall {
         more: notes.has_more,
         ..RecordedCall::default()
     }
-}
-
-/// Returns a random key of this process. It differs even from that of a later process with the same
-/// id.
-fn process_key() -> u32 {
-    static KEY: OnceLock<u32> = OnceLock::new();
-    *KEY.get_or_init(|| {
-        let mut bytes = [0; 4];
-        match getrandom::fill(&mut bytes) {
-            Ok(()) => u32::from_ne_bytes(bytes),
-            Err(_) => std::process::id(),
-        }
-    })
 }

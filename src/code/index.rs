@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::learned::Learned;
 use crate::registry::{Catalog, Entry};
 use haft_tool::types::{self, ScriptTool, script_identifier};
-use haft_tool::{Tool, similarity};
+use haft_tool::{CallerScope, Tool, similarity};
 
 /// Lowest similarity of a name that an unknown one suggests.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -38,13 +38,13 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Collects the trusted tools that models may call and that `sees` includes.
-    pub(super) fn of(catalog: &Catalog, sees: &dyn Fn(&Tool) -> bool, learned: Learned) -> Index {
+    /// Collects the trusted tools that models may call and that exist for callers with this scope.
+    pub(super) fn of(catalog: &Catalog, scope: &CallerScope, learned: Learned) -> Index {
         let mut by_real: BTreeMap<&str, &Arc<Entry>> = BTreeMap::new();
         for entry in &catalog.entries {
             let tool = &entry.tool;
             let is_callable = tool.trusted && !tool.hidden && tool.schema_problem.is_none();
-            if is_callable && sees(tool) {
+            if is_callable && scope.allows(tool) {
                 by_real.entry(&tool.name).or_insert(entry);
             }
         }

@@ -4,11 +4,12 @@
 //! statement about the past and never checked.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
-use haft_config::Config;
+use haft_config::{Config, StateFolder, StatePart};
 use haft_tool::types::Observed;
+
+/// Limit of the bytes of a file.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// The observed types of one project.
 #[derive(Default)]
@@ -17,16 +18,17 @@ pub(crate) struct Learned(BTreeMap<String, Observed>);
 impl Learned {
     /// Reads the types of the project. A file that is missing or unreadable has none.
     pub(crate) fn of(config: &Config) -> Learned {
-        let text = fs::read_to_string(Learned::file(config));
-        let types = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        let (folder, name) = Learned::file(config);
+        let bytes = folder.read(&name, MAX_FILE_BYTES).ok().flatten();
+        let types = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Learned(types.unwrap_or_default())
     }
 
-    /// Returns the file of the project.
-    pub(crate) fn file(config: &Config) -> PathBuf {
+    /// Returns the folder and the name of the file of the project.
+    pub(crate) fn file(config: &Config) -> (StateFolder, String) {
         let project = blake3::hash(config.cwd.as_os_str().as_encoded_bytes()).to_hex();
         let name = format!("{}.json", &project[..16]);
-        config.state_dir.join("result-types").join(name)
+        (config.state_dir.folder(StatePart::ResultTypes), name)
     }
 
     /// Returns the type of the results of a tool.

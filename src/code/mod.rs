@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::host::{HandleTools, Host, RunningCall};
 use crate::registry::{Catalog, Entry};
 use haft_config::CodeSettings;
-use haft_tool::{Call, Family, Level, Source, Tier, Tool};
+use haft_tool::{Call, CallerScope, Family, Level, Source, Tier, Tool};
 pub(crate) use index::Index;
 pub(crate) use learned::Learned;
 pub(crate) use record::Recorder;
@@ -42,12 +42,9 @@ const MAX_DECLARATIONS: usize = 8_000;
 /// Size of the list of names in that description, in bytes.
 const MAX_NAMES: usize = 3_000;
 
-/// Condition under which scripts see a tool.
-type Filter = dyn Fn(&Tool) -> bool + Send + Sync;
-
 /// Code mode for the callers that see the same tools.
 pub(crate) struct CodeMode {
-    sees: Box<Filter>,
+    scope: CallerScope,
     /// The tools of the last catalog.
     index: Mutex<Option<(Arc<Catalog>, Arc<Index>)>>,
 }
@@ -111,22 +108,23 @@ pub fn run(host: &Host, run: CodeRun) -> RunningCall {
 }
 
 impl CodeMode {
-    /// Returns the code mode of callers that see the tools for which `sees` returns true.
-    pub(crate) fn new(sees: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Arc<CodeMode> {
+    /// Returns the code mode of callers with this scope.
+    pub(crate) fn new(scope: CallerScope) -> Arc<CodeMode> {
         Arc::new(CodeMode {
-            sees: Box::new(sees),
+            scope,
             index: Mutex::default(),
         })
     }
 
     /// Returns the code mode of callers that see all tools.
     pub(crate) fn with_all() -> Arc<CodeMode> {
-        CodeMode::new(|_| true)
+        CodeMode::new(CallerScope::user())
     }
 
-    /// Returns a handle of the host whose calls find `run_code` and `search_tools`.
+    /// Returns a handle of the host whose calls find `run_code` and `search_tools`. Scripts that they
+    /// run have the scope of the handle and of the code mode.
     pub(crate) fn on(self: &Arc<Self>, host: &Host) -> Host {
-        host.with_tools(self.clone())
+        host.within(&self.scope).with_tools(self.clone())
     }
 
     /// Returns the tools that scripts see.
@@ -138,7 +136,7 @@ impl CodeMode {
             return index.clone();
         }
         let learned = Learned::of(host.config());
-        let index = Arc::new(Index::of(catalog, &*self.sees, learned));
+        let index = Arc::new(Index::of(catalog, &self.scope, learned));
         *last = Some((catalog.clone(), index.clone()));
         index
     }

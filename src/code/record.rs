@@ -4,20 +4,20 @@
 //! results. The results themselves are not recorded. The files are the user's alone.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use haft_config::Config;
+use haft_config::{Config, Durability, StateFolder, StatePart};
 use haft_tool::types::Observations;
 use haft_tool::{Error, ErrorKind, since_1970};
 
 /// Number of runs that are kept.
 const MAX_RUNS: usize = 200;
+/// Limit of the bytes of a record.
+const MAX_RUN_BYTES: u64 = 64 << 20;
 /// Number of random digits of an id.
 const ID_DIGITS: usize = 4;
 
@@ -43,13 +43,13 @@ pub(crate) struct RecordedRun {
 
 /// Writes and reads the records.
 pub(crate) struct Recorder {
-    folder: PathBuf,
+    folder: StateFolder,
 }
 
 impl Recorder {
     pub(crate) fn new(config: &Config) -> Recorder {
         Recorder {
-            folder: config.state_dir.join("runs"),
+            folder: config.state_dir.folder(StatePart::Runs),
         }
     }
 
@@ -64,20 +64,13 @@ impl Recorder {
 
     /// Writes a record, and removes the oldest ones.
     pub(super) fn write(&self, run: &RecordedRun) -> io::Result<()> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(self.path(&run.id))?;
-        file.write_all(&serde_json::to_vec(run)?)?;
+        let bytes = serde_json::to_vec(run)?;
+        let name = file_name(&run.id);
+        self.folder.replace(&name, &bytes, Durability::Unsynced)?;
         let ids = self.ids();
         for old in ids.iter().skip(MAX_RUNS) {
             // Another process may remove the same file.
-            let _ = fs::remove_file(self.path(old));
+            let _ = self.folder.remove(&file_name(old));
         }
         Ok(())
     }
@@ -111,23 +104,22 @@ impl Recorder {
     }
 
     fn load(&self, id: &str) -> Option<RecordedRun> {
-        let text = fs::read_to_string(self.path(id)).ok()?;
-        serde_json::from_str(&text).ok()
+        let bytes = self.folder.read(&file_name(id), MAX_RUN_BYTES).ok()??;
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Returns the ids, the newest first.
     fn ids(&self) -> Vec<String> {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let ids = files.filter_map(|file| {
-            let name = file.file_name().into_string().ok()?;
-            Some(name.strip_suffix(".json")?.to_owned())
-        });
-        let mut ids: Vec<String> = ids.collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
+        let names = self.folder.names().unwrap_or_default();
+        let ids = names
+            .iter()
+            .rev()
+            .filter_map(|name| name.strip_suffix(".json"));
+        ids.map(str::to_owned).collect()
     }
+}
 
-    fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.json"))
-    }
+/// Returns the name of the file of a run.
+fn file_name(id: &str) -> String {
+    format!("{id}.json")
 }

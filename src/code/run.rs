@@ -358,9 +358,9 @@ impl Run<'_> {
             };
             self.update(&entry.tool);
             let cancellation = self.calls[call].cancellation.clone();
-            let running = self
-                .host
-                .outcome_of(made, Some(entry.clone()), cancellation);
+            // A tool that the scope of the caller leaves out is unknown.
+            let tool = self.host.reach(&entry);
+            let running = self.host.outcome_of(made, tool, cancellation);
             self.running.push(Box::pin(async move {
                 let ended = running.await;
                 Returned {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::secret::random_id;
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::{Durability, write_private};
 use haft_tool::{Error, ErrorKind};
 
 /// Suffix of the files' names.
@@ -41,7 +42,7 @@ pub(crate) struct Running {
 impl Running {
     /// Writes a page that leads to the server and that only the user can read. Returns its path.
     pub(crate) fn write_page(&self, html: &str) -> io::Result<&Path> {
-        private_files::replace(&self.page, html.as_bytes(), Durability::Unsynced)?;
+        write_private(&self.page, html.as_bytes(), Durability::Unsynced)?;
         Ok(&self.page)
     }
 }
@@ -51,13 +52,19 @@ impl Running {
 /// # Errors
 /// [`ErrorKind::Load`] if the folder is not private or the file cannot be written.
 pub(crate) fn announce(
-    folder: &Path,
+    folder: &StateFolder,
     address: &str,
     token: Option<&str>,
 ) -> Result<Announcement, Error> {
+    let failed = |error: io::Error| {
+        let text = format!("cannot write {folder}/{address}{SUFFIX}: {error}");
+        Error::new(ErrorKind::Load, text)
+            .with_hint("XDG_RUNTIME_DIR or HAFT_STATE_DIR must be a folder of your own")
+    };
+    let folder = folder.make_private().map_err(failed)?;
     let path = folder.join(format!("{address}{SUFFIX}"));
     let aside = folder.join(format!(".{}", random_id()));
-    let written = private_files::make_private_folder(folder).and_then(|()| {
+    let write = || {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -69,23 +76,21 @@ pub(crate) fn announce(
         // This replaces the file of a killed server, because its address is ours now.
         fs::rename(&aside, &path)?;
         Ok(file)
-    });
-    match written {
+    };
+    match write() {
         Ok(file) => Ok(Announcement { path, file }),
         Err(error) => {
             let _ = fs::remove_file(&aside);
-            let text = format!("cannot write {}: {error}", path.display());
-            Err(Error::new(ErrorKind::Load, text)
-                .with_hint("XDG_RUNTIME_DIR or HAFT_STATE_DIR must be a folder of your own"))
+            Err(failed(error))
         }
     }
 }
 
 /// Returns the running servers of this user.
-pub(crate) fn running(folder: &Path) -> Vec<Running> {
-    if private_files::check_folder(folder).is_err() {
+pub(crate) fn running(folder: &StateFolder) -> Vec<Running> {
+    let Ok(folder) = folder.check_private() else {
         return Vec::new();
-    }
+    };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<Running> = entries
         .filter_map(|entry| {

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use haft_tool::{Error, ErrorKind};
-use haft_tool::{Tier, Tool, since_1970};
+use haft_tool::{CallerScope, Tier, ToolNames, since_1970};
 
 /// Rights of the bearer of a token: which tools, up to which tier, until when.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,19 +27,10 @@ pub(crate) struct Capability {
     pub(crate) expires: Option<u64>,
 }
 
-/// Patterns of tool names. A pattern after `!` excludes names.
-#[derive(Clone, Debug)]
-pub(crate) struct ToolNames {
-    patterns: Vec<String>,
-    included: GlobSet,
-    excluded: GlobSet,
-}
-
 impl Capability {
-    /// Returns true if the bearer may see and call the tool. A tool whose tier depends on the
-    /// arguments counts as the highest tier.
-    pub(crate) fn allows(&self, tool: &Tool) -> bool {
-        tool.approval <= self.tier && self.tools.match_name(&tool.name)
+    /// Returns the scope of the bearer.
+    pub(crate) fn scope(&self) -> CallerScope {
+        CallerScope::of_client(&self.id, self.tools.clone(), self.tier)
     }
 
     /// Returns true if the token has expired.
@@ -60,72 +48,4 @@ impl Capability {
 /// Returns the current time in seconds since 1970.
 pub(super) fn now() -> u64 {
     since_1970().as_secs()
-}
-
-impl ToolNames {
-    /// Parses patterns: a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before those that
-    /// exclude.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] for an invalid pattern.
-    pub(crate) fn new(patterns: Vec<String>) -> Result<ToolNames, Error> {
-        let excluded = patterns.iter().filter_map(|one| one.strip_prefix('!'));
-        let excluded = compiled(excluded)?;
-        let included = patterns.iter().filter(|one| !one.starts_with('!'));
-        let included = compiled(included.map(String::as_str))?;
-        // Patterns that only exclude mean all other tools.
-        let included = if included.is_empty() {
-            compiled(["*"].into_iter())?
-        } else {
-            included
-        };
-        Ok(ToolNames {
-            patterns,
-            included,
-            excluded,
-        })
-    }
-
-    /// Returns true if the patterns include the name.
-    pub(crate) fn match_name(&self, name: &str) -> bool {
-        self.included.is_match(name) && !self.excluded.is_match(name)
-    }
-
-    /// Returns the patterns as they were written.
-    pub(crate) fn patterns(&self) -> &[String] {
-        &self.patterns
-    }
-}
-
-fn compiled<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<GlobSet, Error> {
-    let refused = |pattern: &str, error: &globset::Error| {
-        let text = format!(
-            "`{pattern}` is not a pattern of tool names: {}",
-            error.kind()
-        );
-        Error::new(ErrorKind::Usage, text)
-            .with_hint("write a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before one that excludes")
-    };
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        if pattern.trim().is_empty() {
-            let text = "a pattern of tool names is empty";
-            return Err(Error::new(ErrorKind::Usage, text).with_hint("write `*` for all tools"));
-        }
-        set.add(Glob::new(pattern).map_err(|error| refused(pattern, &error))?);
-    }
-    set.build().map_err(|error| refused("", &error))
-}
-
-impl Serialize for ToolNames {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.patterns.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolNames {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let patterns = Vec::deserialize(deserializer)?;
-        ToolNames::new(patterns).map_err(|error| D::Error::custom(error.message()))
-    }
 }

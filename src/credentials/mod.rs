@@ -9,6 +9,6 @@ mod secret;
 mod store;
 
 pub(crate) use announcement::{Announcement, Running, announce, running};
-pub(crate) use capability::{Capability, ToolNames};
+pub(crate) use capability::Capability;
 pub(crate) use secret::{random, random_id, random_token};
-pub(crate) use store::{NewToken, TokenStore, id_of};
+pub(crate) use store::{NewToken, StoredTokens, TokenStore, id_of};

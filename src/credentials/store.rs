@@ -3,18 +3,14 @@
 //! A file holds the rights of a token and a hash of it, so a reader of the file cannot use the
 //! token. A token is `haft_ID_SECRET`; the id names its file.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
 
-use super::capability::{Capability, ToolNames, now};
+use super::capability::{Capability, now};
 use super::secret::{hex, random, random_token};
-use haft_process::private_files::{self, Durability};
+use haft_process::atomic_file::Durability;
+use haft_process::{StateDir, StateFolder, StatePart};
 use haft_tool::Tier;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, Problem, ToolNames};
 
 /// Prefix of every token that the user made.
 const PREFIX: &str = "haft_";
@@ -28,7 +24,15 @@ const VERSION: u32 = 1;
 /// Store of all tokens of a user.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenStore {
-    folder: PathBuf,
+    folder: StateFolder,
+}
+
+/// Tokens that were not revoked, and the problems of files that are not believed.
+#[derive(Debug, Default)]
+pub(crate) struct StoredTokens {
+    /// The oldest first. Expired ones are included.
+    pub(crate) tokens: Vec<Capability>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// Request for a new token.
@@ -54,9 +58,9 @@ struct Stored {
 
 impl TokenStore {
     /// Returns the store in this state directory, whether it has tokens or not.
-    pub(crate) fn new(state_dir: &Path) -> TokenStore {
+    pub(crate) fn new(state: &StateDir) -> TokenStore {
         TokenStore {
-            folder: state_dir.join("tokens"),
+            folder: state.folder(StatePart::Tokens),
         }
     }
 
@@ -70,7 +74,7 @@ impl TokenStore {
         if let Some(name) = &wanted.name {
             check_name(name)?;
             let is_taken = |one: &Capability| one.name == *name && !one.is_expired();
-            if self.all()?.iter().any(is_taken) {
+            if self.all()?.tokens.iter().any(is_taken) {
                 let text = format!("there is already a token `{name}`");
                 return Err(Error::new(ErrorKind::Usage, text).with_hint(format!(
                     "choose another name, or revoke it: `haft token revoke {name}`"
@@ -92,60 +96,50 @@ impl TokenStore {
             hash: blake3::hash(token.as_bytes()).to_hex().to_string(),
             capability: capability.clone(),
         };
-        let path = self.path(&capability.id);
-        let failed = |error: io::Error| {
-            Error::new(
-                ErrorKind::Load,
-                format!("cannot write {}: {error}", path.display()),
-            )
-        };
         let text = serde_json::to_vec_pretty(&stored).map_err(|error| {
             Error::new(ErrorKind::Internal, error.to_string()).with_source(error)
         })?;
-        private_files::make_folder(&self.folder).map_err(failed)?;
-        check_folder(&self.folder).map_err(failed)?;
-        private_files::replace(&path, &text, Durability::Synced).map_err(failed)?;
+        let name = file_name(&capability.id);
+        let written = self.folder.replace(&name, &text, Durability::Synced);
+        written.map_err(|error| {
+            let text = format!("cannot write {}/{name}: {error}", self.folder);
+            Error::new(ErrorKind::Load, text)
+        })?;
         Ok((token, capability))
     }
 
-    /// Returns every token that was not revoked, the oldest first. Expired ones are included.
+    /// Returns every token that was not revoked.
     ///
     /// # Errors
-    /// [`ErrorKind::Load`] where the folder cannot be read.
-    pub(crate) fn all(&self) -> Result<Vec<Capability>, Error> {
-        let failed = |error: io::Error| {
-            let text = format!("cannot read {}: {error}", self.folder.display());
-            Error::new(ErrorKind::Load, text)
-        };
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut all = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(failed)?.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            if let Some(stored) = id.and_then(|id| self.read(id)) {
-                all.push(stored.1);
+    /// [`ErrorKind::Load`] if the folder is not believed.
+    pub(crate) fn all(&self) -> Result<StoredTokens, Error> {
+        let names = self.folder.names().map_err(|error| {
+            let text = format!("cannot use the tokens in {}: {error}", self.folder);
+            Error::new(ErrorKind::Load, text).with_hint(error.remedy())
+        })?;
+        let mut all = StoredTokens::default();
+        for id in names.iter().filter_map(|name| name.strip_suffix(".json")) {
+            match self.read(id) {
+                Ok(stored) => all.tokens.extend(stored.map(|(_, capability)| capability)),
+                Err(problem) => all.problems.push(*problem),
             }
         }
-        all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        all.tokens
+            .sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         Ok(all)
     }
 
     /// Returns the rights of this token; `None` if it is unknown or expired.
     pub(crate) fn find(&self, token: &str) -> Option<Capability> {
-        let (hash, capability) = self.read(id_of(token)?)?;
+        let (hash, capability) = self.read_valid(id_of(token)?)?;
         // Hashes are compared in constant time.
         let is_same = blake3::hash(token.as_bytes()) == hash;
-        (is_same && !capability.is_expired()).then_some(capability)
+        is_same.then_some(capability)
     }
 
     /// Returns true if the token of this id is valid now.
     pub(crate) fn is_valid(&self, id: &str) -> bool {
-        let found = self.read(id);
-        found.is_some_and(|(_, capability)| !capability.is_expired())
+        self.read_valid(id).is_some()
     }
 
     /// Removes the tokens with this id or name, and returns them.
@@ -154,40 +148,60 @@ impl TokenStore {
     /// [`ErrorKind::Load`] where one cannot be removed.
     pub(crate) fn revoke(&self, which: &str) -> Result<Vec<Capability>, Error> {
         let is_meant = |one: &Capability| one.id == which || one.name == which;
-        let meant: Vec<_> = self.all()?.into_iter().filter(is_meant).collect();
+        let meant: Vec<_> = self.all()?.tokens.into_iter().filter(is_meant).collect();
         for one in &meant {
-            let path = self.path(&one.id);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let text = format!("cannot remove {}: {error}", path.display());
-                    return Err(Error::new(ErrorKind::Load, text));
-                }
-                _ => {}
-            }
+            let name = file_name(&one.id);
+            self.folder.remove(&name).map_err(|error| {
+                let text = format!("cannot remove {}/{name}: {error}", self.folder);
+                Error::new(ErrorKind::Load, text)
+            })?;
         }
         Ok(meant)
     }
 
-    fn read(&self, id: &str) -> Option<(blake3::Hash, Capability)> {
-        if !is_id(id) || check_folder(&self.folder).is_err() {
-            return None;
-        }
-        let bytes = private_files::read(&self.path(id), MAX_FILE).ok()?;
-        let stored: Stored = match serde_json::from_slice(&bytes) {
-            Ok(stored) => stored,
-            Err(error) => {
-                tracing::warn!(id, %error, "a stored token cannot be read");
-                return None;
-            }
-        };
-        let is_ours = stored.version == VERSION && stored.capability.id == id;
-        let hash = blake3::Hash::from_hex(&stored.hash).ok()?;
-        is_ours.then_some((hash, stored.capability))
+    /// Returns the hash and the rights of a token that is valid now. A file that is not believed opens
+    /// nothing.
+    fn read_valid(&self, id: &str) -> Option<(blake3::Hash, Capability)> {
+        let stored = self.read(id).unwrap_or_else(|problem| {
+            tracing::warn!(id, problem = problem.message, "a token is refused");
+            None
+        });
+        stored.filter(|(_, capability)| !capability.is_expired())
     }
 
-    fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.json"))
+    /// Returns the hash and the rights of a token; `None` if it is missing.
+    ///
+    /// # Errors
+    /// If its file is not believed.
+    fn read(&self, id: &str) -> Result<Option<(blake3::Hash, Capability)>, Box<Problem>> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let name = file_name(id);
+        let problem = |why: String, hint: String| {
+            let text = format!("the token `{id}` is refused: {}/{name}: {why}", self.folder);
+            Box::new(Problem::warning(text).hint(hint))
+        };
+        let bytes = self.folder.read(&name, MAX_FILE);
+        let bytes = bytes.map_err(|error| problem(error.to_string(), error.remedy().to_owned()))?;
+        let Some(bytes) = bytes else {
+            return Ok(None);
+        };
+        let damaged = || {
+            let hint = "remove the file, and make another one with `haft token new`";
+            problem("it is damaged".to_owned(), hint.to_owned())
+        };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+        let is_ours = stored.version == VERSION && stored.capability.id == id;
+        let hash = blake3::Hash::from_hex(&stored.hash).ok();
+        let hash = hash.filter(|_| is_ours).ok_or_else(damaged)?;
+        Ok(Some((hash, stored.capability)))
     }
+}
+
+/// Returns the name of the file of a token.
+fn file_name(id: &str) -> String {
+    format!("{id}.json")
 }
 
 /// Returns the id in a token's text, if it has the form of a token that the user made.
@@ -199,17 +213,6 @@ pub(crate) fn id_of(token: &str) -> Option<&str> {
 fn is_id(text: &str) -> bool {
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == ID_LENGTH && text.bytes().all(is_hex)
-}
-
-/// Fails if other users may write to the folder: they could add tokens.
-fn check_folder(folder: &Path) -> io::Result<()> {
-    let found = fs::metadata(folder)?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if found.is_dir() && is_ours && found.mode() & 0o022 == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::other("others can write to its folder"))
-    }
 }
 
 fn check_name(name: &str) -> Result<(), Error> {

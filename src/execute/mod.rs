@@ -16,7 +16,7 @@ pub(crate) use approval::approver_or_user;
 use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
-    ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallRecording, CallTrace,
+    ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallRecording, CallTrace, CallerScope,
     Cancellation, Event, LogListener, McpClient, NestedCalls, Outcome, Runner, Stopped, Tool,
     TraceContext, Updates, User, UserInterface, queue, with_tool_name,
 };
@@ -27,6 +27,8 @@ pub(crate) type Parts = Option<Arc<dyn NestedCalls>>;
 
 /// Conditions of a call besides the call itself.
 pub(crate) struct CallPolicy<'a> {
+    /// The scope of the caller.
+    pub(crate) scope: Arc<CallerScope>,
     /// The call's timeout. The time that a user takes for an answer does not count.
     pub(crate) timeout: Option<Duration>,
     /// The call's own cancellation, which its deadline uses too.
@@ -81,7 +83,7 @@ pub(crate) async fn execute(
     let trace = terms.trace.clone();
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates, trace);
     let nested = (terms.nested)(&call, &updates);
-    let mut ctx = CallCtx::new(terms.cancellation, updates);
+    let mut ctx = CallCtx::within(terms.scope, terms.cancellation, updates);
     ctx.nested = nested;
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);

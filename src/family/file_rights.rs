@@ -56,7 +56,10 @@ impl<'a> RightsReader<'a> {
     ///
     /// `name` is that of the tool; tools of a module share their rights, and its key stands for all
     /// of them.
-    pub(crate) fn of(&self, candidate: &Candidate, name: &str) -> FileRights {
+    ///
+    /// # Errors
+    /// With a problem of the file, if what the user refused it is not known. It must not be loaded.
+    pub(crate) fn of(&self, candidate: &Candidate, name: &str) -> Result<FileRights, Box<Problem>> {
         let (config, resolver, store) = (self.config, &self.resolver, &self.store);
         let place = candidate.place(name);
         let at_trust = candidate.verified.as_ref();
@@ -68,10 +71,10 @@ impl<'a> RightsReader<'a> {
         let permit = if config.is_untrusted_listing {
             None
         } else {
-            store.read(&candidate.resolved).unwrap_or_else(|error| {
-                problems.push(store.problem(&candidate.resolved, &error));
-                None
-            })
+            store.read(&candidate.resolved).map_err(|error| {
+                let name = candidate.likely_name();
+                Box::new(store.problem(&candidate.resolved, &error).about(name))
+            })?
         };
         if let Some(permit) = &permit
             && !permit.allow.is_empty()
@@ -135,13 +138,13 @@ impl<'a> RightsReader<'a> {
         }));
         permissions.resolve_entries(&files_of_entry);
         rights.permissions = Arc::new(permissions);
-        FileRights {
+        Ok(FileRights {
             rights,
             profile,
             permit,
             requests,
             problems,
-        }
+        })
     }
 }
 
@@ -204,7 +207,7 @@ fn change(
     file: &Path,
     change: impl FnOnce(&mut Permit) -> Result<(), String>,
 ) -> Result<(), String> {
-    let before = store.read(file).ok().flatten();
+    let before = store.read(file).map_err(|error| error.to_string())?;
     let renewed = Permit::renewed(file, before.as_ref());
     let mut permit = renewed.map_err(|error| error.message().to_owned())?;
     change(&mut permit)?;

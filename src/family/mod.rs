@@ -50,23 +50,8 @@ pub(crate) async fn load(
     connections: &Connections,
     candidates: &[Candidate],
 ) -> Vec<Loaded> {
-    let js = Share::of(candidates, Family::Js);
-    let kodelet = Share::of(candidates, Family::Kodelet);
-    let ikigai = Share::of(candidates, Family::Ikigai);
-    let amp = Share::of(candidates, Family::Amp);
-    let gemini = Share::of(candidates, Family::Gemini);
-    let native = Share::of(candidates, Family::Native);
-    let plugin = Share::of(candidates, Family::Plugin);
-    // aynd's plugins may not use the names of its built-in tools while those are enabled.
-    let built_in = match native.candidates[..] {
-        [] => &[][..],
-        _ => &native::NAMES[..],
-    };
-    let shell = Share::of(candidates, Family::Shell);
-    let upstream = Share::of(candidates, Family::Mcp);
-    let others = Share::of(candidates, Family::Remote);
     // Read before the load: a change in between is found by the next comparison.
-    let rights: Vec<Option<FileRights>> = {
+    let rights: Vec<Option<Result<FileRights, Box<Problem>>>> = {
         let reader = RightsReader::new(means.config);
         let others = candidates.iter().map(|candidate| {
             // The module loader sets its own, since it resolves the rights before it loads.
@@ -75,6 +60,23 @@ pub(crate) async fn load(
         });
         others.collect()
     };
+    let is_known = |place: usize| !matches!(rights[place], Some(Err(_)));
+    let share_of = |family: Family| Share::of(candidates, family, is_known);
+    let js = share_of(Family::Js);
+    let kodelet = share_of(Family::Kodelet);
+    let ikigai = share_of(Family::Ikigai);
+    let amp = share_of(Family::Amp);
+    let gemini = share_of(Family::Gemini);
+    let native = share_of(Family::Native);
+    let plugin = share_of(Family::Plugin);
+    // aynd's plugins may not use the names of its built-in tools while those are enabled.
+    let built_in = match native.candidates[..] {
+        [] => &[][..],
+        _ => &native::NAMES[..],
+    };
+    let shell = share_of(Family::Shell);
+    let upstream = share_of(Family::Mcp);
+    let others = share_of(Family::Remote);
     let (
         from_js,
         from_kodelet,
@@ -114,9 +116,13 @@ pub(crate) async fn load(
         share.put_back(loaded, &mut all);
     }
     for (rights, loaded) in rights.into_iter().zip(&mut all) {
-        if let Some(rights) = rights {
-            loaded.problems.extend(rights.problems);
-            loaded.rights = Some(rights.rights);
+        match rights {
+            Some(Ok(rights)) => {
+                loaded.problems.extend(rights.problems);
+                loaded.rights = Some(rights.rights);
+            }
+            Some(Err(problem)) => loaded.problems.push(*problem),
+            None => {}
         }
     }
     report_missing_layers(candidates, &mut all);
@@ -124,11 +130,12 @@ pub(crate) async fn load(
 }
 
 /// Returns the rights that the files have now, in the form of [`Loaded::rights`].
-pub(crate) fn rights_of(config: &Config, candidates: &[&Candidate]) -> Vec<ToolRights> {
+pub(crate) fn rights_of(config: &Config, candidates: &[&Candidate]) -> Vec<Option<ToolRights>> {
     let reader = RightsReader::new(config);
-    let rights = candidates
-        .iter()
-        .map(|candidate| reader.of(candidate, &candidate.key).rights);
+    let rights = candidates.iter().map(|candidate| {
+        let read = reader.of(candidate, &candidate.key).ok();
+        read.map(|read| read.rights)
+    });
     rights.collect()
 }
 
@@ -160,9 +167,15 @@ struct Share<'a> {
 }
 
 impl<'a> Share<'a> {
-    fn of(candidates: &'a [Candidate], family: Family) -> Share<'a> {
+    /// Returns the candidates of a family at the indexes for which `is_known` is true.
+    fn of(
+        candidates: &'a [Candidate],
+        family: Family,
+        is_known: impl Fn(usize) -> bool,
+    ) -> Share<'a> {
         let mine = candidates.iter().enumerate();
-        let mine = mine.filter(|(_, candidate)| candidate.source.family == family);
+        let mine =
+            mine.filter(|(place, candidate)| candidate.source.family == family && is_known(*place));
         let (places, candidates) = mine.unzip();
         Share { candidates, places }
     }

@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 
 use haft_config::McpServer;
 use haft_mcp::{Definitions, Pins, Rules, ServerRules, Standing, ToolDefinition};
+use haft_process::StateFolder;
 use haft_tool::{Call, ClientHints, Error, ErrorKind, Problem, Source, Tool};
 
 /// File with the trusted definitions of a server.
 #[derive(Clone)]
 pub(crate) struct PinStore {
-    folder: PathBuf,
+    folder: StateFolder,
     key: String,
     server: String,
 }
 
 impl PinStore {
     /// Returns the store of a server in this folder.
-    pub(super) fn new(folder: PathBuf, key: &str, server: &str) -> PinStore {
+    pub(super) fn new(folder: StateFolder, key: &str, server: &str) -> PinStore {
         PinStore {
             folder,
             key: key.to_owned(),
@@ -151,14 +152,20 @@ impl PinnedSource<'_> {
 }
 
 /// Returns a number that changes with the counter `known` and with the files in the folders.
-pub(super) fn version(known: u64, folders: &[PathBuf]) -> u64 {
+pub(super) fn version(known: u64, folders: &[StateFolder]) -> u64 {
     let mut hasher = DefaultHasher::new();
     known.hash(&mut hasher);
     for folder in folders {
-        let modified = folder.metadata().and_then(|found| found.modified());
-        modified.ok().hash(&mut hasher);
+        folder.modified().hash(&mut hasher);
     }
     hasher.finish()
+}
+
+/// Returns the paths of folders, for a watcher.
+#[expect(clippy::disallowed_methods, reason = "they are watched, not read")]
+pub(super) fn watched(folders: &[StateFolder]) -> Vec<PathBuf> {
+    let paths = folders.iter().map(|folder| folder.path_for_messages(""));
+    paths.collect()
 }
 
 /// Checks that the called tool is the trusted one, and that its arguments are an object. `changed`

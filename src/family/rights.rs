@@ -27,22 +27,20 @@ use haft_process::sandbox::{
     self, Access, DeniedPaths, ExceededLimit, Layers, Net, Sandbox, SandboxPolicy,
 };
 use haft_process::{
-    Environment, Finished, GrantedPath, Limits, LinkBounds, ProgramPolicy, Rights, Spawn,
-    find_installed,
+    Environment, Finished, GrantedPath, Limits, LinkBounds, ProgramPolicy, Rights, Spawn, StateDir,
+    find_installed, make_images_of,
 };
 use haft_tool::{
     AccessTarget, Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile,
     PermissionSource, Problem, ProfileSource, ToolBounds, ToolRights,
 };
 
-/// Folder of the copies of verified scripts, below the state directory.
-pub(super) const COPIES: &str = "verified";
-
 /// Sandboxes of one host. Tools with the same policy share one, and its private folder.
 pub(crate) struct Sandboxes {
     is_required: AtomicBool,
     home: PathBuf,
-    state_dir: PathBuf,
+    /// haft's own state, which no program in a sandbox sees.
+    state: StateDir,
     /// The system's folder for temporary files.
     temp_dir: PathBuf,
     /// Bounds of the links that lead to programs and code.
@@ -89,6 +87,8 @@ pub(crate) struct Confinement {
     name: Arc<str>,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<GrantedPath>,
+    /// The folder with the verified copies of its script.
+    image: Option<GrantedPath>,
     /// The proxy of its programs, if `net` is limited to some hosts.
     proxy: Option<Arc<Proxy>>,
 }
@@ -98,7 +98,7 @@ impl Sandboxes {
         Sandboxes {
             is_required: AtomicBool::new(config.sandbox.required),
             home: grants::real(&config.home),
-            state_dir: config.state_dir.clone(),
+            state: config.state_dir.clone(),
             temp_dir: grants::real(&config.temp_dir),
             links: config.link_bounds(),
             program_files: OnceLock::new(),
@@ -126,17 +126,26 @@ impl Sandboxes {
     ) -> Result<Confinement, Box<Problem>> {
         let FileRights {
             rights, profile, ..
-        } = RightsReader::new(config).of(candidate, name);
+        } = RightsReader::new(config).of(candidate, name)?;
         let source = profile.source;
         // It was resolved when it was found, and what runs was verified.
         let file = GrantedPath::without_links(&candidate.resolved);
-        let mut own: Vec<GrantedPath> = file.into_iter().collect();
-        if candidate.verified.is_some() {
-            own.extend(self.resolve(&config.state_dir.join(COPIES)));
-        }
+        let own: Vec<GrantedPath> = file.into_iter().collect();
+        // A rule of the kernel names an existing folder.
+        let image = candidate.verified.as_ref().map(|_| {
+            make_images_of(&self.state, &candidate.resolved).map_err(|error| {
+                let text = format!("not loaded, because its copy cannot be made: {error}");
+                let problem = Problem::error(text).at(&candidate.path).about(name);
+                Box::new(problem.hint("correct that folder, or let `HAFT_STATE_DIR` name another"))
+            })
+        });
+        let image = image.transpose()?;
         let limits = config.limits_of(candidate.bounds_level()).of_programs();
         match self.confine(name, rights, source, own) {
-            Ok(confined) => Ok(Confinement { limits, ..confined }),
+            Ok(confined) => Ok(Confinement {
+                limits,
+                ..confined.with_image(image)
+            }),
             Err(why) => {
                 let problem = Problem::error(format!("not loaded, because {why}"));
                 let problem = problem.at(&candidate.path).about(name);
@@ -177,7 +186,10 @@ impl Sandboxes {
         };
         let own = [&caller.own[..], &used.own[..]].concat();
         let confined = self.confine(&used.name, rights, used.bounds.profile.clone(), own)?;
-        Ok(Confinement { limits, ..confined })
+        Ok(Confinement {
+            limits,
+            ..confined.with_image(used.image.clone())
+        })
     }
 
     fn confine(
@@ -229,6 +241,7 @@ impl Sandboxes {
             sandbox,
             policy: enforced,
             own,
+            image: None,
             proxy,
         })
     }
@@ -384,11 +397,12 @@ impl Sandboxes {
                 execute: denied_of(permissions, PermissionKind::Run),
             },
             needed: own.to_vec(),
+            hidden: vec![self.state.clone()],
             unenforced: unenforced(permissions),
         }
         .with_system_files();
         let files = || {
-            let store = grants::Store::at(&self.state_dir, &self.home);
+            let store = grants::Store::at(&self.state, &self.home);
             let projects = || {
                 let (projects, _) = store.projects();
                 projects
@@ -455,6 +469,19 @@ impl Sandboxes {
 }
 
 impl Confinement {
+    /// Lets the programs of a verified script read and start its copies, and no copies of others.
+    fn with_image(self, image: Option<GrantedPath>) -> Confinement {
+        let sandbox = match (self.sandbox, &image) {
+            (Some(sandbox), Some(image)) => Some(sandbox.with_image(image.clone())),
+            (sandbox, _) => sandbox,
+        };
+        Confinement {
+            sandbox,
+            image,
+            ..self
+        }
+    }
+
     /// Returns the program with these rights.
     pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
         Spawn {

@@ -21,6 +21,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::Host;
 use super::call_log::{CallEntry, CallRecord, defect, shut_down};
 use super::nested::PartsOfCall;
+use super::reach::ReachableTool;
 use super::span::traced;
 use crate::execute::{CallPolicy, execute};
 use crate::family::approvals_of;
@@ -61,7 +62,7 @@ impl Host {
     pub(crate) fn outcome_of(
         &self,
         call: Call,
-        tool: Option<Arc<Entry>>,
+        tool: Option<ReachableTool>,
         cancellation: Cancellation,
     ) -> InlineCall {
         let tool = self.handle_tool(&call.tool).or(tool);
@@ -80,18 +81,14 @@ impl Host {
 
     /// Starts `test`, one of the tests of `tool`, under the same rules as a call of it.
     pub fn test(&self, tool: &Entry, test: &Test) -> RunningCall {
-        let runs = Entry {
-            tool: tool.tool.clone(),
-            resolved_path: tool.resolved_path.clone(),
-            runner: test.runner.clone(),
-        };
+        let runs = self.reach_test(tool, test);
         let call = Call {
             id: test.name.clone(),
             tool: tool.tool.name.clone(),
             arguments: RawValue::NULL.to_owned(),
         };
         let entry = CallEntry::begin(self, &call, &Cancellation::default());
-        self.start(call, None, Some(Arc::new(runs)), entry)
+        self.start(call, None, runs, entry)
     }
 
     /// Starts a logged call. `tool` is what runs, if it is not the tool of that name.
@@ -99,7 +96,7 @@ impl Host {
         &self,
         call: Call,
         timeout: Option<Duration>,
-        tool: Option<Arc<Entry>>,
+        tool: Option<ReachableTool>,
         entry: CallEntry,
     ) -> RunningCall {
         let (sender, events) = queue::channel();
@@ -116,11 +113,11 @@ impl Host {
     }
 
     /// Returns the tool of that name, if it is known without waiting.
-    pub(super) fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+    pub(super) fn known_entry(&self, name: &str) -> Option<ReachableTool> {
         if let Some(own) = self.handle_tool(name) {
             return Some(own);
         }
-        self.known_catalog()?.find(name).cloned()
+        self.reach(self.known_catalog()?.find(name)?)
     }
 
     /// Returns the timeout that calls of that tool have without one of their own.
@@ -147,7 +144,7 @@ impl Host {
         &self,
         call: Call,
         timeout: Option<Duration>,
-        tool: Option<Arc<Entry>>,
+        tool: Option<ReachableTool>,
         entry: CallEntry,
         events: queue::Sender<Event>,
     ) -> CallFuture {
@@ -178,7 +175,7 @@ impl Host {
     async fn run(
         &self,
         call: Call,
-        tool: Option<Arc<Entry>>,
+        tool: Option<ReachableTool>,
         timeout: Option<Duration>,
         cancellation: &Cancellation,
         events: queue::Sender<Event>,
@@ -210,6 +207,7 @@ impl Host {
                     trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
                 }
                 let terms = CallPolicy {
+                    scope: self.options.scope.clone(),
                     trace,
                     recording: self.options.recording.clone(),
                     span,
@@ -228,7 +226,9 @@ impl Host {
                     nested: &|call, updates| {
                         let makes_calls = tool.runner.makes_calls();
                         makes_calls
-                            .then(|| PartsOfCall::of(self, &call.id, &tool, cancellation, updates))
+                            .then(|| {
+                                PartsOfCall::of(self, &call.id, tool.entry(), cancellation, updates)
+                            })
                             .flatten()
                     },
                     spill: &self.inner.spill,
@@ -281,7 +281,7 @@ fn not_queued(tool: &str) -> Error {
 }
 
 /// Returns the tool once it can be called; `None` if the call is cancelled before.
-async fn prepared(tool: Arc<Entry>, cancellation: &Cancellation) -> Option<Arc<Entry>> {
+async fn prepared(tool: ReachableTool, cancellation: &Cancellation) -> Option<ReachableTool> {
     let is_ready = match tool.runner.prepare_runner() {
         None => true,
         Some(prepare_runner) => tokio::select! {

@@ -12,6 +12,7 @@ use super::load_state::{
     Group, KnownFiles, LoadState, LoadedModule, Plan, ReloadScope, Stamps, Why, group_of, key_of,
     plan,
 };
+use super::reach::ReachableTool;
 use super::refresh::{Found, Search};
 use crate::family::js::{self, RESOLVE};
 use crate::family::{self, Loaded};
@@ -115,7 +116,7 @@ impl Host {
         &self,
         name: &str,
         cancellation: &Cancellation,
-    ) -> Option<Result<Arc<Entry>, Error>> {
+    ) -> Option<Result<ReachableTool, Error>> {
         let (host, tool) = (self.clone(), name.to_owned());
         let entry = tokio::spawn(async move {
             tokio::select! {
@@ -131,7 +132,11 @@ impl Host {
         }
     }
 
-    pub(super) async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
+    /// Returns the tool of that name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSuchTool`], also if it does not exist for the caller of the handle.
+    pub(super) async fn entry(&self, name: &str) -> Result<ReachableTool, Error> {
         if self.inner.closing.is_cancelled() {
             return Err(shut_down());
         }
@@ -139,14 +144,15 @@ impl Host {
             return Ok(own);
         }
         let catalog = self.catalog_for_calls().await;
-        if let Some(entry) = catalog.find(name) {
-            return Ok(entry.clone());
+        let mut found = catalog.find(name).cloned();
+        if found.is_none() && name == RESOLVE && self.inner.engine.offers_pending() {
+            found = self.resolver().await;
         }
-        if name == RESOLVE
-            && self.inner.engine.offers_pending()
-            && let Some(resolver) = self.resolver().await
-        {
-            return Ok(resolver);
+        if let Some(tool) = found.and_then(|found| self.reach(&found)) {
+            return Ok(tool);
+        }
+        if !self.scope().is_unlimited() {
+            return Err(no_such_tool(name, &[]));
         }
         let error = no_such_tool(name, &catalog.suggest(name));
         Err(if catalog.entries.is_empty() {

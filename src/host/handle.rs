@@ -11,13 +11,15 @@ use crate::execute::approver_or_user;
 use crate::registry::Entry;
 use haft_engine::{LeftOutCall, Script, ScriptLimits, ScriptSource};
 use haft_tool::{
-    ApprovalPolicy, Approver, CallRecording, CallTrace, LogListener, McpClient, Outcome,
-    UserInterface,
+    ApprovalPolicy, Approver, CallRecording, CallTrace, CallerScope, LogListener, McpClient,
+    Outcome, UserInterface,
 };
 
 /// Options of a handle.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct HandleOptions {
+    /// The tools that exist for the callers of the handle.
+    pub(super) scope: Arc<CallerScope>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) ui: Option<Arc<dyn UserInterface>>,
     /// Approval policy instead of the configured one.
@@ -45,6 +47,29 @@ pub(super) struct HandleOptions {
     pub(super) is_queueing: bool,
 }
 
+impl HandleOptions {
+    /// Returns the options of the user's own handle.
+    pub(super) fn of_user() -> HandleOptions {
+        HandleOptions {
+            scope: Arc::new(CallerScope::user()),
+            approver: None,
+            ui: None,
+            approval: None,
+            log: None,
+            text_limit: None,
+            origin: Arc::default(),
+            audit: None,
+            tools: None,
+            depth: 0,
+            trace: None,
+            recording: None,
+            source: None,
+            mcp_client: None,
+            is_queueing: false,
+        }
+    }
+}
+
 /// Tools that only calls of one handle find, before those of the catalog.
 pub(crate) trait HandleTools: Send + Sync {
     /// Returns the tool of that name, which runs with `host`.
@@ -57,11 +82,6 @@ impl Host {
         let mut host = self.clone();
         host.options.tools = Some(tools);
         host
-    }
-
-    /// Returns the tool of the handle of that name.
-    pub(super) fn handle_tool(&self, name: &str) -> Option<Arc<Entry>> {
-        self.options.tools.clone()?.find(self, name)
     }
 
     /// Returns a handle of the same host without tools of its own, for the calls of such a tool.
@@ -124,8 +144,10 @@ impl Host {
 
     /// Returns a handle of the same host. Calls that start through it follow `policy` instead of
     /// the configured one. Tools that the configured policy hides from lists stay hidden.
-    pub fn with_approval(&self, policy: ApprovalPolicy) -> Host {
+    pub fn with_approval(&self, mut policy: ApprovalPolicy) -> Host {
         let mut host = self.clone();
+        let limits = [policy.max_tier, host.options.scope.max_tier()];
+        policy.max_tier = limits.into_iter().flatten().min();
         host.options.approval = Some(Arc::new(policy));
         host
     }

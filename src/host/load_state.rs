@@ -178,8 +178,8 @@ impl LoadedModule {
     }
 
     /// Returns true if it was loaded with these rights.
-    pub(super) fn has(&self, rights: &ToolRights) -> bool {
-        self.offered.rights.as_ref() == Some(rights)
+    pub(super) fn has(&self, rights: Option<&ToolRights>) -> bool {
+        self.offered.rights.as_ref() == rights
     }
 
     /// Returns the module, unless the offered tools are those of an earlier file.
@@ -203,9 +203,9 @@ impl LoadedModule {
 
 impl KnownFiles {
     /// Returns true if it was loaded from exactly these files as they are now, with these rights.
-    pub(super) fn is_still(&self, stamps: &Stamps, rights: &[ToolRights]) -> bool {
+    pub(super) fn is_still(&self, stamps: &Stamps, rights: &[Option<ToolRights>]) -> bool {
         let known = self.loaded.iter().map(|loaded| loaded.rights.as_ref());
-        self.stamps == *stamps && known.eq(rights.iter().map(Some))
+        self.stamps == *stamps && known.eq(rights.iter().map(Option::as_ref))
     }
 
     /// Adds a file that was loaded by name.
@@ -357,7 +357,7 @@ const MAX_GENERATIONS: usize = 8;
 pub(super) fn plan(
     known: &mut LoadState,
     modules: &[&Candidate],
-    rights_of: impl FnOnce(&[&Candidate]) -> Vec<ToolRights>,
+    rights_of: impl FnOnce(&[&Candidate]) -> Vec<Option<ToolRights>>,
     base: &Engine,
     why: Why,
 ) -> Plan {
@@ -376,7 +376,7 @@ pub(super) fn plan(
 /// Determines which of the loaded and of the found modules have to be loaded now.
 fn compare(
     known: &mut LoadState,
-    keys: BTreeMap<Key, ToolRights>,
+    keys: BTreeMap<Key, Option<ToolRights>>,
     base: &Engine,
     why: Why,
 ) -> Plan {
@@ -397,7 +397,7 @@ fn compare(
         };
         module.look(&key, &grapher);
         let is_retried = module.is_broken && why == Why::Requested;
-        if module.is_stale(&mut checker) || !module.has(&rights) || is_retried {
+        if module.is_stale(&mut checker) || !module.has(rights.as_ref()) || is_retried {
             survey.load(key, module, &grapher);
         } else {
             survey.keep(key, module);

@@ -145,7 +145,7 @@ impl Host {
         interest.files.insert(trust::grant_file(config));
         interest
             .folders
-            .insert(Permits::folder_in(&config.state_dir));
+            .insert(Permits::watched_folder(&config.state_dir));
         interest.folders.extend(self.inner.connections.folders());
         let is_near = |path: &&PathBuf| {
             [&config.home, &config.cwd]

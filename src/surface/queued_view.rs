@@ -4,10 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::surface::http::USER;
 use haft_nats::{Asked, OpenQuestion, QueuedCall};
 use haft_render::text;
-use haft_tool::{Prompt, TerminalText, Timestamp, terminal_text};
+use haft_tool::{Prompt, TerminalText, Timestamp, USER_ID, terminal_text};
 
 /// A queued call.
 #[derive(Serialize, ToSchema)]
@@ -115,7 +114,7 @@ impl<'a> From<&'a OpenQuestion> for QueuedQuestionView<'a> {
 /// Returns the id of the client that a call belongs to. One without a client was queued at a command line,
 /// which the user did.
 pub(crate) fn owner(call: &QueuedCall) -> &str {
-    call.owner.as_deref().unwrap_or(USER)
+    call.owner.as_deref().unwrap_or(USER_ID)
 }
 
 /// Returns a question as one line.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{CallerScope, Error, ErrorKind, ToolNames};
 
 // The texts are the help of the flags.
 /// Selection arguments of the user, as typed.
@@ -23,84 +21,58 @@ pub(crate) struct Wanted {
     pub(crate) exclude: Vec<String>,
 }
 
-/// Compiled selection. A tool that is not selected can neither be listed nor called.
-#[derive(Debug)]
-pub(crate) struct Selection {
-    /// The globs of the tool sets. `None`: all tools.
-    toolsets: Option<GlobSet>,
-    included: Option<GlobSet>,
-    excluded: GlobSet,
-}
-
-impl Selection {
-    /// Selects every tool.
-    pub(crate) fn all() -> Selection {
-        Selection {
-            toolsets: None,
-            included: None,
-            excluded: GlobSet::empty(),
-        }
-    }
-
-    /// Returns true if every tool is selected.
-    pub(crate) fn is_all(&self) -> bool {
-        self.toolsets.is_none() && self.included.is_none() && self.excluded.is_empty()
-    }
-
-    /// Compiles a selection. Tool sets are combined; `include` narrows the combination.
+impl Wanted {
+    /// Returns the scope of clients that see these tools. Tool sets are combined; `include` narrows the
+    /// combination.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an unknown tool set and for an invalid glob.
-    pub(crate) fn new(
+    pub(crate) fn scope(
+        &self,
         known: &BTreeMap<String, Vec<String>>,
-        wanted: &Wanted,
-    ) -> Result<Selection, Error> {
-        let mut excluded: Vec<&str> = wanted.exclude.iter().map(String::as_str).collect();
-        let mut of_sets = Vec::new();
-        for name in &wanted.toolsets {
-            let globs = known.get(name).ok_or_else(|| no_such_set(name, known))?;
-            for glob in globs {
-                match glob.strip_prefix('!') {
-                    Some(glob) => excluded.push(glob),
-                    None => of_sets.push(glob.as_str()),
-                }
+    ) -> Result<CallerScope, Error> {
+        let mut scope = CallerScope::user();
+        if !self.toolsets.is_empty() {
+            let mut globs = Vec::new();
+            for name in &self.toolsets {
+                globs.extend_from_slice(known.get(name).ok_or_else(|| no_such_set(name, known))?);
             }
+            if globs.iter().all(|glob| glob.starts_with('!')) {
+                // A set without a tool has none, and not all others.
+                globs.push(NO_TOOL.to_owned());
+            }
+            scope = scope.with_tools(tool_names(globs)?);
         }
-        let included: Vec<&str> = wanted.include.iter().map(String::as_str).collect();
-        Ok(Selection {
-            toolsets: if wanted.toolsets.is_empty() {
-                None
-            } else {
-                Some(compiled(&of_sets)?)
-            },
-            included: if included.is_empty() {
-                None
-            } else {
-                Some(compiled(&included)?)
-            },
-            excluded: compiled(&excluded)?,
-        })
-    }
-
-    /// Returns true if the tool of this name is selected.
-    pub(crate) fn takes(&self, name: &str) -> bool {
-        let is_in = |set: &Option<GlobSet>| set.as_ref().is_none_or(|set| set.is_match(name));
-        is_in(&self.toolsets) && is_in(&self.included) && !self.excluded.is_match(name)
+        if !self.include.is_empty() {
+            let globs = self.include.iter().map(|glob| literal(glob)).collect();
+            scope = scope.with_tools(tool_names(globs)?);
+        }
+        if !self.exclude.is_empty() {
+            let globs = self
+                .exclude
+                .iter()
+                .map(|glob| format!("!{}", literal(glob)));
+            scope = scope.with_tools(tool_names(globs.collect())?);
+        }
+        Ok(scope)
     }
 }
 
-fn compiled(globs: &[&str]) -> Result<GlobSet, Error> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(Glob::new(glob).map_err(|error| bad_glob(glob, &error))?);
+/// Pattern that excludes every name.
+const NO_TOOL: &str = "!*";
+
+/// Returns a glob in which a `!` at the beginning is a character of the name.
+fn literal(glob: &str) -> String {
+    match glob.strip_prefix('!') {
+        Some(rest) => format!("{{!}}{rest}"),
+        None => glob.to_owned(),
     }
-    set.build().map_err(|error| bad_glob("", &error))
 }
 
-fn bad_glob(glob: &str, error: &globset::Error) -> Error {
-    let text = format!("`{glob}` is not a pattern of tool names: {}", error.kind());
-    Error::new(ErrorKind::Usage, text)
-        .with_hint("a pattern is a name with `*`, `?`, `[abc]` or `{one,two}` in it")
+fn tool_names(globs: Vec<String>) -> Result<ToolNames, Error> {
+    ToolNames::new(globs).map_err(|error| {
+        error.with_hint("a pattern is a name with `*`, `?`, `[abc]` or `{one,two}` in it")
+    })
 }
 
 fn no_such_set(name: &str, known: &BTreeMap<String, Vec<String>>) -> Error {

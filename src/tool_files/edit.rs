@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use haft_config::{Config, paths};
+use haft_config::{Config, UserFolder, paths};
 use haft_process::in_foreground;
 use haft_tool::{Error, ErrorKind};
 
@@ -28,7 +28,7 @@ impl EditorDraft {
     pub(crate) fn new(config: &Config, named: Option<&str>) -> EditorDraft {
         let editor = named.or(config.editor.as_deref()).unwrap_or("vi");
         EditorDraft {
-            folder: config.state_dir.join("drafts"),
+            folder: config.state_dir.user_folder(UserFolder::Drafts),
             editor: editor.to_owned(),
         }
     }

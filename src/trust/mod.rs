@@ -55,12 +55,12 @@ fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
 /// Returns the path of the user's grant for the project, which may not exist.
 pub(crate) fn grant_file(config: &Config) -> PathBuf {
     let store = Store::at(&config.state_dir, &config.home);
-    store.file_of(&real(&config.cwd))
+    store.place_of(&real(&config.cwd))
 }
 
 /// Returns the hash of the user's grant for the project, if there is one. The log of calls names
 /// the grant by it.
 pub(crate) fn grant_hash(config: &Config) -> Option<String> {
-    let grant = std::fs::read(grant_file(config)).ok()?;
-    Some(blake3::hash(&grant).to_hex().to_string())
+    let store = Store::at(&config.state_dir, &config.home);
+    Some(store.hash_of(&real(&config.cwd))?.to_hex().to_string())
 }

@@ -132,6 +132,10 @@ mod mcp_client;
 mod mcp_code;
 // Calls that tools make of other tools.
 mod nested;
+// The tools that exist for a caller: directly, in nested calls, scripts and queues, and at other hosts.
+mod scope;
+// haft's own files, changed by tools and by other users.
+mod state;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and closed ends on standard input and output: no answer is lost.

@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use haft_process::StateDir;
 use haft_tool::{ApprovalMode, Isolation, Rule, Tier, ToolPattern};
 
 use super::{Permission, PermissionKind, PermissionSource, parse_duration, paths};
@@ -410,6 +411,14 @@ pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
 pub(super) fn path(slot: &mut PathBuf) -> Slot<'_> {
     placed(Form::Path, |text, origin| {
         *slot = origin.resolve(text);
+        Ok(())
+    })
+}
+
+/// The path of the state directory.
+pub(super) fn state_directory(slot: &mut StateDir) -> Slot<'_> {
+    placed(Form::Path, |text, origin| {
+        *slot = StateDir::new(origin.resolve(text));
         Ok(())
     })
 }

@@ -1,11 +1,10 @@
 //! Store of grants: one file for each project in the user's state directory.
 //!
 //! A store that another user could have written is not used, nor one inside of the project itself.
-//! A grant that cannot be read counts as missing, and is reported.
+//! A grant that cannot be believed grants nothing, and is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -14,9 +13,8 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use crate::ProjectFile;
-use crate::paths::is_missing;
-use haft_process::owners::{self, Exposed, FileAccess};
-use haft_process::private_files::{self, Durability};
+use haft_process::atomic_file::Durability;
+use haft_process::{StateDir, StateError, StateFolder, StatePart};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Family, PermissionRequest, Problem};
 
@@ -97,10 +95,23 @@ pub struct Rights {
     pub code_from_bytes: bool,
 }
 
+/// Limit of the bytes of a record.
+const MAX_RECORD_BYTES: u64 = 256 << 20;
+
 /// Store of one user's grants.
 #[derive(Clone, Debug)]
 pub struct Store {
-    folder: PathBuf,
+    records: RecordFolder,
+    /// The grants of tests of the same projects.
+    of_tests: RecordFolder,
+}
+
+/// Folder of the state directory with one JSON file for each path that it is about.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordFolder {
+    folder: StateFolder,
+    /// True if the home directory that would contain it is missing.
+    is_homeless: bool,
     home: PathBuf,
 }
 
@@ -115,100 +126,170 @@ pub struct Project {
     pub trusted_at: u64,
 }
 
-/// Reason why a grant cannot be used.
+/// Reason why a record cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot read it: {0}")]
-    Unreadable(String),
+    #[error(transparent)]
+    State(#[from] StateError),
     #[error("it is not a trust file")]
     Broken,
     #[error("another version of haft made it, which recorded something else")]
     OtherVersion,
-    #[error("it belongs to somebody else")]
-    NotOurs,
-    #[error("others than you may write to it")]
-    Open,
-    #[error("{0}")]
-    Exposed(Exposed),
     #[error("it lies inside of the project that it is about")]
     InProject,
 }
 
-/// Writes a file of the state below `home`, and makes its folder.
-pub(super) fn store(
-    folder: &Path,
-    home: &Path,
-    path: &Path,
-    content: &impl Serialize,
-) -> io::Result<()> {
-    if folder.starts_with(home) && !home.is_dir() {
-        // Root could create it, but it would be lost with the container.
-        return Err(io::Error::other("there is no home directory"));
+impl StoreError {
+    /// Returns what the user does about it; `else_do` if only a new record helps.
+    fn remedy(&self, else_do: &'static str) -> &'static str {
+        match self {
+            StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
+            StoreError::State(error @ (StateError::Open | StateError::Exposed(_))) => {
+                error.remedy()
+            }
+            _ => else_do,
+        }
     }
-    private_files::make_folder(folder)?;
-    private_files::replace(path, &serde_json::to_vec(content)?, Durability::Synced)
+}
+
+impl RecordFolder {
+    pub(crate) fn new(state: &StateDir, part: StatePart, home: &Path) -> RecordFolder {
+        RecordFolder {
+            folder: state.folder(part),
+            is_homeless: state.is_below(home) && !home.is_dir(),
+            home: home.to_owned(),
+        }
+    }
+
+    /// Reads the record about `path` with this `version`; `None` if it is missing. Records inside of
+    /// `project` do not count.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        path: &Path,
+        version: u32,
+        project: &Path,
+    ) -> Result<Option<T>, StoreError> {
+        let name = name_of(path);
+        if !self.folder.has(&name)? {
+            return Ok(None);
+        }
+        if self.folder.is_inside(project) && !self.home.starts_with(project) {
+            return Err(StoreError::InProject);
+        }
+        self.folder.check_owners()?;
+        self.parse(&name, version)
+    }
+
+    /// Writes the record about `path`.
+    pub(crate) fn write(&self, path: &Path, content: &impl Serialize) -> io::Result<()> {
+        if self.is_homeless {
+            // Root could create it, but it would be lost with the container.
+            return Err(io::Error::other("there is no home directory"));
+        }
+        let bytes = serde_json::to_vec(content)?;
+        self.folder
+            .replace(&name_of(path), &bytes, Durability::Synced)
+    }
+
+    /// Removes the record about `path`; returns false if it is missing.
+    pub(crate) fn remove(&self, path: &Path) -> io::Result<bool> {
+        self.folder.remove(&name_of(path))
+    }
+
+    /// Returns true if the folder exists.
+    pub(crate) fn exists(&self) -> Result<bool, StoreError> {
+        Ok(self.folder.exists()?)
+    }
+
+    /// Returns the path of the record about `path`, for messages.
+    pub(crate) fn place_of(&self, path: &Path) -> PathBuf {
+        place(&self.folder, &name_of(path))
+    }
+
+    fn parse<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        version: u32,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(bytes) = self.folder.read(name, MAX_RECORD_BYTES)? else {
+            return Ok(None);
+        };
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let found: Versioned = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
+        if found.version != version {
+            return Err(StoreError::OtherVersion);
+        }
+        let record = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
+        Ok(Some(record))
+    }
+}
+
+/// Returns the path of a file of the state, for messages.
+#[expect(clippy::disallowed_methods, reason = "the path is only shown")]
+fn place(folder: &StateFolder, name: &str) -> PathBuf {
+    folder.path_for_messages(name)
+}
+
+/// Returns the name of the record about `path`.
+fn name_of(path: &Path) -> String {
+    let hash = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{}.json", &hash[..32])
 }
 
 impl Store {
     /// Returns the store in a state directory.
-    pub fn at(state_dir: &Path, home: &Path) -> Store {
+    pub fn at(state: &StateDir, home: &Path) -> Store {
         Store {
-            folder: state_dir.join("trust"),
-            home: home.to_owned(),
+            records: RecordFolder::new(state, StatePart::Trust, home),
+            of_tests: RecordFolder::new(state, StatePart::TestTrust, home),
         }
     }
 
     /// Returns the store of the grants of tests.
-    pub fn of_tests(state_dir: &Path, home: &Path) -> Store {
+    pub fn of_tests(state: &StateDir, home: &Path) -> Store {
+        let of_tests = RecordFolder::new(state, StatePart::TestTrust, home);
         Store {
-            folder: state_dir.join("trust/tests"),
-            home: home.to_owned(),
+            records: of_tests.clone(),
+            of_tests,
         }
     }
 
     /// Reads the grant of the project with this real path.
+    ///
+    /// # Errors
+    /// When there is one that must not be used.
     pub fn read(&self, project: &Path) -> Result<Option<Grant>, StoreError> {
-        let path = self.file_of(project);
-        if !is_there(&path)? {
-            return Ok(None);
-        }
-        check_folder(&self.folder, &self.home, project)?;
-        let grant: Grant = read(&path, VERSION)?;
-        if grant.project == text_of(project) {
-            Ok(Some(grant))
-        } else {
-            Err(StoreError::Broken)
+        let grant: Option<Grant> = self.records.read(project, VERSION, project)?;
+        match grant {
+            Some(grant) if grant.project != text_of(project) => Err(StoreError::Broken),
+            grant => Ok(grant),
         }
     }
 
     /// Returns the problem of a grant that cannot be used.
     pub fn problem(&self, project: &Path, error: &StoreError) -> Problem {
-        let path = self.file_of(project);
-        let hint = match error {
-            StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
-            StoreError::Exposed(_) => {
-                "let its folders belong to you or root, writable for nobody else; or let \
-                 HAFT_STATE_DIR name a safe one"
-            }
-            StoreError::Open => "`chmod -R go-w` it, after a look at what it says",
+        let hint = error.remedy(match error {
             StoreError::OtherVersion => "`haft trust` shows what would run, and asks again",
             _ => "`haft trust` writes it anew; remove it if that fails",
-        };
+        });
         Problem::warning(format!("the stored trust is not used: {error}"))
-            .at(path)
+            .at(self.records.place_of(project))
             .hint(hint)
     }
 
     /// Stores a grant in place of an earlier one.
     pub fn write(&self, project: &Path, grant: &impl Serialize) -> Result<(), Error> {
-        let path = self.file_of(project);
         let failed = |error: io::Error| {
+            let path = self.records.place_of(project);
             let text = format!("cannot store the trust in {}: {error}", path.display());
             let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place; --trust-project \
                         needs none";
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
-        store(&self.folder, &self.home, &path, grant).map_err(failed)
+        self.records.write(project, grant).map_err(failed)
     }
 
     /// Removes the grants of a project and its tests; returns false if there were none.
@@ -216,121 +297,69 @@ impl Store {
     /// # Errors
     /// When a file cannot be removed.
     pub fn forget(&self, project: &Path) -> Result<bool, Error> {
-        let path = self.file_of(project);
-        let name = path.file_name().unwrap_or_default();
-        let of_tests = self.folder.join("tests").join(name);
-        let had_tests = remove(&of_tests)?;
-        Ok(remove(&path)? || had_tests)
+        let removed = |records: &RecordFolder| {
+            records.remove(project).map_err(|error| {
+                let path = records.place_of(project);
+                let text = format!("cannot remove {}: {error}", path.display());
+                Error::new(ErrorKind::Internal, text).with_hint("remove it by hand")
+            })
+        };
+        let had_tests = removed(&self.of_tests)?;
+        Ok(removed(&self.records)? || had_tests)
     }
 
     /// Returns every trusted project, by path, and the problems of unusable grants.
     pub fn projects(&self) -> (Vec<Project>, Vec<Problem>) {
         let (mut projects, mut problems) = (Vec::new(), Vec::new());
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if is_missing(&error) => return (projects, problems),
+        let folder = &self.records.folder;
+        let names = match folder.names() {
+            Ok(names) => names,
             Err(error) => {
                 let text = format!("the stored trust cannot be listed: {error}");
-                problems.push(Problem::error(text).at(&self.folder));
+                problems.push(
+                    Problem::error(text)
+                        .at(place(folder, ""))
+                        .hint(error.remedy()),
+                );
                 return (projects, problems);
             }
         };
-        let paths = entries.flatten().map(|entry| entry.path());
-        for path in paths.filter(|path| path.extension().is_some_and(|end| end == "json")) {
-            match read::<Grant>(&path, VERSION) {
-                Ok(grant) => projects.push(Project {
+        for name in names.iter().filter(|name| name.ends_with(".json")) {
+            match self.records.parse::<Grant>(name, VERSION) {
+                Ok(Some(grant)) => projects.push(Project {
                     path: grant.project.replace('\0', ""),
                     tools: grant.tools.len(),
                     trusted_at: grant.trusted_at,
                 }),
+                // Another process has removed it.
+                Ok(None) => {}
                 Err(error) => problems.push(
                     Problem::warning(format!("this trust is not used: {error}"))
-                        .at(path)
-                        .hint("remove the file"),
+                        .at(place(folder, name))
+                        .hint(error.remedy("remove the file")),
                 ),
             }
         }
         projects.sort_by(|a, b| a.path.cmp(&b.path));
-        problems.sort_by(|a, b| a.path.cmp(&b.path));
         (projects, problems)
     }
 
-    pub fn file_of(&self, project: &Path) -> PathBuf {
-        let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
-        self.folder.join(format!("{}.json", &hash[..32]))
+    /// Returns the path of the grant of a project, for messages and for a watcher.
+    pub fn place_of(&self, project: &Path) -> PathBuf {
+        self.records.place_of(project)
     }
-}
 
-/// Removes a grant; returns false if there is none.
-fn remove(path: &Path) -> Result<bool, Error> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if is_missing(&error) => Ok(false),
-        Err(error) => {
-            let text = format!("cannot remove {}: {error}", path.display());
-            Err(Error::new(ErrorKind::Internal, text).with_hint("remove it by hand"))
-        }
+    /// Returns the hash of the file with the grant of a project; `None` if there is none.
+    pub fn hash_of(&self, project: &Path) -> Option<blake3::Hash> {
+        let name = name_of(project);
+        let bytes = self.records.folder.read(&name, MAX_RECORD_BYTES).ok()??;
+        Some(blake3::hash(&bytes))
     }
-}
-
-/// Checks that only the user can write to a folder of the state directory, and that it is outside
-/// of the project.
-pub(crate) fn check_folder(folder: &Path, home: &Path, project: &Path) -> Result<(), StoreError> {
-    let real_folder = real(folder);
-    if real_folder.starts_with(project) && !home.starts_with(project) {
-        return Err(StoreError::InProject);
-    }
-    check(FileAccess::of(folder).map_err(unreadable)?)?;
-    owners::check(folder).map_err(StoreError::Exposed)
-}
-
-pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if is_missing(&error) => Ok(false),
-        Err(error) => Err(unreadable(error)),
-    }
-}
-
-/// Reads a private JSON file with this `version`.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
-    let found = fs::metadata(path).map_err(unreadable)?;
-    if !found.is_file() {
-        return Err(StoreError::Unreadable("not a file".into()));
-    }
-    let mut file = File::open(path).map_err(unreadable)?;
-    // Checks the opened file itself, because the name may mean another file by now.
-    check(FileAccess::of_file(&file).map_err(unreadable)?)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
-    let found: Versioned = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
-    if found.version != version {
-        return Err(StoreError::OtherVersion);
-    }
-    serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)
-}
-
-fn check(access: FileAccess) -> Result<(), StoreError> {
-    if !access.is_ours {
-        return Err(StoreError::NotOurs);
-    }
-    if access.others_write {
-        return Err(StoreError::Open);
-    }
-    Ok(())
-}
-
-fn unreadable(error: io::Error) -> StoreError {
-    StoreError::Unreadable(error.to_string().to_lowercase())
 }
 
 /// Returns true if the user trusts the project's configuration file with this text.
 pub fn allows(file: &ProjectFile<'_>) -> bool {
-    let store = Store::at(file.state_dir, file.home);
+    let store = Store::at(file.state, file.home);
     // A store that cannot be read is reported when tools are judged.
     let grant = store.read(&real(file.project)).ok().flatten();
     grant.is_some_and(|grant| grant.config.as_deref() == Some(digest(file.text).as_str()))

@@ -69,9 +69,11 @@ pub use settings::settings;
 pub use telemetry::TelemetrySettings;
 
 use declare::{
-    Field, Origin, Settings, block, blocks, foreign, joined, lists, map, negated, path, tool_paths,
+    Field, Origin, Settings, block, blocks, foreign, joined, lists, map, negated, path,
+    state_directory, tool_paths,
 };
 use haft_process::owners::FileAccess;
+pub use haft_process::state_dir::{Durability, StateDir, StateFolder, StatePart, UserFolder};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{ApprovalPolicy, Debugging, Level, Problem, Screen, TraceContext};
 use profiles::PROJECT_KEY;
@@ -85,7 +87,7 @@ pub const PROJECT_FILE: &str = ".haft/config.yaml";
 /// A project's configuration file before it is used, for the check whether it is trusted.
 pub struct ProjectFile<'a> {
     /// Directory for data that must be kept.
-    pub state_dir: &'a Path,
+    pub state: &'a StateDir,
     /// The user's home directory.
     pub home: &'a Path,
     /// The project's directory.
@@ -178,7 +180,7 @@ declare::settings! {
         pub config_file as "": PathBuf = "" => path, env "HAFT_CONFIG";
         /// Directory for data that must be kept: trust, the audit log. Default:
         /// `~/.local/state/haft`, or `haft` in `$XDG_STATE_HOME`.
-        pub state_dir as "": PathBuf = "" => path, env "HAFT_STATE_DIR";
+        pub state_dir as "": StateDir = "" => state_directory, env "HAFT_STATE_DIR";
         /// Directory for data that haft can make again. Default: `~/.cache/haft`, or `haft` in
         /// `$XDG_CACHE_HOME`.
         pub cache_dir as "": PathBuf = "" => path, env "HAFT_CACHE_DIR";
@@ -193,7 +195,7 @@ declare::settings! {
             pub roots: Roots,
             /// Directory for the files by which the user's processes find a running server. Other
             /// users cannot read it.
-            pub runtime_dir: PathBuf,
+            pub runtime_dir: StateFolder,
             /// The system's folder for temporary files.
             pub temp_dir: PathBuf,
             /// The entries of `configured_paths` that the project's own configuration names.
@@ -390,7 +392,7 @@ impl Config {
         };
         let mut config = Config {
             config_file: config_home.join("haft/config.yaml"),
-            state_dir: state_home.join("haft"),
+            state_dir: StateDir::new(state_home.join("haft")),
             cache_dir: cache_home.join("haft"),
             ..declare::defaults(&variables)
         };
@@ -443,7 +445,7 @@ impl Config {
                 || !flags.distrust_project
                     && grants::allows(&ProjectFile {
                         // The project's file must not move it, because its grant is stored there.
-                        state_dir: &early.state_dir,
+                        state: &early.state_dir,
                         home: &home,
                         project: &cwd,
                         text,
@@ -730,7 +732,7 @@ fn browser(env: &Env) -> Option<Vec<String>> {
 
 /// Returns the folder for files of running programs: that of the system if only the user can enter
 /// it, as its specification demands, else one in the state directory.
-fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
+fn runtime_directory(env: &Env, state: &StateDir) -> StateFolder {
     let given = env.xdg_runtime_dir.as_ref().filter(|given| {
         let access = FileAccess::of(given);
         given.is_absolute()
@@ -738,8 +740,8 @@ fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
             && access.is_ok_and(|access| access.is_ours && !access.others_any)
     });
     match given {
-        Some(given) => given.join("haft"),
-        None => state_dir.join("run"),
+        Some(given) => StateFolder::of_runtime(given.join("haft")),
+        None => state.folder(StatePart::Runtime),
     }
 }
 

@@ -4,15 +4,15 @@
 //! does not count any more; what it refuses still counts. It is never stored in a project.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::grants::{StoreError, check_folder, is_there, read, real, text_of};
-use crate::paths::is_missing;
-use haft_process::{GrantedPath, LinkBounds, PathRefusal, regular_files};
+use crate::grants::{RecordFolder, StoreError, path_of, real, text_of};
+use haft_process::{
+    GrantedPath, LinkBounds, PathRefusal, StateDir, StateError, StatePart, regular_files,
+};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem, Tier};
 
@@ -46,8 +46,7 @@ pub struct Permit {
 /// Store of one user's permits.
 #[derive(Clone, Debug)]
 pub struct Permits {
-    folder: PathBuf,
-    home: PathBuf,
+    records: RecordFolder,
     project: PathBuf,
 }
 
@@ -74,7 +73,7 @@ impl Permit {
 
     /// Returns true if the granted entries count: the file is the one that they were granted to.
     pub fn is_current(&self) -> bool {
-        hash_of(&crate::grants::path_of(&self.file)).is_ok_and(|hash| hash == self.hash)
+        hash_of(&path_of(&self.file)).is_ok_and(|hash| hash == self.hash)
     }
 
     /// Returns a permit for the present content of its file, with what still counts of `before`.
@@ -222,16 +221,16 @@ fn hash_of(file: &Path) -> Result<String, String> {
 }
 
 impl Permits {
-    /// Returns the folder of the permits in a state directory. It may not exist.
-    pub fn folder_in(state_dir: &Path) -> PathBuf {
-        state_dir.join("permits")
+    /// Returns the path of the permits in a state directory, for a watcher. It may not exist.
+    #[expect(clippy::disallowed_methods, reason = "it is watched, not read")]
+    pub fn watched_folder(state: &StateDir) -> PathBuf {
+        state.folder(StatePart::Permits).path_for_messages("")
     }
 
-    /// Returns the store in a state directory. Permits inside of `project` do not count.
-    pub fn at(state_dir: &Path, home: &Path, project: &Path) -> Permits {
+    /// Returns the store in a state directory. Permits inside of `project` are not believed.
+    pub fn at(state: &StateDir, home: &Path, project: &Path) -> Permits {
         Permits {
-            folder: Permits::folder_in(state_dir),
-            home: home.to_owned(),
+            records: RecordFolder::new(state, StatePart::Permits, home),
             project: real(project),
         }
     }
@@ -239,23 +238,18 @@ impl Permits {
     /// Reads the permit of a tool file.
     ///
     /// # Errors
-    /// When there is one that must not be used.
+    /// When there may be one, and it is not believed. What it refuses is unknown then, so the tool must
+    /// not run.
     pub fn read(&self, file: &Path) -> Result<Option<Permit>, StoreError> {
         // Most users have no permits, and resolving the links of every tool file takes longer.
-        if !is_there(&self.folder)? {
+        if !self.records.exists()? {
             return Ok(None);
         }
         let file = real(file);
-        let path = self.file_of(&file);
-        if !is_there(&path)? {
-            return Ok(None);
-        }
-        check_folder(&self.folder, &self.home, &self.project)?;
-        let permit: Permit = read(&path, VERSION)?;
-        if permit.file == text_of(&file) {
-            Ok(Some(permit))
-        } else {
-            Err(StoreError::Broken)
+        let permit: Option<Permit> = self.records.read(&file, VERSION, &self.project)?;
+        match permit {
+            Some(permit) if permit.file != text_of(&file) => Err(StoreError::Broken),
+            permit => Ok(permit),
         }
     }
 
@@ -264,41 +258,40 @@ impl Permits {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, permit: &Permit) -> Result<(), Error> {
-        let path = self.file_of(&crate::grants::path_of(&permit.file));
+        let file = path_of(&permit.file);
         let failed = |error: io::Error| {
-            let text = format!(
-                "cannot store the permissions in {}: {error}",
-                path.display()
-            );
+            let path = self.records.place_of(&file);
+            let path = path.display();
+            let text = format!("cannot store the permissions in {path}: {error}");
             let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place";
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
         if permit.is_empty() {
-            return match fs::remove_file(&path) {
-                Err(error) if !is_missing(&error) => Err(failed(error)),
-                _ => Ok(()),
-            };
+            return self.records.remove(&file).map(drop).map_err(failed);
         }
-        crate::grants::store(&self.folder, &self.home, &path, permit).map_err(failed)
+        self.records.write(&file, permit).map_err(failed)
     }
 
-    /// Returns the problem of a permit that is not used.
+    /// Returns the problem of a permit that is not believed.
     pub fn problem(&self, file: &Path, error: &StoreError) -> Problem {
-        let text = format!("the permissions that you granted this tool are not used: {error}");
-        let hint = "remove the file, and grant them again with `haft permit`";
-        Problem::warning(text)
-            .at(self.file_of(&real(file)))
+        let hint = match error {
+            StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
+            StoreError::State(error @ (StateError::Open | StateError::Exposed(_))) => {
+                error.remedy()
+            }
+            _ => "remove that file after a look at it, and use `haft permit` again",
+        };
+        let text = format!("what you permitted and refused this tool cannot be read: {error}");
+        Problem::error(text)
+            .at(self.records.place_of(&real(file)))
             .hint(hint)
-    }
-
-    fn file_of(&self, file: &Path) -> PathBuf {
-        let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
-        self.folder.join(format!("{}.json", &hash[..32]))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn list(entries: &[&str]) -> Permission {
@@ -381,7 +374,7 @@ mod tests {
         assert_eq!(rights.read.denied(), ["/work/data/secret"]);
 
         let store = Permits::at(
-            &folder.join("state"),
+            &StateDir::new(folder.join("state")),
             Path::new("/nonexistent"),
             &folder.join("x"),
         );

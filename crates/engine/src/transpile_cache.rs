@@ -13,7 +13,8 @@ use std::sync::{Arc, Once};
 use std::time::SystemTime;
 
 use super::snapshot;
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::Durability;
 
 /// A text shorter than this is compiled faster than it is looked up.
 pub(super) const LEAST: usize = 16 << 10;
@@ -33,7 +34,8 @@ const SEAL: usize = blake3::OUT_LEN;
 
 /// The store in a folder of the user's cache.
 pub(super) struct Compiled {
-    folder: PathBuf,
+    path: PathBuf,
+    folder: StateFolder,
     /// Old files are removed once in a process.
     tidied: Once,
 }
@@ -60,14 +62,17 @@ pub(super) struct Key(blake3::Hash);
 impl Compiled {
     /// Opens the store below the folder of the cache; `None` without such a folder.
     pub(super) fn open(cache: Option<&Path>) -> Option<Arc<Compiled>> {
-        let folder = cache?.join("compiled");
-        let tidied = Once::new();
-        Some(Arc::new(Compiled { folder, tidied }))
+        let path = cache?.join("compiled");
+        Some(Arc::new(Compiled {
+            folder: StateFolder::of_cache(path.clone()),
+            path,
+            tidied: Once::new(),
+        }))
     }
 
     /// Returns an entry's content; `None` if it is missing, damaged, or not written by this user.
     pub(super) fn find(&self, key: &Key) -> Option<Vec<u8>> {
-        let mut bytes = private_files::read(&self.path(key), MAX_FILE_BYTES).ok()?;
+        let mut bytes = self.folder.read(&file_name(key), MAX_FILE_BYTES).ok()??;
         let (seal, body) = bytes.split_at_checked(SEAL)?;
         if blake3::hash(body).as_bytes() != seal {
             return None;
@@ -84,19 +89,19 @@ impl Compiled {
         let mut bytes = Vec::with_capacity(SEAL + body.len());
         bytes.extend_from_slice(blake3::hash(body).as_bytes());
         bytes.extend_from_slice(body);
-        let written = private_files::make_folder(&self.folder)
-            .and_then(|()| private_files::replace(&self.path(key), &bytes, Durability::Unsynced));
-        match written {
-            Ok(()) => self.tidied.call_once(|| tidy(&self.folder)),
+        let file = file_name(key);
+        match self.folder.replace(&file, &bytes, Durability::Unsynced) {
+            Ok(()) => self.tidied.call_once(|| tidy(&self.path)),
             Err(error) => {
-                tracing::debug!(folder = %self.folder.display(), %error, "nothing compiled is kept");
+                tracing::debug!(folder = %self.folder, %error, "nothing compiled is kept");
             }
         }
     }
+}
 
-    fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(&key.0.to_hex()[..32])
-    }
+/// Returns the name of the file of an entry.
+fn file_name(key: &Key) -> String {
+    key.0.to_hex()[..32].to_owned()
 }
 
 impl Key {

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::text::one_line;
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::Durability;
 use haft_tool::visible::is_harmful;
 use haft_tool::{Tier, since_1970};
 
@@ -329,38 +329,34 @@ impl Record {
     }
 
     /// Reads the record of a server. One that is missing or cannot be read is empty.
-    pub fn read(folder: &Path, identity: &str) -> Record {
-        let bytes = private_files::read(&file(folder, identity), MAX_FILE_BYTES);
-        let record = bytes
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    pub fn read(folder: &StateFolder, identity: &str) -> Record {
+        let bytes = folder.read(&file(identity), MAX_FILE_BYTES).ok().flatten();
+        let record = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let record = record.filter(|record: &Record| record.version == VERSION);
         record.unwrap_or_default()
     }
 
     /// Returns the time since the record of a server was stored.
-    pub fn age(folder: &Path, identity: &str) -> Option<Duration> {
-        let modified = file(folder, identity).metadata().ok()?.modified().ok()?;
-        modified.elapsed().ok()
+    pub fn age(folder: &StateFolder, identity: &str) -> Option<Duration> {
+        folder.age(&file(identity))
     }
 
     /// Stores the record of a server.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(&self, folder: &Path, identity: &str) -> io::Result<()> {
-        private_files::make_folder(folder)?;
+    pub fn write(&self, folder: &StateFolder, identity: &str) -> io::Result<()> {
         let record = Record {
             version: VERSION,
             ..self.clone()
         };
         let bytes = serde_json::to_vec(&record)?;
-        private_files::replace(&file(folder, identity), &bytes, Durability::Unsynced)
+        folder.replace(&file(identity), &bytes, Durability::Unsynced)
     }
 }
 
-fn file(folder: &Path, identity: &str) -> PathBuf {
-    folder.join(format!("{identity}.json"))
+fn file(identity: &str) -> String {
+    format!("{identity}.json")
 }
 
 #[cfg(test)]
@@ -421,7 +417,8 @@ mod tests {
     #[test]
     fn a_record_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(Record::read(folder.path(), "x"), Record::default());
+        let folder = StateFolder::of_cache(folder.path().join("new"));
+        assert_eq!(Record::read(&folder, "x"), Record::default());
         let record = Record {
             version: VERSION,
             definitions: Some(Arc::new(definitions(vec![
@@ -429,10 +426,8 @@ mod tests {
             ]))),
             failure: Some(Failure::now("it ended", vec!["why".to_owned()])),
         };
-        record
-            .write(&folder.path().join("new"), "x")
-            .expect("it is written");
-        let read = Record::read(&folder.path().join("new"), "x");
+        record.write(&folder, "x").expect("it is written");
+        let read = Record::read(&folder, "x");
         assert_eq!(read, record);
         let failure = read.failure.expect("it is stored");
         assert!(failure.is_recent());

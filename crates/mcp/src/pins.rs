@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::Durability;
 
 use crate::{Definitions, ToolDefinition};
 
@@ -111,10 +111,9 @@ impl Pins {
     ///
     /// # Errors
     /// If the file cannot be trusted itself: others may write to it, or it is damaged.
-    pub fn read(folder: &Path, key: &str) -> io::Result<Option<Pins>> {
-        let bytes = match private_files::read(&file(folder, key), MAX_FILE_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            bytes => bytes?,
+    pub fn read(folder: &StateFolder, key: &str) -> io::Result<Option<Pins>> {
+        let Some(bytes) = folder.read(&file(key), MAX_FILE_BYTES)? else {
+            return Ok(None);
         };
         let pins: Pins = serde_json::from_slice(&bytes)?;
         if pins.version != VERSION {
@@ -127,26 +126,22 @@ impl Pins {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(&self, folder: &Path, key: &str) -> io::Result<()> {
-        private_files::make_folder(folder)?;
+    pub fn write(&self, folder: &StateFolder, key: &str) -> io::Result<()> {
         let bytes = serde_json::to_vec(self)?;
-        private_files::replace(&file(folder, key), &bytes, Durability::Synced)
+        folder.replace(&file(key), &bytes, Durability::Synced)
     }
 
     /// Removes the trusted definitions.
     ///
     /// # Errors
     /// If the file cannot be removed.
-    pub fn forget(folder: &Path, key: &str) -> io::Result<()> {
-        match std::fs::remove_file(file(folder, key)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+    pub fn forget(folder: &StateFolder, key: &str) -> io::Result<()> {
+        folder.remove(&file(key)).map(drop)
     }
 }
 
-fn file(folder: &Path, key: &str) -> PathBuf {
-    folder.join(format!("{key}.json"))
+fn file(key: &str) -> String {
+    format!("{key}.json")
 }
 
 /// Returns the parts that differ, in the order of a definition.
@@ -192,6 +187,7 @@ fn compare(part: &str, before: Option<&Value>, now: Option<&Value>, found: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_process::{StateDir, StatePart};
     use serde_json::json;
 
     fn definitions(entries: &[Value]) -> Definitions {
@@ -257,7 +253,8 @@ mod tests {
     #[test]
     fn pins_survive_and_damage_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().join("pins");
+        let path = folder.path().join("trust/mcp/k.json");
+        let folder = StateDir::new(folder.path().to_owned()).folder(StatePart::McpPins);
         assert!(Pins::read(&folder, "k").expect("it is missing").is_none());
         let pins = Pins::of(
             "x",
@@ -265,7 +262,7 @@ mod tests {
         );
         pins.write(&folder, "k").expect("it is written");
         assert_eq!(Pins::read(&folder, "k").expect("it is valid"), Some(pins));
-        std::fs::write(folder.join("k.json"), "{").expect("it is damaged");
+        std::fs::write(path, "{").expect("it is damaged");
         assert!(Pins::read(&folder, "k").is_err());
         Pins::forget(&folder, "k").expect("it is removed");
         Pins::forget(&folder, "k").expect("it is missing");

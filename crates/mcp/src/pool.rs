@@ -1,7 +1,7 @@
 //! All servers of one host. They stay across reloads of the catalog, and end with the host.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Server, ServerOptions};
+use haft_process::StateFolder;
 
 /// Time that all servers have to end with the host.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -19,7 +20,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The servers of one host. A server that no catalog uses any more is stopped.
 pub struct Pool {
     servers: Mutex<HashMap<String, Weak<Server>>>,
-    cache: PathBuf,
+    cache: StateFolder,
     closing: CancellationToken,
     changes: watch::Sender<u64>,
 }
@@ -36,8 +37,8 @@ impl Pool {
     }
 
     /// Returns the folder of what is known of servers.
-    pub fn folder_in(cache_dir: &Path) -> PathBuf {
-        cache_dir.join("mcp")
+    pub fn folder_in(cache_dir: &Path) -> StateFolder {
+        StateFolder::of_cache(cache_dir.join("mcp"))
     }
 
     /// Returns the server with these options. It is not started.

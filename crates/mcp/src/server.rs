@@ -1,7 +1,6 @@
 //! One server: its start at the first call, its end when it is idle, its restart after a failure.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -18,6 +17,7 @@ use crate::connection::{ListsFollowed, Start};
 use crate::session::ResourceUpdates;
 use crate::stdio::LineLog;
 use crate::{Connection, Definitions, Endpoint, Failure, Record};
+use haft_process::StateFolder;
 
 /// Delay before the second start after a failure. It doubles with each further failure.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl Default for Watches {
 pub struct Server {
     options: ServerOptions,
     /// Folder of what is known of servers.
-    cache: PathBuf,
+    cache: StateFolder,
     record: Mutex<Record>,
     state: tokio::sync::Mutex<State>,
     usage: Mutex<Instant>,
@@ -112,7 +112,7 @@ impl Drop for InUse<'_> {
 impl Server {
     pub(crate) fn new(
         options: ServerOptions,
-        cache: PathBuf,
+        cache: StateFolder,
         changes: watch::Sender<u64>,
         closing: CancellationToken,
     ) -> Server {

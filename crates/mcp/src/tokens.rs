@@ -4,14 +4,15 @@
 //! user has logged in. If the tokens are in the keyring, the file names their revision only: then
 //! the keyring is asked once for each revision, not for each request.
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use haft_config::LoginStore;
-use haft_process::private_files::{self, Durability};
+use haft_process::atomic_file::Durability;
+use haft_process::{StateDir, StateFolder, StatePart};
 use keyring::v1::Entry;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -76,7 +77,9 @@ pub enum Place {
 /// Tokens of one server. Clones share what was read from the keyring.
 #[derive(Clone)]
 pub struct TokenStore {
-    path: PathBuf,
+    folder: StateFolder,
+    /// Name of the file in it.
+    file: String,
     /// Name of the entry in the keyring.
     entry: String,
     wanted: LoginStore,
@@ -86,11 +89,12 @@ pub struct TokenStore {
 
 impl TokenStore {
     /// Returns the store for the server of that name at that address.
-    pub fn of(state_dir: &Path, wanted: LoginStore, name: &str, url: &Url) -> TokenStore {
+    pub fn of(state: &StateDir, wanted: LoginStore, name: &str, url: &Url) -> TokenStore {
         let key = blake3::hash(format!("{name}\0{url}").as_bytes()).to_hex();
         let key = &key[..32];
         TokenStore {
-            path: state_dir.join("mcp/tokens").join(format!("{key}.json")),
+            folder: state.folder(StatePart::Logins),
+            file: format!("{key}.json"),
             // Names of entries are not secret, and an address may have a key in its query.
             entry: format!("{name} at {} ({key})", url.origin().ascii_serialization()),
             wanted,
@@ -98,17 +102,21 @@ impl TokenStore {
         }
     }
 
-    /// Returns true if the user has logged in. The keyring is not asked.
+    /// Returns true if the user has logged in, or if that is not known because a file is not believed.
+    /// The keyring is not asked.
     pub fn exists(&self) -> bool {
-        self.path.is_file()
+        self.folder.has(&self.file).unwrap_or(true)
     }
 
     /// Returns where the tokens are; `None` if there are none. The keyring is not asked.
-    pub fn place(&self) -> Option<Place> {
-        Some(match self.stored()? {
+    ///
+    /// # Errors
+    /// If the file is not believed; a sentence.
+    fn place(&self) -> Result<Option<Place>, String> {
+        Ok(self.stored()?.map(|stored| match stored {
             StoredTokens::Keyring { .. } => Place::Keyring,
             StoredTokens::Here(_) => Place::File,
-        })
+        }))
     }
 
     /// Removes the tokens; returns false if there are none.
@@ -116,22 +124,21 @@ impl TokenStore {
     /// # Errors
     /// If they cannot be removed from where they are; a sentence.
     pub async fn forget(&self) -> Result<bool, String> {
-        if self.place() == Some(Place::Keyring) {
+        // A file that is not believed is removed, too.
+        if self.place().ok().flatten() == Some(Place::Keyring) {
             self.delete_from_keyring().await?;
         }
         *self.read_last.lock() = None;
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            removed => removed.map(|()| true).map_err(|error| error.to_string()),
-        }
+        let removed = self.folder.remove(&self.file);
+        removed.map_err(|error| error.to_string())
     }
 
     /// Returns the tokens; `None` if there are none.
     ///
     /// # Errors
-    /// If the keyring that has them cannot be read; a sentence.
+    /// If the file is not believed, or the keyring that has them cannot be read; a sentence.
     pub(crate) async fn read(&self) -> Result<Option<Tokens>, String> {
-        let revision = match self.stored() {
+        let revision = match self.stored()? {
             None => return Ok(None),
             Some(StoredTokens::Here(tokens)) => return Ok(Some(tokens)),
             Some(StoredTokens::Keyring { keyring }) => keyring,
@@ -163,7 +170,8 @@ impl TokenStore {
                 Err(why) => tracing::info!(why, "the tokens of a login go to a private file"),
             }
         }
-        let was_in = self.place();
+        // A new login replaces a file that is not believed.
+        let was_in = self.place().ok().flatten();
         self.write_file(StoredTokens::Here(tokens.clone()))
             .map_err(|error| error.to_string())?;
         if was_in == Some(Place::Keyring)
@@ -194,22 +202,31 @@ impl TokenStore {
         self.in_keyring(delete).await.map(drop)
     }
 
-    fn stored(&self) -> Option<StoredTokens> {
-        let bytes = private_files::read(&self.path, MAX_BYTES).ok()?;
-        let stored: Stored = serde_json::from_slice(&bytes).ok()?;
-        (stored.version == VERSION).then_some(stored.tokens)
+    fn stored(&self) -> Result<Option<StoredTokens>, String> {
+        let refused = |why: &dyn Display| {
+            let (folder, file) = (&self.folder, &self.file);
+            format!(
+                "the stored login is not used: {folder}/{file}: {why}; log in again, or correct it"
+            )
+        };
+        let bytes = self.folder.read(&self.file, MAX_BYTES);
+        let Some(bytes) = bytes.map_err(|error| refused(&error))? else {
+            return Ok(None);
+        };
+        match serde_json::from_slice::<Stored>(&bytes) {
+            Ok(stored) if stored.version == VERSION => Ok(Some(stored.tokens)),
+            Ok(_) => Err(refused(&"another version of haft made it")),
+            Err(_) => Err(refused(&"it is damaged")),
+        }
     }
 
     fn write_file(&self, tokens: StoredTokens) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            private_files::make_private_folder(folder)?;
-        }
         let stored = Stored {
             version: VERSION,
             tokens,
         };
         let bytes = serde_json::to_vec(&stored)?;
-        private_files::replace(&self.path, &bytes, Durability::Synced)
+        self.folder.replace(&self.file, &bytes, Durability::Synced)
     }
 
     /// Runs an operation with the entry in the keyring on a thread of its own: it blocks, and a
@@ -265,11 +282,14 @@ fn in_words(error: &keyring::v1::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn store(folder: &Path) -> TokenStore {
         let url = Url::parse("https://x/mcp?key=secret").expect("it is valid");
-        TokenStore::of(folder, LoginStore::File, "x", &url)
+        let state = StateDir::new(folder.to_owned());
+        TokenStore::of(&state, LoginStore::File, "x", &url)
     }
 
     fn tokens() -> Tokens {
@@ -293,7 +313,8 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let found = store.path.metadata().expect("it is there");
+            let path = folder.path().join("mcp/tokens").join(&store.file);
+            let found = path.metadata().expect("it is there");
             assert_eq!(found.permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(store.forget().await, Ok(true));
@@ -315,12 +336,22 @@ mod tests {
     fn files_of_earlier_versions_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path());
-        let parent = store.path.parent().expect("it has one");
-        private_files::make_private_folder(parent).expect("it is made");
         let mut text = serde_json::to_value(tokens()).expect("they are JSON");
         text["version"] = 1.into();
-        private_files::replace(&store.path, text.to_string().as_bytes(), Durability::Synced)
-            .expect("it is written");
-        assert_eq!(store.place(), Some(Place::File));
+        let write = |text: &str| {
+            let written = store
+                .folder
+                .replace(&store.file, text.as_bytes(), Durability::Synced);
+            written.expect("it is written");
+        };
+        write(&text.to_string());
+        assert_eq!(store.place(), Ok(Some(Place::File)));
+        write("{");
+        let refused = store.place().expect_err("it is damaged");
+        assert!(refused.contains("it is damaged"), "{refused}");
+        assert!(
+            store.exists(),
+            "whether the user has logged in is not known"
+        );
     }
 }

@@ -42,7 +42,7 @@ use haft_nats::{
     Auth, Client, ConnectOptions, Fleet, FleetOptions, InboxPrefix, IncomingCall, OfferedTool,
     Provider, Queue, QueueCaller, QueueSettings, RemoteCall, Service, ServiceOptions, TlsFiles,
 };
-use haft_tool::{CallCtx, Cancellation, Outcome, Updates, queue};
+use haft_tool::{CallCtx, CallerScope, Cancellation, Outcome, Updates, queue};
 use rustls::RootCertStore;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -330,10 +330,8 @@ async fn put(
     let queue = opened(url).await?;
     let one = async |number| {
         let call = target.call(r#"{"n": N}"#, number)?;
-        let caller = QueueCaller {
-            name: "load",
-            ..QueueCaller::default()
-        };
+        let scope = CallerScope::user();
+        let caller = QueueCaller::new("load", &scope);
         let put = queue.put(&call, caller).await?;
         if waits {
             queue.wait(&put.id).await?;

@@ -25,6 +25,7 @@ use crate::link::{LinkEvent, LinkOptions};
 use crate::message::Headers;
 use crate::serve_call::{
     CALLER, DEFAULT_SILENCE, LATER, LOG_TRACE, SILENCE, TIMEOUT, TRACE_PARENT, TRACE_STATE, USER,
+    scoped,
 };
 use crate::subjects;
 
@@ -336,6 +337,7 @@ impl Fleet {
         if ctx.user.as_ref().is_some_and(|user| user.is_there()) {
             headers = headers.with(USER, "1");
         }
+        let headers = scoped(headers, &ctx.scope);
         traced(headers, ctx.span.as_ref(), ctx.trace.as_deref())
     }
 }

@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use haft_tool::{
-    Answer, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt, Tier,
-    TraceContext, since_1970,
+    Answer, CallerScope, Cancellation, Error, ErrorKind, LogLine, Notification, Outcome, Prompt,
+    Tier, TraceContext, since_1970,
 };
 
 use crate::client::Client;
@@ -39,8 +39,11 @@ pub(crate) const SILENCE: &str = "Haft-Silence";
 pub(crate) const USER: &str = "Haft-User";
 /// Id of the client that made a queued call.
 pub(crate) const OWNER: &str = "Haft-Owner";
-/// Highest tier that the call may have. The host's own limit counts as well.
+/// Highest tier that the call may have. The host's own limit counts as well. Hosts that do not know
+/// [`SCOPE`] read it.
 pub(crate) const TIER: &str = "Haft-Tier";
+/// The scope of the caller, unless it is unlimited.
+pub(crate) const SCOPE: &str = "Haft-Scope";
 /// Set if the arguments come in a frame.
 pub(crate) const LATER: &str = "Haft-Arguments-Later";
 /// The W3C trace context.
@@ -81,8 +84,9 @@ pub struct IncomingCall {
     pub arguments: Box<RawValue>,
     /// Time that the caller gives the call. The host's own limit counts as well.
     pub timeout: Option<Duration>,
-    /// Highest tier that the caller allows. The host's own policy counts as well.
-    pub max_tier: Option<Tier>,
+    /// The tools that exist for the caller, also in calls that the tool makes. The host's own limits
+    /// count as well.
+    pub scope: CallerScope,
     /// The name of the calling host. Nothing proves it.
     pub caller: String,
     /// The caller's span.
@@ -502,11 +506,7 @@ impl IncomingCall {
             tool: tool.to_owned(),
             arguments,
             timeout: headers.number(TIMEOUT).map(Duration::from_millis),
-            max_tier: headers.get(TIER).map(|name| {
-                // A word that is not known must not allow more.
-                let tier = serde_json::from_value(Value::from(name));
-                tier.unwrap_or(Tier::Read)
-            }),
+            scope: scope_of(headers),
             caller: haft_tool::visible::line(&caller).into_owned(),
             trace: trace.and_then(|parent| TraceContext::parse(parent, headers.get(TRACE_STATE))),
             log_trace: (headers.get(LOG_TRACE))
@@ -515,6 +515,36 @@ impl IncomingCall {
             is_queued: false,
             link: CallLink(link),
             cancellation: Cancellation::default(),
+        }
+    }
+}
+
+/// Adds the scope of the caller.
+pub(crate) fn scoped(mut headers: Headers, scope: &CallerScope) -> Headers {
+    if let Some(tier) = scope.max_tier() {
+        headers = headers.with(TIER, tier.as_str());
+    }
+    if scope.is_unlimited() {
+        headers
+    } else {
+        headers.with(SCOPE, scope.to_line())
+    }
+}
+
+/// Returns the scope of the caller. A scope that cannot be read must not allow more.
+fn scope_of(headers: &Headers) -> CallerScope {
+    let scope = match headers.get(SCOPE) {
+        None => CallerScope::user(),
+        Some(line) => CallerScope::from_line(line).unwrap_or_else(|error| {
+            tracing::warn!(error = error.message(), "a call is refused");
+            CallerScope::nothing()
+        }),
+    };
+    match headers.get(TIER) {
+        None => scope,
+        Some(name) => {
+            let tier = serde_json::from_value(Value::from(name));
+            scope.with_max_tier(tier.unwrap_or(Tier::Read))
         }
     }
 }

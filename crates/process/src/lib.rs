@@ -43,9 +43,9 @@
 pub mod atomic_file;
 pub mod granted_path;
 pub mod owners;
-pub mod private_files;
 pub mod regular_files;
 pub mod sandbox;
+pub mod state_dir;
 
 mod spawn;
 
@@ -101,9 +101,10 @@ pub use observe::{StartObserver, observed};
 pub use pipeline::run_pipeline;
 pub use rights::{ProgramPolicy, Rights, files_of_command, files_of_entry, in_real_folder};
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
+pub use state_dir::{StateDir, StateError, StateFolder, StatePart, UserFolder};
 pub use system::{
     Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, in_foreground,
     is_program, kill_all, kill_children_of_thread, release_child, thread_starts_program,
 };
-pub use verified::{NotVerified, Verified};
+pub use verified::{NotVerified, Verified, make_images_of};
 pub use worker::Worker;

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    Approval, ApprovalRequirement, Call, CallRecording, CallTrace, Cancellation, LogListener,
-    NestedCalls, Outcome, Problem, Progress, RawRender, RenderOptions, RenderTarget, Stopped, Tier,
-    ToolBounds, TraceContext, Updates, User,
+    Approval, ApprovalRequirement, Call, CallRecording, CallTrace, CallerScope, Cancellation,
+    LogListener, NestedCalls, Outcome, Problem, Progress, RawRender, RenderOptions, RenderTarget,
+    Stopped, Tier, ToolBounds, TraceContext, Updates, User,
 };
 use crate::error::Error;
 use crate::recording::RecordedLog;
@@ -168,13 +168,21 @@ pub struct CallCtx {
     pub mcp_client: Option<Arc<McpClient>>,
     /// Set if the call is only put where it waits for a host; its outcome says where.
     pub is_queued: bool,
+    /// The tools that exist for the caller, for runners whose tool is at another host.
+    pub scope: Arc<CallerScope>,
     cancellation: Cancellation,
 }
 
 impl CallCtx {
-    /// Creates the context of one call, which `cancellation` cancels.
+    /// Creates the context of one call of the user, which `cancellation` cancels.
     pub fn new(cancellation: Cancellation, updates: Updates) -> Self {
+        CallCtx::within(Arc::new(CallerScope::user()), cancellation, updates)
+    }
+
+    /// Creates the context of one call of a caller with this scope.
+    pub fn within(scope: Arc<CallerScope>, cancellation: Cancellation, updates: Updates) -> Self {
         CallCtx {
+            scope,
             updates,
             gate: None,
             user: None,

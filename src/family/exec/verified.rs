@@ -1,7 +1,6 @@
 //! Digests of the executables of a trusted project, and the errors for those that differ.
 
 use crate::family::loading::shown_file;
-use crate::family::rights::COPIES;
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_process::{NotVerified, SpawnError, Verified};
@@ -16,7 +15,7 @@ pub(super) fn verified(candidate: &Candidate, config: &Config) -> Option<Verifie
         // This hash matches no file: an executable that is not in the grant does not run.
         digest: entry.map_or(blake3::Hash::from_bytes([0; 32]), |entry| entry.digest),
         project: files.project.clone(),
-        copies: config.state_dir.join(COPIES),
+        state: config.state_dir.clone(),
     })
 }
 

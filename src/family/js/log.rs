@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
 use haft_engine::ToolLog;
-use haft_process::private_files;
+use haft_process::state_dir;
 use haft_tool::{LogLevel, TrustDomain, json, since_1970};
 
 /// Log of the tools of one host. The file is created with its first line.
@@ -61,8 +61,8 @@ impl LogFile {
     }
 
     fn try_open(&self, path: &Path) -> io::Result<State> {
-        private_files::make_folder(&self.folder)?;
-        private_files::restrict(&self.folder)?;
+        state_dir::make_folder(&self.folder)?;
+        state_dir::restrict(&self.folder)?;
         let file = OpenOptions::new()
             .create(true)
             .append(true)

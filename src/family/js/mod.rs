@@ -26,7 +26,7 @@ use super::file_rights::{FileRights, GrantingStore, RightsReader};
 use super::rights::Sandboxes;
 use super::{LoadContext, Loaded};
 use drawing::Renderers;
-use haft_config::Config;
+use haft_config::{Config, UserFolder};
 use haft_discover::Candidate;
 use haft_engine::{
     Engine, EngineOptions, LoadBatch, LoadFailure, LoadRequest, ProjectOptions, ToolLog, Verifier,
@@ -62,7 +62,9 @@ pub(crate) struct World {
 
 /// Returns the log of the tools of one host.
 pub(crate) fn tool_log(config: &Config) -> Arc<dyn ToolLog> {
-    Arc::new(log::LogFile::new(config.state_dir.join("logs")))
+    Arc::new(log::LogFile::new(
+        config.state_dir.user_folder(UserFolder::Logs),
+    ))
 }
 
 /// Creates the engine for the modules of one host.
@@ -135,18 +137,19 @@ fn can_be_made(config: &Config) -> bool {
 /// Loads modules one after another: the globals that the first one sets are visible to the second
 /// one.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let reader = RightsReader::new(means.config);
-    let rights: Vec<_> = candidates
+    let rights: Vec<Result<FileRights, Box<Problem>>> = candidates
         .iter()
         .map(|one| reader.of(one, &one.key))
         .collect();
     drop(reader);
+    let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let asked = candidates.iter().zip(&refusals).zip(&rights);
     let asked = asked.filter(|((_, refusal), _)| refusal.is_none());
+    let asked = asked.filter_map(|((one, _), rights)| Some((one, rights.as_ref().ok()?)));
     let mut code = CodeReader::new(means.config);
     let wanted: Vec<_> = asked
-        .map(|((candidate, _), rights)| LoadRequest {
+        .map(|(candidate, rights)| LoadRequest {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
             domain: candidate.trust_domain(),
@@ -157,13 +160,18 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
     let mut round = means.engine.round(&wanted).await;
     let mut all = Vec::with_capacity(candidates.len());
     for ((candidate, refusal), rights) in candidates.iter().zip(refusals).zip(rights) {
-        let mut loaded = match refusal {
-            Some(problem) => broken(problem),
-            None => load(&mut round, candidate, &rights, means).await,
-        };
-        loaded.problems.extend(rights.problems);
-        loaded.rights = Some(rights.rights);
-        all.push(loaded);
+        all.push(match rights {
+            Err(problem) => broken(*problem),
+            Ok(rights) => {
+                let mut loaded = match refusal {
+                    Some(problem) => broken(problem),
+                    None => load(&mut round, candidate, &rights, means).await,
+                };
+                loaded.problems.extend(rights.problems);
+                loaded.rights = Some(rights.rights);
+                loaded
+            }
+        });
     }
     round.finish().await;
     all

@@ -16,7 +16,7 @@ use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::{self, ExceededLimit, Sandbox, TreeLimits};
 use haft_process::{
     Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote, find_installed, inherited,
-    private_files,
+    state_dir,
 };
 use haft_tool::{Isolation, Level, TrustDomain, VerifiedFiles};
 
@@ -346,7 +346,7 @@ impl WorkerStarter {
     /// it, because a sandbox names existing folders only.
     fn compiled_code(&self, key: &IsolateKey) -> Option<PathBuf> {
         let folder = key.cache_in(self.cache.as_deref()?);
-        let made = private_files::make_folder(&folder);
+        let made = state_dir::make_folder(&folder);
         let made = made.inspect_err(|error| {
             tracing::debug!(folder = %folder.display(), %error, "nothing compiled is kept");
         });

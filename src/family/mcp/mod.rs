@@ -9,7 +9,7 @@ mod servers;
 mod survey;
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -21,6 +21,7 @@ use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::ToolLog;
 use haft_mcp::{Pool, TlsConfig, Unusable};
+use haft_process::{StateFolder, StatePart};
 use haft_tool::{Problem, Runner};
 use runner::McpRunner;
 use servers::{Configured, Prepared};
@@ -34,7 +35,7 @@ pub(crate) struct Upstream {
     log: Arc<dyn ToolLog>,
     tls: TlsConfig,
     /// Folders of what is known of servers and of what is trusted of them.
-    folders: [PathBuf; 2],
+    folders: [StateFolder; 2],
 }
 
 impl Upstream {
@@ -45,7 +46,7 @@ impl Upstream {
             tls: Arc::new(http_tls::config),
             folders: [
                 Pool::folder_in(&config.cache_dir),
-                pins_folder(&config.state_dir),
+                config.state_dir.folder(StatePart::McpPins),
             ],
         }
     }
@@ -58,7 +59,7 @@ impl Upstream {
 
     /// Returns the folders whose changes are changes of tools.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.folders.to_vec()
+        pinned::watched(&self.folders)
     }
 
     /// Returns a counter that changes with what is known of servers.
@@ -169,11 +170,6 @@ fn offer(prepared: &Prepared, candidate: &Candidate) -> Offered {
     };
     offered.problems.splice(0..0, failure);
     offered
-}
-
-/// Returns the folder of the trusted definitions.
-fn pins_folder(state_dir: &Path) -> PathBuf {
-    state_dir.join("trust/mcp")
 }
 
 /// Returns a line for each server in a file: its name, and what is started or contacted.

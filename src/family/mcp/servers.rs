@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Upstream, pins_folder};
+use super::Upstream;
 use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign};
-use haft_process::Spawn;
+use haft_process::{Spawn, StatePart};
 use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem};
 
 /// Time until a server must be ready, if the configuration sets none.
@@ -301,5 +301,6 @@ pub(super) fn pin_store(
         String::new()
     };
     let key = blake3::hash(format!("{place}\0{name}\0{template}").as_bytes()).to_hex();
-    PinStore::new(pins_folder(&config.state_dir), &key[..32], name)
+    let pins = config.state_dir.folder(StatePart::McpPins);
+    PinStore::new(pins, &key[..32], name)
 }

@@ -1,7 +1,6 @@
 //! The hosts behind one entry of `remote`: what they offer, and the connection with them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,8 @@ use haft_nats::{
     HistoryQuestion, HostInfo, Listing, MachineRoots, Queue, QueueCaller, QueueSettings,
     RemoteCall, TlsFiles, Unavailable, check_tenant, machine_name,
 };
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::Durability;
 use haft_tool::{CallCtx, Error, ErrorKind, Outcome, since_1970};
 use serde_json::json;
 
@@ -69,15 +69,17 @@ pub(crate) struct RemoteHosts {
     /// The queue of the hosts, if it was used.
     queue: tokio::sync::Mutex<Option<Queue>>,
     pins: PinStore,
-    cache: PathBuf,
+    cache: StateFolder,
+    /// Name of the files of what is known of these hosts.
+    identity: String,
     record: Mutex<Record>,
     changes: watch::Sender<u64>,
     closing: CancellationToken,
     is_followed: Mutex<bool>,
     /// The last list. One is made at a time.
     listing: tokio::sync::Mutex<Option<HostListing>>,
-    /// File with the hosts that were seen, outside of the folders whose changes are changes of tools.
-    seen: PathBuf,
+    /// Folder of the hosts that were seen, outside of the folders whose changes are changes of tools.
+    seen: StateFolder,
 }
 
 /// Reads an entry of the configuration.
@@ -143,7 +145,8 @@ pub(super) fn remote_of(
 impl RemoteHosts {
     pub(super) fn new(
         options: RemoteOptions,
-        [cache, pins]: &[PathBuf; 2],
+        [cache, pins]: &[StateFolder; 2],
+        seen: StateFolder,
         changes: watch::Sender<u64>,
     ) -> Arc<RemoteHosts> {
         // New credentials are not a new remote: what is trusted stays.
@@ -157,10 +160,9 @@ impl RemoteHosts {
         Arc::new(RemoteHosts {
             pins: PinStore::new(pins.clone(), identity, &options.name),
             record: Mutex::new(Record::read(cache, identity)),
-            seen: cache
-                .with_file_name("remote-hosts")
-                .join(format!("{identity}.json")),
-            cache: cache.join(identity),
+            seen,
+            cache: cache.clone(),
+            identity: identity.to_owned(),
             fleet: Fleet::new(options.fleet.clone()),
             queue: tokio::sync::Mutex::default(),
             options,
@@ -247,7 +249,7 @@ impl RemoteHosts {
             name: &self.options.fleet.caller,
             owner: None,
             has_user: true,
-            max_tier: None,
+            scope: &ctx.scope,
             span: ctx.span.as_ref(),
             trace: ctx.trace.as_deref(),
         };
@@ -302,7 +304,9 @@ impl RemoteHosts {
     /// Notes that hosts are there, for those who miss them later. Returns the hosts that were seen not long
     /// ago, with the times in seconds.
     fn note_seen<'a>(&self, hosts: impl Iterator<Item = &'a HostInfo>) -> BTreeMap<String, u64> {
-        let known = private_files::read(&self.seen, MAX_SEEN_BYTES).unwrap_or_default();
+        let file = format!("{}.json", self.identity);
+        let known = self.seen.read(&file, MAX_SEEN_BYTES);
+        let known = known.ok().flatten().unwrap_or_default();
         let known: BTreeMap<String, u64> = serde_json::from_slice(&known).unwrap_or_default();
         let now = since_1970().as_secs();
         let mut seen = known.clone();
@@ -313,11 +317,10 @@ impl RemoteHosts {
             is_news |= *at + NOTED_AGAIN.as_secs() < now;
             *at = now;
         }
-        if is_news && let Some(folder) = self.seen.parent() {
-            let written = private_files::make_folder(folder).and_then(|()| {
-                let bytes = serde_json::to_vec(&seen)?;
-                private_files::replace(&self.seen, &bytes, Durability::Unsynced)
-            });
+        if is_news {
+            let bytes = serde_json::to_vec(&seen).map_err(std::io::Error::from);
+            let written =
+                bytes.and_then(|bytes| self.seen.replace(&file, &bytes, Durability::Unsynced));
             if let Err(error) = written {
                 tracing::warn!(%error, "it cannot be noted which hosts were seen");
             }
@@ -334,14 +337,13 @@ impl RemoteHosts {
 
     /// Learns what the hosts offer, unless that is known well enough; then follows their changes.
     pub(super) async fn look(self: &Arc<RemoteHosts>) {
-        let (folder, identity) = self.place();
         let is_followed = *self.is_followed.lock();
         if !is_followed {
-            let stored = Record::read(&folder, &identity);
+            let stored = Record::read(&self.cache, &self.identity);
             if stored.definitions.is_some() || stored.failure.is_some() {
                 *self.record.lock() = stored;
             }
-            let age = Record::age(&folder, &identity);
+            let age = Record::age(&self.cache, &self.identity);
             if age.is_none_or(|age| age > FRESH) {
                 // A failure is in the record.
                 let _ = self.list().await;
@@ -450,14 +452,7 @@ impl RemoteHosts {
         merged
     }
 
-    fn place(&self) -> (PathBuf, String) {
-        let folder = self.cache.parent().map(PathBuf::from).unwrap_or_default();
-        let identity = self.cache.file_name().unwrap_or_default();
-        (folder, identity.to_string_lossy().into_owned())
-    }
-
     fn keep(&self, record: Record) {
-        let (folder, identity) = self.place();
         let is_news = {
             let mut known = self.record.lock();
             let text = |record: &Record| record.failure.as_ref().map(|found| found.message.clone());
@@ -466,7 +461,7 @@ impl RemoteHosts {
             is_news
         };
         // Also without news: the age counts.
-        if let Err(error) = record.write(&folder, &identity) {
+        if let Err(error) = record.write(&self.cache, &self.identity) {
             tracing::warn!(%error, "what other hosts offer cannot be cached");
         }
         if is_news {

@@ -21,6 +21,7 @@ use super::{LoadContext, Loaded};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_nats::MachineRoots;
+use haft_process::{StateFolder, StatePart};
 use haft_tool::{Problem, Runner};
 pub(crate) use hosts::RemoteHosts;
 use hosts::remote_of;
@@ -37,7 +38,9 @@ pub(crate) struct Remotes {
     /// Those of the newest catalog. They are followed also while they offer nothing.
     in_use: Mutex<Vec<Arc<RemoteHosts>>>,
     /// Folders of what is known of hosts and of what is trusted of them.
-    folders: [PathBuf; 2],
+    folders: [StateFolder; 2],
+    /// Folder of the hosts that were seen.
+    seen: StateFolder,
     changes: watch::Sender<u64>,
 }
 
@@ -47,9 +50,10 @@ impl Remotes {
             by_key: Mutex::default(),
             in_use: Mutex::default(),
             folders: [
-                config.cache_dir.join("remote"),
-                config.state_dir.join("trust/remote"),
+                StateFolder::of_cache(config.cache_dir.join("remote")),
+                config.state_dir.folder(StatePart::RemotePins),
             ],
+            seen: StateFolder::of_cache(config.cache_dir.join("remote-hosts")),
             changes: watch::Sender::default(),
         }
     }
@@ -62,7 +66,7 @@ impl Remotes {
 
     /// Returns the folders whose changes are changes of tools.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.folders.to_vec()
+        pinned::watched(&self.folders)
     }
 
     /// Returns a counter that changes with what is known of other hosts.
@@ -94,7 +98,12 @@ impl Remotes {
             return Ok(hosts);
         }
         let key = options.key.clone();
-        let hosts = RemoteHosts::new(options, &self.folders, self.changes.clone());
+        let hosts = RemoteHosts::new(
+            options,
+            &self.folders,
+            self.seen.clone(),
+            self.changes.clone(),
+        );
         by_key.insert(key, Arc::downgrade(&hosts));
         Ok(hosts)
     }

@@ -64,8 +64,10 @@ impl Runner for RemoteRunner {
         self.hosts.timeout()
     }
 
-    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+    async fn run(&self, call: Call, mut ctx: CallCtx) -> Result<Outcome, Error> {
         self.checked(&call)?;
+        let prefix = self.hosts.rules().prefix.as_deref().unwrap_or_default();
+        ctx.scope = Arc::new(ctx.scope.for_host(prefix, &self.tool));
         if let Some(why) = ctx.admit(ApprovalRequirement::of_tier(self.tier)).await? {
             return Ok(Outcome::not_started(why));
         }

@@ -7,7 +7,7 @@ use super::exit::Failure;
 use crate::host::Host;
 use crate::surface::terminal::say;
 use crate::transcript::{SessionFile, new_id};
-use haft_config::Config;
+use haft_config::{Config, UserFolder};
 use haft_render::style::Ink;
 use haft_tool::{Call, Outcome, SessionEvent, terminal_text};
 use haft_tool::{Error, ErrorKind};
@@ -96,5 +96,5 @@ pub(super) fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
 
 /// Returns the folder of haft's own sessions.
 pub(super) fn folder(config: &Config) -> PathBuf {
-    config.state_dir.join("sessions")
+    config.state_dir.user_folder(UserFolder::Sessions)
 }

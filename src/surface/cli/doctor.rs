@@ -90,7 +90,7 @@ impl Args {
         let catalog = session.catalog().await?;
         let mut catalog = with_what_providers_say(&catalog, session.host.config());
         if session.host.audit_log().is_some() {
-            let folder = audit::folder(session.host.config());
+            let folder = audit::LogFolder::of(session.host.config());
             catalog.problems.extend(audit::check(&folder));
         }
         let worst = catalog.problems.iter().map(|p| p.severity).max();
@@ -168,7 +168,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         platform: platform(),
         cwd: wire::path(&config.cwd),
         config_file: wire::path(&config_file(config)).into_owned(),
-        state_dir: wire::path(&config.state_dir),
+        state_dir: config.state_dir.to_string().into(),
         cache_dir: wire::path(&config.cache_dir),
         sandbox: sandbox::view(catalog, config),
         mcp_servers: Vec::new(),
@@ -210,7 +210,10 @@ fn page(catalog: &Catalog, servers: &[ServerView], config: &Config, ink: Ink) ->
         ("platform", TerminalText::from_value(&platform())),
         ("cwd", text::path(&config.cwd, &config.home)),
         ("config", text::path(&config_file(config), &config.home)),
-        ("state", text::path(&config.state_dir, &config.home)),
+        (
+            "state",
+            text::path(Path::new(&config.state_dir.to_string()), &config.home),
+        ),
         ("cache", text::path(&config.cache_dir, &config.home)),
     ];
     page.push(&terminal_text!("{}\n", ink.bold("haft")));

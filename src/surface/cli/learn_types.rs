@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -16,6 +15,7 @@ use crate::code::{Learned, Recorder, undeclared};
 use crate::registry::Catalog;
 use crate::tool_test::find;
 use haft_config::Config;
+use haft_process::atomic_file::Durability;
 use haft_tool::json as safe_json;
 use haft_tool::types::{Observations, Observed};
 use haft_tool::{Block, Error, ErrorKind, Outcome, TerminalText, terminal_text};
@@ -41,8 +41,7 @@ pub(super) fn learn(config: &Config, catalog: &Catalog) -> Result<TerminalText, 
             learned.insert(tool, observed);
         }
     }
-    let file = Learned::file(config);
-    write(&file, &learned)?;
+    write(config, &learned)?;
     let mut summary: TerminalText = learned
         .iter()
         .map(|(tool, observed)| match observed.results {
@@ -56,16 +55,14 @@ pub(super) fn learn(config: &Config, catalog: &Catalog) -> Result<TerminalText, 
     Ok(summary)
 }
 
-fn write(file: &Path, learned: &BTreeMap<String, Observed>) -> Result<(), Error> {
-    let refused = |error: std::io::Error| {
-        let text = format!("{} cannot be written: {error}", file.display());
-        Error::new(ErrorKind::Internal, text)
-    };
+fn write(config: &Config, learned: &BTreeMap<String, Observed>) -> Result<(), Error> {
+    let (folder, file) = Learned::file(config);
     let text = serde_json::to_string_pretty(learned).unwrap_or_default();
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(refused)?;
-    }
-    fs::write(file, text).map_err(refused)
+    let written = folder.replace(&file, text.as_bytes(), Durability::Unsynced);
+    written.map_err(|error| {
+        let text = format!("{folder}/{file} cannot be written: {error}");
+        Error::new(ErrorKind::Internal, text)
+    })
 }
 
 /// A line of a session, as far as it is needed.

@@ -69,8 +69,9 @@ use context::{CommandContext, on_host};
 use exit::{Answer, Failure};
 use flags::{Globals, With};
 use haft_config::Env;
+use haft_process::state_dir;
 use haft_render::style::Ink;
-use haft_tool::{Error, ErrorKind};
+use haft_tool::{Error, ErrorKind, Problem};
 
 /// Timeout for writing the last lines of the call log before the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,6 +133,13 @@ enum Command {
     Manual(manual::Args),
 }
 
+/// Shows a problem of haft's own files. No configuration has been resolved yet, so paths are not
+/// shortened.
+fn report(problem: &Problem) {
+    let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
+    crate::surface::terminal::say(&text);
+}
+
 /// Runs the program with these arguments (the first is its own name) and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     haft_process::harden();
@@ -142,10 +150,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(out) => out,
         Err(error) => return exit::without_output(&error, err),
     };
-    audit::set_reporter(|problem| {
-        // No configuration has been resolved here, so paths are not shortened.
-        let text = haft_render::problem::problem(problem, Path::new(""), Ink::for_stderr());
-        crate::surface::terminal::say(&text);
+    audit::set_reporter(report);
+    state_dir::set_reporter(|repair| {
+        let problem = Problem::warning(format!("{repair}, and was set right"))
+            .at(repair.path())
+            .hint("a program changed it: one in a sandbox can, if the system has no namespaces");
+        report(&problem);
     });
     let code = match Typed::parse(command_line(args)) {
         Ok(typed) => {

@@ -214,7 +214,7 @@ impl Args {
     }
 
     fn rights(&self, config: &Config, entry: &Entry) -> Result<(FileRights, bool), Error> {
-        rights_of(config, &entry.resolved_path, &entry.tool.name).ok_or_else(|| {
+        rights_of(config, &entry.resolved_path, &entry.tool.name)?.ok_or_else(|| {
             let text = format!("`{}` has no file of its own", self.name);
             let hint = "`permissions` of the configuration apply to it";
             Error::new(ErrorKind::Usage, text).with_hint(hint)

@@ -13,7 +13,7 @@ use super::exit::{Answer, Failure};
 use super::flags::Approval;
 use super::run_call::{CALL_ID, CallOptions, Form};
 use crate::code::{CodeMode, RUN_CODE};
-use crate::surface::selection::{Selection, Wanted};
+use crate::surface::selection::Wanted;
 use crate::surface::terminal;
 use haft_config::Flags;
 use haft_tool::types::script_identifier;
@@ -149,8 +149,8 @@ impl Args {
             toolsets: self.toolsets.clone(),
             ..Wanted::default()
         };
-        let selection = Selection::new(&session.host.config().toolsets, &wanted)?;
-        let mode = CodeMode::new(move |tool| selection.takes(&tool.name));
+        let selection = wanted.scope(&session.host.config().toolsets)?;
+        let mode = CodeMode::new(selection);
         session.host = mode.on(&session.host);
         let options = CallOptions {
             form: if self.events {

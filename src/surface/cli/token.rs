@@ -1,19 +1,22 @@
 //! `haft token`: manages tokens for other programs and people. A token allows some tools, up to a
 //! tier, for a time.
 
+use std::path::Path;
+
 use clap::Subcommand;
 use serde::Serialize;
 
 use super::exit::{Failure, SUCCESS};
 use super::flags::{Globals, With, named};
 use crate::audit::{self, Caller, Event};
-use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
+use crate::credentials::{Capability, NewToken, StoredTokens, TokenStore, id_of};
 use crate::surface::stdout::Out;
 use crate::surface::terminal::say;
 use haft_config::{Config, parse_duration};
+use haft_render::style::Ink;
 use haft_render::table::{self, Column, Fit};
-use haft_render::units;
-use haft_tool::{Error, ErrorKind, terminal_text};
+use haft_render::{problem, units};
+use haft_tool::{Error, ErrorKind, ToolNames, terminal_text};
 use haft_tool::{Tier, Timestamp};
 
 /// Default lifetime of a token.
@@ -156,16 +159,20 @@ impl New {
 
 impl List {
     fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
-        let all = store.all()?;
+        let StoredTokens { tokens, problems } = store.all()?;
+        for one in &problems {
+            let text = problem::problem(one, Path::new(""), Ink::for_stderr());
+            say(&text);
+        }
         if self.json {
-            let views: Vec<_> = all.iter().map(TokenView::from).collect();
+            let views: Vec<_> = tokens.iter().map(TokenView::from).collect();
             out.json(&views)?;
-        } else if all.is_empty() {
+        } else if tokens.is_empty() {
             out.print_line(&terminal_text!(
                 "there are no tokens; `haft token new` makes one"
             ))?;
         } else {
-            let rows: Vec<_> = all.iter().map(row).collect();
+            let rows: Vec<_> = tokens.iter().map(row).collect();
             let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
             out.print(&page)?;
         }

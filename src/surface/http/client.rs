@@ -11,7 +11,6 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -20,10 +19,8 @@ use super::problem_response::ProblemResponse;
 use crate::credentials::{Capability, TokenStore, id_of};
 use crate::host::Host;
 use haft_config::Serve;
-use haft_tool::{Tier, Tool};
+use haft_tool::CallerScope;
 
-/// Id of the user. No token has this id.
-pub(crate) const USER: &str = "user";
 /// Limit of the MCP sessions of all bearers of one token.
 const MAX_SESSIONS: usize = 64;
 /// Limit of the running calls of one token.
@@ -35,38 +32,9 @@ const BODY_MEMORY_SHARE: usize = 4;
 /// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rights of a client to see calls of clients, here or at another host of its tenant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Viewer {
-    /// Id of the client.
-    id: String,
-    /// True if it sees all.
-    is_user: bool,
-}
-
-impl Viewer {
-    /// Returns the user.
-    pub(crate) fn user() -> Viewer {
-        Viewer {
-            id: USER.to_owned(),
-            is_user: true,
-        }
-    }
-
-    /// Returns the id that distinguishes the client from others.
-    pub(crate) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns true if the client may see what the client `owner` started.
-    pub(crate) fn may_see(&self, owner: &str) -> bool {
-        self.is_user || self.id == owner
-    }
-}
-
 /// A client. Requests with the same token belong to the same client.
 pub(crate) struct Client {
-    viewer: Viewer,
+    scope: CallerScope,
     /// The capability of its token; `None` for the user.
     capability: Option<Capability>,
     /// Fires when the token has expired or was revoked.
@@ -101,7 +69,7 @@ impl Client {
     fn user(serve: &Serve) -> Client {
         let connections = serve.connections as usize;
         Client {
-            viewer: Viewer::user(),
+            scope: CallerScope::user(),
             capability: None,
             ended: CancellationToken::new(),
             max_sessions: serve.mcp_sessions as usize,
@@ -114,10 +82,7 @@ impl Client {
 
     fn bearer(capability: Capability, bodies: usize) -> Client {
         Client {
-            viewer: Viewer {
-                id: capability.id.clone(),
-                is_user: false,
-            },
+            scope: capability.scope(),
             capability: Some(capability),
             ended: CancellationToken::new(),
             max_sessions: MAX_SESSIONS,
@@ -129,17 +94,17 @@ impl Client {
 
     /// Returns the id that distinguishes it from other clients.
     pub(crate) fn id(&self) -> &str {
-        &self.viewer.id
+        self.scope.id()
     }
 
     /// Returns true for the user, who may do everything.
     pub(crate) fn is_user(&self) -> bool {
-        self.viewer.is_user
+        self.scope.is_user()
     }
 
-    /// Returns what it may see.
-    pub(crate) fn viewer(&self) -> &Viewer {
-        &self.viewer
+    /// Returns the tools that exist for it, and the calls that it may see.
+    pub(crate) fn scope(&self) -> &CallerScope {
+        &self.scope
     }
 
     /// Refuses a client that is not the user. `what` is the thing that a token may not do.
@@ -154,31 +119,9 @@ impl Client {
         Err(ProblemResponse::forbidden(text).hint("the server's own token may"))
     }
 
-    /// Returns true if it may see what the client `owner` started.
-    pub(crate) fn may_see(&self, owner: &str) -> bool {
-        self.viewer.may_see(owner)
-    }
-
-    /// Returns true if it may see and call the tool.
-    pub(crate) fn allows(&self, tool: &Tool) -> bool {
-        self.capability.as_ref().is_none_or(|it| it.allows(tool))
-    }
-
-    /// Returns true if it may use a tool of this name, ignoring the tool's tier.
-    pub(crate) fn allows_name(&self, name: &str) -> bool {
-        let capability = self.capability.as_ref();
-        capability.is_none_or(|it| it.tools.match_name(name))
-    }
-
     /// Returns true if it may start agents.
     pub(crate) fn allows_sessions(&self) -> bool {
         self.capability.as_ref().is_none_or(|it| it.sessions)
-    }
-
-    /// Returns the highest tier that its calls may have; `None`: any.
-    pub(crate) fn max_tier(&self) -> Option<Tier> {
-        let tier = self.capability.as_ref()?.tier;
-        (tier < Tier::Exec).then_some(tier)
     }
 
     /// Returns the name of its token for the call log; `None` for the user.
@@ -194,18 +137,10 @@ impl Client {
 
     /// Returns the host for its calls. A call above its tier is refused, regardless of the policy.
     pub(crate) fn host(&self, host: &Host) -> Host {
-        let host = host.owned_by(self.id());
-        let host = match &self.capability {
+        let host = host.owned_by(self.id()).within(&self.scope);
+        match &self.capability {
             None => host,
             Some(_) => host.called_by(|caller| caller.token = self.token_name()),
-        };
-        match self.max_tier() {
-            None => host,
-            Some(tier) => {
-                let mut policy = host.config().approval.clone();
-                policy.max_tier = Some(tier);
-                host.with_approval(policy)
-            }
         }
     }
 

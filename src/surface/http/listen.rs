@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, UnixListener, lookup_host};
 use super::stream::Stream;
 use crate::credentials::random_id;
 use haft_config::ListenAddress;
-use haft_process::private_files::make_private_folder;
+use haft_process::StateFolder;
 use haft_tool::{Error, ErrorKind};
 
 /// File name of the socket in the runtime directory.
@@ -42,7 +42,10 @@ impl Listening {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] with the system's reason.
-    pub(crate) async fn open(at: &ListenAddress, runtime_dir: &Path) -> Result<Listening, Error> {
+    pub(crate) async fn open(
+        at: &ListenAddress,
+        runtime_dir: &StateFolder,
+    ) -> Result<Listening, Error> {
         let refused = |error: io::Error| {
             let text = format!(
                 "cannot listen on {at}: {}",
@@ -54,12 +57,11 @@ impl Listening {
         let (host, port) = match at {
             ListenAddress::Tcp { host, port } => (host, *port),
             ListenAddress::Unix(path) => {
-                let default = runtime_dir.join(SOCKET);
-                if path.is_none() {
-                    make_private_folder(runtime_dir).map_err(refused)?;
-                }
-                let path = path.as_ref().unwrap_or(&default);
-                let (socket, file) = bind(path).map_err(refused)?;
+                let path = match path {
+                    Some(path) => path.clone(),
+                    None => runtime_dir.make_private().map_err(refused)?.join(SOCKET),
+                };
+                let (socket, file) = bind(&path).map_err(refused)?;
                 return Ok(Listening::Unix { socket, file });
             }
         };

@@ -22,7 +22,7 @@ mod unanswered;
 
 pub(crate) use access::{Access, is_loopback, reachable_by_others};
 pub(crate) use body::{BodyBudget, BodyLimits, BodyMemory, BodyReader, JsonText, says_json};
-pub(crate) use client::{Client, Permit, USER, Viewer, too_many};
+pub(crate) use client::{Client, Permit, too_many};
 pub(crate) use connections::Standing;
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use held::held;

@@ -14,8 +14,10 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::surface::http::{BodyMemory, Client, Peer, Permit, USER, Viewer};
+use crate::surface::http::{BodyMemory, Client, Peer, Permit};
 use crate::surface::json_rpc::{self, Fault, Message, Messages, Reply, Request};
+use haft_tool::CallerScope;
+use haft_tool::USER_ID;
 
 /// Methods whose parameters rmcp parses. It reports parameters that it does not understand as an
 /// unknown method.
@@ -150,14 +152,14 @@ pub(super) fn peer(extensions: &Extensions) -> Option<&Peer> {
     extensions.get::<Parts>()?.extensions.get()
 }
 
-/// Returns what the client that sent a request may see.
-pub(super) fn viewer(sender: Option<&Sender>) -> Viewer {
-    sender.map_or_else(Viewer::user, |sender| sender.client.viewer().clone())
+/// Returns the scope of the client that sent a request.
+pub(super) fn scope_of(sender: Option<&Sender>) -> CallerScope {
+    sender.map_or_else(CallerScope::user, |sender| sender.client.scope().clone())
 }
 
 /// Returns the id that distinguishes the client from others.
 pub(super) fn owner(sender: Option<&Sender>) -> &str {
-    sender.map_or(USER, |sender| sender.client.id())
+    sender.map_or(USER_ID, |sender| sender.client.id())
 }
 
 /// The parameters of `tools/call` as the client wrote them.

@@ -3,7 +3,7 @@
 use rmcp::model::InputResponses;
 use serde::{Deserialize, Serialize};
 
-use crate::surface::http::Viewer;
+use haft_tool::CallerScope;
 
 /// Mark between the id of a host and the rest of what its clients hold. Neither has one.
 pub(super) const HOST_MARK: char = '.';
@@ -39,6 +39,6 @@ pub(super) enum PeerRequest {
 /// A request with the client that sends it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Forwarded {
-    pub(super) client: Viewer,
+    pub(super) client: CallerScope,
     pub(super) request: PeerRequest,
 }

@@ -16,11 +16,10 @@ use super::result::ResultForm;
 use super::suspended::SuspendedCalls;
 use super::tasks::Tasks;
 use super::tool_list::{self, ToolList};
-use crate::host::Host;
-use crate::registry::{Catalog, Entry};
+use crate::host::{Host, ReachableTool};
+use crate::registry::Catalog;
 use crate::surface::http::Client;
 use crate::surface::nats::Sharing;
-use crate::surface::selection::Selection;
 
 /// Time for which a handshake waits for tools that are still loading, since the instructions name
 /// the tools. Codex waits ten seconds for the whole handshake.
@@ -52,8 +51,8 @@ type OfferOfCatalog = (Arc<Catalog>, Arc<ToolList>);
 
 /// State that all connections of a process share.
 struct Shared {
+    /// Its scope is that of all clients.
     host: Host,
-    selection: Selection,
     /// The last catalog and its tool list.
     offered: Mutex<Option<OfferOfCatalog>>,
     /// Last catalogs and tool lists of clients that may not use all tools, by client id.
@@ -72,7 +71,6 @@ struct Shared {
 impl Server {
     pub(super) fn new(
         host: Host,
-        selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
         closing: CancellationToken,
         sharing: Option<Arc<Sharing>>,
@@ -80,7 +78,6 @@ impl Server {
         let host_id = sharing.as_ref().map(|sharing| sharing.host_id().to_owned());
         let shared = Shared {
             host,
-            selection,
             offered: Mutex::default(),
             offered_to: Mutex::default(),
             is_behind: Box::new(is_behind),
@@ -171,11 +168,11 @@ impl Server {
 
     /// Returns the tool list and the tool that a client calls by this name, if both are known
     /// without waiting.
-    pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<ToolList>, Arc<Entry>)> {
+    pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<ToolList>, ReachableTool)> {
         let catalog = self.shared.host.known_catalog()?;
         let tool_list = self.offer_of(catalog.clone());
-        let entry = catalog.find(&tool_list.find(name)?.name)?.clone();
-        Some((tool_list, entry))
+        let entry = catalog.find(&tool_list.find(name)?.name)?;
+        Some((tool_list, self.host().reach(entry)?))
     }
 
     /// Returns the current tool list.
@@ -206,7 +203,7 @@ impl Server {
 
     /// Returns true if the client may use everything that is there.
     pub(super) fn offers_all_to(&self, client: Option<&Client>) -> bool {
-        self.shared.selection.is_all() && client.is_none_or(Client::is_user)
+        self.host().scope().is_unlimited() && client.is_none_or(Client::is_user)
     }
 
     /// Returns the newest catalog that is known without waiting: that of the host, or the last one of
@@ -240,8 +237,7 @@ impl Server {
         match &*offered {
             Some((known, tool_list)) if Arc::ptr_eq(known, &catalog) => tool_list.clone(),
             _ => {
-                let mut tool_list =
-                    ToolList::of(&catalog, &self.shared.selection, None, self.host());
+                let mut tool_list = ToolList::of(&catalog, self.host());
                 if let Some((_, earlier)) = &*offered {
                     tool_list.remember(earlier);
                 }
@@ -271,8 +267,7 @@ impl Server {
         if all.len() >= MAX_OFFERS {
             all.clear();
         }
-        let selection = &self.shared.selection;
-        let mut tool_list = ToolList::of(&catalog, selection, Some(client), self.host());
+        let mut tool_list = ToolList::of(&catalog, &self.host().within(client.scope()));
         if let Some((_, earlier)) = all.get(client.id()) {
             tool_list.remember(earlier);
         }

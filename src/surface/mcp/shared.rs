@@ -24,7 +24,7 @@ use super::call::{self, Asker};
 use super::client::ClientTraits;
 use super::elicitation;
 use super::log;
-use super::message::{self, Sender, viewer};
+use super::message::{self, Sender, scope_of};
 use super::peer::{Forwarded, HOST_MARK, ID_LEN, PeerRequest};
 use super::progress::Reporter;
 use super::server::Server;
@@ -33,10 +33,10 @@ use super::tool_list::OfferedTool;
 use super::{result, suspended};
 use crate::credentials::random_id;
 use crate::host::Host;
-use crate::surface::http::Viewer;
 use crate::surface::nats::{PeerRequests, QueuedBy};
 use crate::surface::queued_view::owner;
 use haft_nats::{IncomingCall, Queue, QueueEntry, QueueStatus, QueuedCall};
+use haft_tool::CallerScope;
 use haft_tool::{
     Call, CallCtx, Cancellation, Error, ErrorKind, Event, Outcome, Stopped, Timestamp, Updates,
     queue,
@@ -88,7 +88,6 @@ impl Server {
         let by = QueuedBy {
             owner: message::owner(sender),
             answers,
-            max_tier: sender.and_then(|sender| sender.client.max_tier()),
         };
         match sharing.put(host, call, None, by).await {
             Ok(None) => None,
@@ -110,11 +109,11 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<DetailedTask, ErrorData> {
         let sender = Sender::of(&context.extensions);
-        let viewer = viewer(sender.as_ref());
+        let scope = scope_of(sender.as_ref());
         match self.place_of(id) {
-            Place::Memory => self.tasks().get(&viewer, id),
+            Place::Memory => self.tasks().get(&scope, id),
             Place::Queue(queue) => {
-                let entry = known(queue, &viewer, id).await?;
+                let entry = known(queue, &scope, id).await?;
                 let abilities = context.client_capabilities().unwrap_or_default();
                 let traits = ClientTraits::of(context.client_info().as_ref());
                 self.queued_task(queue, entry, sender.as_ref(), &abilities, traits)
@@ -122,7 +121,7 @@ impl Server {
             }
             Place::Host(host) => {
                 let task = id.to_owned();
-                self.forward(host, viewer, PeerRequest::Get { task }).await
+                self.forward(host, scope, PeerRequest::Get { task }).await
             }
         }
     }
@@ -134,11 +133,11 @@ impl Server {
         answers: InputResponses,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let viewer = viewer(Sender::of(&context.extensions).as_ref());
+        let scope = scope_of(Sender::of(&context.extensions).as_ref());
         match self.place_of(id) {
-            Place::Memory => self.tasks().answer(&viewer, id, answers),
+            Place::Memory => self.tasks().answer(&scope, id, answers),
             Place::Queue(queue) => {
-                let mut entry = known(queue, &viewer, id).await?;
+                let mut entry = known(queue, &scope, id).await?;
                 for (question, value) in elicitation::queued_answers(&entry.call, &answers) {
                     match queue.answer(&entry, question, value).await {
                         Ok(answered) => entry = answered,
@@ -152,7 +151,7 @@ impl Server {
             Place::Host(host) => {
                 let task = id.to_owned();
                 let request = PeerRequest::Answer { task, answers };
-                self.forward::<Option<()>>(host, viewer, request)
+                self.forward::<Option<()>>(host, scope, request)
                     .await
                     .map(drop)
             }
@@ -165,18 +164,18 @@ impl Server {
         id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let viewer = viewer(Sender::of(&context.extensions).as_ref());
+        let scope = scope_of(Sender::of(&context.extensions).as_ref());
         match self.place_of(id) {
-            Place::Memory => self.tasks().cancel(&viewer, id),
+            Place::Memory => self.tasks().cancel(&scope, id),
             Place::Queue(queue) => {
-                let entry = known(queue, &viewer, id).await?;
+                let entry = known(queue, &scope, id).await?;
                 let cancelled = queue.cancel(&entry).await;
                 cancelled.map(drop).map_err(|error| unanswered(&error))
             }
             Place::Host(host) => {
                 let task = id.to_owned();
                 let request = PeerRequest::Cancel { task };
-                self.forward::<Option<()>>(host, viewer, request)
+                self.forward::<Option<()>>(host, scope, request)
                     .await
                     .map(drop)
             }
@@ -252,7 +251,7 @@ impl Server {
     async fn forward<T: DeserializeOwned>(
         &self,
         host: &str,
-        client: Viewer,
+        client: CallerScope,
         request: PeerRequest,
     ) -> Result<T, ErrorData> {
         let ctx = CallCtx::new(
@@ -294,7 +293,7 @@ impl Server {
         let (updates, mut events) = queue::channel();
         let mut ctx = CallCtx::new(Cancellation::default(), Updates::new(updates, None));
         ctx.log = log;
-        let client = viewer(sender);
+        let client = scope_of(sender);
         let forwarding = self.forwarded(host, Forwarded { client, request }, &ctx);
         tokio::pin!(forwarding);
         let answer = loop {
@@ -387,12 +386,12 @@ fn task_of(call: &QueuedCall, keeps: Duration) -> Task {
 }
 
 /// Returns a queued call that the client may see.
-async fn known(queue: &Queue, viewer: &Viewer, id: &str) -> Result<QueueEntry, ErrorData> {
+async fn known(queue: &Queue, scope: &CallerScope, id: &str) -> Result<QueueEntry, ErrorData> {
     let entry = match queue.read(id).await {
         Err(error) if error.kind() == ErrorKind::Usage => return Err(tasks::unknown(id)),
         entry => entry.map_err(|error| unanswered(&error))?,
     };
-    if viewer.may_see(owner(&entry.call)) {
+    if scope.may_see(owner(&entry.call)) {
         Ok(entry)
     } else {
         Err(tasks::unknown(id))

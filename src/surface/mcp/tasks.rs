@@ -23,7 +23,7 @@ use super::elicitation::{self, Open};
 use super::execution::{Execution, Step};
 use super::message::owner;
 use super::progress;
-use crate::surface::http::Viewer;
+use haft_tool::CallerScope;
 use haft_tool::Timestamp;
 
 /// Limit of the kept tasks of a client, including finished ones.
@@ -93,31 +93,31 @@ impl Tasks {
     }
 
     /// Returns the state of the task.
-    pub(super) fn get(&self, viewer: &Viewer, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.job(viewer, id)?.state.lock().clone())
+    pub(super) fn get(&self, scope: &CallerScope, id: &str) -> Result<DetailedTask, ErrorData> {
+        Ok(self.job(scope, id)?.state.lock().clone())
     }
 
     /// Delivers answers to its questions.
     pub(super) fn answer(
         &self,
-        viewer: &Viewer,
+        scope: &CallerScope,
         id: &str,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
         // An error means that the task has ended.
-        let _ = self.job(viewer, id)?.answers.send(answers);
+        let _ = self.job(scope, id)?.answers.send(answers);
         Ok(())
     }
 
     /// Cancels the task.
-    pub(super) fn cancel(&self, viewer: &Viewer, id: &str) -> Result<(), ErrorData> {
-        self.job(viewer, id)?.cancel.cancel();
+    pub(super) fn cancel(&self, scope: &CallerScope, id: &str) -> Result<(), ErrorData> {
+        self.job(scope, id)?.cancel.cancel();
         Ok(())
     }
 
-    fn job(&self, viewer: &Viewer, id: &str) -> Result<Arc<Job>, ErrorData> {
+    fn job(&self, scope: &CallerScope, id: &str) -> Result<Arc<Job>, ErrorData> {
         let job = self.0.lock().get(id).cloned();
-        let job = job.filter(|job| viewer.may_see(&job.owner));
+        let job = job.filter(|job| scope.may_see(&job.owner));
         job.ok_or_else(|| unknown(id))
     }
 }

@@ -15,8 +15,6 @@ use super::{hints, schema};
 use crate::code::{CodeMode, RUN_CODE, SEARCH_TOOLS};
 use crate::host::Host;
 use crate::registry::Catalog;
-use crate::surface::http::Client;
-use crate::surface::selection::Selection;
 use haft_config::{CodeListing, Config, Structured};
 use haft_tool::provider_schema::{self, ForMcp, Names, PropertyNames};
 use haft_tool::schema::{Mismatch, Schema};
@@ -75,20 +73,14 @@ pub(super) struct OfferedTool {
 }
 
 impl ToolList {
-    /// Lists all tools that `selection` includes, that models may call, and that the client may
-    /// use. Tools that cannot be listed are logged.
-    pub(super) fn of(
-        catalog: &Arc<Catalog>,
-        selection: &Selection,
-        client: Option<&Client>,
-        host: &Host,
-    ) -> ToolList {
+    /// Lists all tools that models may call, and that exist for the callers of `host`. Tools that cannot
+    /// be listed are logged.
+    pub(super) fn of(catalog: &Arc<Catalog>, host: &Host) -> ToolList {
         let config = host.config();
         let mut seen = HashSet::new();
         let taken = catalog.tools().filter(|tool| {
             let is_open = tool.trusted && !tool.hidden;
-            let is_allowed = client.is_none_or(|client| client.allows(tool));
-            is_open && is_allowed && selection.takes(&tool.name) && seen.insert(&tool.name)
+            is_open && host.scope().allows(tool) && seen.insert(&tool.name)
         });
         let mut taken: Vec<&Tool> = taken.collect();
         let count_of_all = taken.len();
@@ -254,14 +246,13 @@ impl CodeTools {
             CodeListing::Auto => taken.len() <= MAX_LISTED_BESIDE_CODE,
             CodeListing::Only => false,
         };
-        let all: HashSet<String> = taken.iter().map(|tool| tool.name.clone()).collect();
+        let mut in_code: HashSet<String> = taken.iter().map(|tool| tool.name.clone()).collect();
         let lists_direct = config.mcp.code == CodeListing::Auto;
         taken.retain(|tool| lists_all || lists_direct && config.mcp.is_direct(&tool.name));
-        let mut in_code = all.clone();
         for tool in &*taken {
             in_code.remove(&tool.name);
         }
-        let mode = CodeMode::new(move |tool| all.contains(&tool.name));
+        let mode = CodeMode::new(host.scope().clone());
         Some(CodeTools {
             tools: mode.tools(catalog, host),
             mode,

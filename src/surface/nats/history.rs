@@ -1,11 +1,10 @@
 //! The log of calls of a host, as readers of its tenant get it.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::audit::{self, Event, Filter, FilterTexts, Line, Reader, Tail};
+use crate::audit::{Event, Filter, FilterTexts, Line, LogFolder, Reader, Tail};
 use crate::host::Host;
 use haft_config::{ServeNats, ServedHistory};
 use haft_nats::{HistoryEntry, HistoryFeed, HistoryPage, HistoryQuestion};
@@ -36,7 +35,7 @@ pub(crate) struct NatsPlace {
 #[derive(Clone)]
 pub(super) struct SharedLog {
     /// Folder of the log; `None` if nothing is recorded.
-    folder: Option<PathBuf>,
+    folder: Option<LogFolder>,
     place: NatsPlace,
 }
 
@@ -56,17 +55,17 @@ impl NatsPlace {
 impl SharedLog {
     pub(super) fn of(host: &Host, place: &NatsPlace) -> SharedLog {
         SharedLog {
-            folder: host.audit_log().map(|_| audit::folder(host.config())),
+            folder: host.audit_log().map(|_| LogFolder::of(host.config())),
             place: place.clone(),
         }
     }
 
     /// Returns the folder, if anything is shared.
-    fn folder(&self) -> Result<&Path, &'static str> {
+    fn folder(&self) -> Result<&LogFolder, &'static str> {
         if self.place.history == ServedHistory::None {
             return Err("it does not share its log (`serve.nats.history`)");
         }
-        self.folder.as_deref().ok_or("it keeps no log of calls")
+        self.folder.as_ref().ok_or("it keeps no log of calls")
     }
 
     /// Returns the page that a reader asks for.
@@ -105,7 +104,7 @@ impl SharedLog {
 
     /// Follows what is added from now on.
     pub(super) fn feed(&self) -> Option<HistoryFeed> {
-        let folder = self.folder().ok()?.to_owned();
+        let folder = self.folder().ok()?.clone();
         let mut newest = 0;
         let reading = Reader::of(&folder).newest_first(|_, line| {
             newest = line.n;
@@ -154,7 +153,7 @@ fn filter_of(question: &HistoryQuestion) -> Result<Filter, String> {
 /// Returns a line as readers get it: as it is, or without the text of the arguments if it is too long.
 fn entry(text: &str, mut line: Line) -> HistoryEntry {
     let is_running =
-        matches!(line.event, Event::CallStarted(_)) && audit::is_process_running(line.pid);
+        matches!(line.event, Event::CallStarted(_)) && crate::audit::is_process_running(line.pid);
     let n = line.n;
     if text.len() > MAX_LINE_BYTES
         && let Event::Call(call) | Event::CallStarted(call) = &mut line.event

@@ -16,13 +16,12 @@ use tokio::sync::{Mutex, watch};
 
 use crate::audit::ServedCall;
 use crate::host::Host;
-use crate::surface::selection::Selection;
 use crate::surface::traces;
 use haft_nats::{
     CallLink, HistoryFeed, HistoryPage, HistoryQuestion, IncomingCall, OfferedTool, Provider,
 };
 use haft_tool::{
-    Call, CatalogChange, Error, ErrorKind, Event, Family, LogLine, LogListener, Outcome, Tool,
+    Call, CallerScope, CatalogChange, Error, ErrorKind, Event, LogLine, LogListener, Outcome, Tool,
 };
 pub(crate) use history::NatsPlace;
 use history::SharedLog;
@@ -31,8 +30,8 @@ use user::{Once, RemoteUser};
 
 /// A host as it serves others.
 pub(crate) struct NatsSurface {
+    /// Its scope is that of all callers.
     host: Host,
-    selection: Selection,
     /// Set if other hosts may forward requests.
     is_shared: bool,
     /// Answers these requests.
@@ -63,18 +62,18 @@ impl NatsSurface {
     /// Serves the selected tools of a host. `report` tells the user about problems.
     pub(crate) fn new(
         host: Host,
-        selection: Selection,
+        selection: CallerScope,
         place: NatsPlace,
         report: fn(&str),
     ) -> NatsSurface {
         let address = place.address.clone();
         let host = host.called_by(|caller| caller.address = Some(address));
+        let host = host.within(&selection.of_tenant(&place.tenant));
         NatsSurface {
             changes: Mutex::new(host.changes()),
             log: SharedLog::of(&host, &place),
             place,
             host,
-            selection,
             is_shared: false,
             peers: OnceLock::new(),
             report,
@@ -91,7 +90,7 @@ impl NatsSurface {
     /// two hosts would pass a call back and forth.
     fn offers(&self, tool: &Tool) -> bool {
         let is_open = tool.trusted && !tool.hidden && tool.schema_problem.is_none();
-        is_open && tool.source.family != Family::Remote && self.selection.takes(&tool.name)
+        is_open && self.host.scope().allows(tool)
     }
 }
 
@@ -118,7 +117,7 @@ impl Provider for NatsSurface {
             return Err(Error::new(ErrorKind::NoSuchTool, text));
         }
         let link = call.link;
-        let host = traces::below(self.host.clone(), call.trace)
+        let host = traces::below(self.host.within(&call.scope), call.trace)
             .called_by(|caller| caller.client = Some(call.caller))
             .serving(ServedCall {
                 host: self.place.name.clone(),
@@ -130,14 +129,6 @@ impl Provider for NatsSurface {
             .with_log(Arc::new(LogSink(link.clone())))
             // The caller's host keeps long texts where its user can read them.
             .with_text_limit(0);
-        let host = match call.max_tier {
-            Some(tier) => {
-                let mut policy = host.approval_policy().clone();
-                policy.max_tier = Some(policy.max_tier.map_or(tier, |own| own.min(tier)));
-                host.with_approval(policy)
-            }
-            None => host,
-        };
         let host = match host.approver() {
             Some(approver) => host.asking(Arc::new(Once(approver))),
             None => host,

@@ -8,15 +8,14 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 
 use super::{NatsPlace, NatsSurface, definition};
-use crate::host::{Host, machine_roots};
-use crate::surface::selection::Selection;
+use crate::host::{Host, machine_roots, no_such_tool};
 use haft_config::ServeNats;
 use haft_nats::{
     Auth, Client, ConnectOptions, Fleet, FleetOptions, InboxPrefix, IncomingCall, Queue,
     QueueCaller, QueueSettings, QueuedCall, Quota, RemoteCall, Service, ServiceOptions, TlsFiles,
     check_tenant, machine_name,
 };
-use haft_tool::{Call, CallCtx, Error, ErrorKind, Outcome, Tier};
+use haft_tool::{Call, CallCtx, CallerScope, Error, ErrorKind, Outcome};
 
 /// A host of a tenant, as its HTTP server uses it.
 pub(crate) struct Sharing {
@@ -42,8 +41,6 @@ pub(crate) struct QueuedBy<'a> {
     pub(crate) owner: &'a str,
     /// True if it answers questions.
     pub(crate) answers: bool,
-    /// Highest tier of its calls.
-    pub(crate) max_tier: Option<Tier>,
 }
 
 impl Sharing {
@@ -54,7 +51,7 @@ impl Sharing {
     /// If the server cannot be reached.
     pub(crate) async fn of(
         host: &Host,
-        selection: Selection,
+        selection: CallerScope,
         report: fn(&str),
     ) -> Result<Option<Arc<Sharing>>, Error> {
         let settings = &host.config().serve.nats;
@@ -118,6 +115,9 @@ impl Sharing {
         let Some(entry) = catalog.find(&call.tool) else {
             return Ok(None);
         };
+        if host.reach(entry).is_none() {
+            return Err(no_such_tool(&call.tool, &[]));
+        }
         if !self.surface.offers(&entry.tool) {
             return Ok(None);
         }
@@ -133,7 +133,7 @@ impl Sharing {
             name: &self.name,
             owner: Some(by.owner),
             has_user: by.answers,
-            max_tier: by.max_tier,
+            scope: host.scope(),
             span: host.caller_span(),
             trace: None,
         };

@@ -131,9 +131,9 @@ pub(super) async fn start(
         owner: client.id().to_owned(),
         allows: Arc::new({
             let client = Arc::clone(&client);
-            move |tool: &Tool| client.allows(tool)
+            move |tool: &Tool| client.scope().allows(tool)
         }),
-        max_tier: client.max_tier(),
+        max_tier: client.scope().max_tier(),
         ended: client.ended().clone(),
     };
     let session = desk.sessions.start(wish).await.map_err(refused)?;
@@ -161,7 +161,7 @@ pub(super) async fn list(
 ) -> Result<Response, ProblemResponse> {
     check_scope(&client)?;
     let all = desk.sessions.all();
-    let own = all.iter().filter(|one| client.may_see(&one.owner));
+    let own = all.iter().filter(|one| client.scope().may_see(&one.owner));
     let sessions = own.map(|one| SessionView::from(&**one)).collect();
     Ok(fresh(bytes(&SessionList { sessions })?))
 }
@@ -305,7 +305,7 @@ impl Desk {
     fn session(&self, client: &Client, id: &str) -> Result<Arc<Session>, ProblemResponse> {
         check_scope(client)?;
         let session = self.sessions.get(id);
-        let session = session.filter(|session| client.may_see(&session.owner));
+        let session = session.filter(|session| client.scope().may_see(&session.owner));
         session.ok_or_else(|| unknown(id))
     }
 }

@@ -105,7 +105,7 @@ impl<'a> From<&'a Tool> for ToolInfo<'a> {
 impl<'a> ToolList<'a> {
     /// Lists the tools that the client may call.
     pub(super) fn of(catalog: &'a Catalog, client: &Client) -> Self {
-        let tools = listed(catalog).filter(|tool| client.allows(tool));
+        let tools = listed(catalog).filter(|tool| client.scope().allows(tool));
         let mut tools: Vec<ToolInfo<'a>> = tools.map(ToolInfo::from).collect();
         // The sort is stable: tools of the same source stay in the order in which they claimed
         // their names.

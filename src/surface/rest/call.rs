@@ -30,7 +30,6 @@ use super::{questions, queued};
 use crate::code::{CodeMode, RUN_CODE};
 use crate::credentials::random_id;
 use crate::host::{CallRecord, RunningCall, no_such_tool};
-use crate::registry::Catalog;
 use crate::surface::http::{
     BodyMemory, Client, JsonText, PathText, Peer, Permit, ProblemResponse, sse,
 };
@@ -146,8 +145,14 @@ pub(super) async fn call(
     JsonText(text, memory): JsonText,
 ) -> Result<Response, ProblemResponse> {
     let permit = client.begin_call()?;
-    if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
-        return Err(no_such_tool(&name, &[]).into());
+    if !client.is_user() {
+        // An unknown tool is a refused request, before its arguments are read.
+        let catalog = shared.host.catalog().await;
+        let found = catalog.find(&name);
+        let is_there = found.is_some_and(|entry| client.scope().allows(&entry.tool));
+        if !is_there {
+            return Err(no_such_tool(&name, &[]).into());
+        }
     }
     let request = CallRequest::read(&text)?;
     let is_queued = request.queue || queued::is_preferred(&headers);
@@ -341,11 +346,10 @@ pub(super) async fn run(
         answers_questions: request.answers_questions,
         record: false,
     };
-    let of_client = client.clone();
     let code = if client.is_user() {
         shared.code.clone()
     } else {
-        CodeMode::new(move |tool| of_client.allows(tool))
+        CodeMode::new(client.scope().clone())
     };
     start(
         &shared,
@@ -356,12 +360,6 @@ pub(super) async fn run(
         Some(code),
     )
     .await
-}
-
-/// Returns true if the client may call the tool of this name.
-fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
-    let found = catalog.find(name);
-    found.is_some_and(|entry| client.allows(&entry.tool))
 }
 
 /// Returns the stream of a call's events. An error before the start is a normal error response.

@@ -47,7 +47,10 @@ pub(super) async fn list(
     Extension(client): Extension<Arc<Client>>,
 ) -> Result<Response, ProblemResponse> {
     let history = shared.history_for(&client).await;
-    let logged = shared.host.call_log().all(|owner| client.may_see(owner));
+    let logged = shared
+        .host
+        .call_log()
+        .all(|owner| client.scope().may_see(owner));
     let known: HashSet<&str> = logged.iter().map(|call| call.id.as_str()).collect();
     let ended = logged.iter().filter(|call| call.end().is_some()).count();
     // The calls that are only in the audit log.

@@ -26,7 +26,7 @@ pub(super) async fn catalog(
     let listing = if client.is_user() {
         Listing::from(&*catalog).with_frames(&catalog)
     } else {
-        Listing::of_tools(&catalog, |tool| client.allows(tool))
+        Listing::of_tools(&catalog, |tool| client.scope().allows(tool))
     };
     Ok(fresh(bytes(&listing.with_rights(&catalog))?))
 }

@@ -2,12 +2,11 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::audit::{self, Event, Line, Reader, RecordedCall, Tail};
+use crate::audit::{Event, Line, LogFolder, Reader, RecordedCall, Tail};
 use crate::host::Host;
 
 /// Limit of the remembered calls.
@@ -27,7 +26,7 @@ pub(super) struct Recorded {
 /// The calls in the audit log.
 pub(super) struct History {
     /// Folder of the log; `None` if calls are not recorded.
-    folder: Option<PathBuf>,
+    folder: Option<LogFolder>,
     cwd: String,
     state: Mutex<State>,
 }
@@ -49,7 +48,7 @@ impl History {
     pub(super) fn of(host: &Host) -> History {
         let config = host.config();
         History {
-            folder: host.audit_log().map(|_| audit::folder(config)),
+            folder: host.audit_log().map(|_| LogFolder::of(config)),
             cwd: config.cwd.to_string_lossy().into_owned(),
             state: Mutex::default(),
         }

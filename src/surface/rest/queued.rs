@@ -168,7 +168,6 @@ pub(super) async fn put(
     let by = QueuedBy {
         owner: client.id(),
         answers: asked.answers_questions,
-        max_tier: client.max_tier(),
     };
     let put = sharing.put(&host, &call, asked.timeout, by).await?;
     let put = put.ok_or_else(|| {
@@ -210,7 +209,7 @@ pub(super) async fn list(
 ) -> Result<Response, ProblemResponse> {
     let queue = queue_of(&shared, place.remote.as_deref()).await?;
     let mut calls = queue.list().await?;
-    calls.retain(|call| client.may_see(owner(call)));
+    calls.retain(|call| client.scope().may_see(owner(call)));
     let calls = calls.iter().map(QueuedView::from).collect();
     Ok(fresh(bytes(&QueuedList { calls })?))
 }
@@ -377,7 +376,7 @@ fn visible(
     read: Result<QueueEntry, Error>,
 ) -> Result<QueueEntry, ProblemResponse> {
     match read {
-        Ok(entry) if client.may_see(owner(&entry.call)) => Ok(entry),
+        Ok(entry) if client.scope().may_see(owner(&entry.call)) => Ok(entry),
         Err(error) if error.kind() != ErrorKind::Usage => Err(error.into()),
         _ => {
             let problem = ProblemResponse::not_found(format!("there is no queued call `{id}`"));

@@ -67,7 +67,7 @@ impl<'a> ToolsChanged<'a> {
         };
         let is_allowed = |name: &str| {
             let mut tools = catalog.tools();
-            tools.any(|tool| tool.name == name && client.allows(tool))
+            tools.any(|tool| tool.name == name && client.scope().allows(tool))
         };
         let allowed = |names: &'a [String]| -> Vec<&'a str> {
             let names = names.iter().map(String::as_str);
@@ -75,8 +75,10 @@ impl<'a> ToolsChanged<'a> {
         };
         // The tier of a removed tool is unknown.
         let removed = change.removed.iter().map(String::as_str);
-        let removed: Vec<_> = match client.max_tier() {
-            None => removed.filter(|name| client.allows_name(name)).collect(),
+        let removed: Vec<_> = match client.scope().max_tier() {
+            None => removed
+                .filter(|name| client.scope().allows_name(name))
+                .collect(),
             Some(_) => Vec::new(),
         };
         let (added, changed) = (allowed(&change.added), allowed(&change.changed));
@@ -127,7 +129,7 @@ impl Shared {
     /// Returns the call with this id in the log of the host, if the client may see it.
     pub(super) fn logged(&self, client: &Client, id: &str) -> Option<Arc<CallRecord>> {
         let log = self.host.call_log();
-        log.find(id, client.id(), |owner| client.may_see(owner))
+        log.find(id, client.id(), |owner| client.scope().may_see(owner))
     }
 
     /// Returns the calls of the audit log that the client may see: for a token those that were made

@@ -59,7 +59,7 @@ pub(super) async fn one(
 ) -> Result<Response, ProblemResponse> {
     let catalog = shared.host.catalog().await;
     let mut tools = catalog.tools();
-    let named = tools.find(|tool| tool.name == name && client.allows(tool));
+    let named = tools.find(|tool| tool.name == name && client.scope().allows(tool));
     match named {
         Some(tool) => Ok(fresh(bytes(&ToolInfo::from(tool))?)),
         None => Err(ProblemResponse::not_found(format!(

@@ -181,13 +181,6 @@ struct UpdateParams<'a> {
     partial_result: &'a RawValue,
 }
 
-impl CallParams {
-    /// Returns the name of the tool.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-}
-
 /// Starts a call. It is logged at once, so that a `tools/cancel` on the next line finds it.
 pub(super) fn start(
     host: &Host,

@@ -7,9 +7,9 @@ use tokio::task::JoinHandle;
 
 use super::message::Notification;
 use crate::host::{Host, Reload, WatchGuard};
-use crate::surface::selection::Selection;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::ReloadView;
+use haft_tool::CallerScope;
 
 /// Notifies the peer until it is dropped.
 pub(super) struct Notifications {
@@ -21,7 +21,7 @@ impl Notifications {
     /// Watches the files of a host and notifies the peer of each reload.
     pub(super) fn of_files(
         host: &Host,
-        selection: Arc<Selection>,
+        selection: Arc<CallerScope>,
         writer: Writer,
     ) -> Notifications {
         let watching = host.watch();
@@ -45,7 +45,7 @@ impl Notifications {
     /// Notifies the peer of each change of the list of tools, whatever caused it.
     pub(super) fn of_changes(
         host: &Host,
-        selection: Arc<Selection>,
+        selection: Arc<CallerScope>,
         writer: Writer,
     ) -> Notifications {
         let mut changes = host.changes();
@@ -69,13 +69,13 @@ impl Drop for Notifications {
 }
 
 /// Notifies the peer of one reload.
-pub(super) fn reloaded(writer: &Writer, selection: &Selection, reload: &Reload) {
+pub(super) fn reloaded(writer: &Writer, selection: &CallerScope, reload: &Reload) {
     send(writer, selection, ReloadView::from(reload));
 }
 
 /// Sends what concerns the tools that the peer sees.
-fn send(writer: &Writer, selection: &Selection, view: ReloadView<'_>) {
-    if let Some(view) = view.selected(|name| selection.takes(name)) {
+fn send(writer: &Writer, selection: &CallerScope, view: ReloadView<'_>) {
+    if let Some(view) = view.selected(|name| selection.allows_name(name)) {
         writer.send(&Notification::new("tools/changed", view));
     }
 }

@@ -30,13 +30,6 @@ pub(super) struct RenderParams {
     screen: ScreenParams,
 }
 
-impl RenderParams {
-    /// Returns the name of the tool.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-}
-
 /// Capabilities of the peer's terminal. The default is plain text.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]

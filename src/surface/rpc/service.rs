@@ -27,14 +27,13 @@ use super::rpc_error::RpcError;
 use super::ui::PeerUi;
 use crate::audit::Caller;
 use crate::code::CodeMode;
-use crate::host::{Host, no_such_tool};
+use crate::host::Host;
 use crate::surface::json_rpc::{self, Id, Reply, Request};
-use crate::surface::selection::Selection;
 use crate::surface::stdio::writer::Writer;
 use crate::surface::wire::{self, Listing, ProblemView};
 use haft_config::{Config, Flags};
 use haft_tool::ErrorKind;
-use haft_tool::{Call, ScanState, suggest};
+use haft_tool::{Call, CallerScope, ScanState, suggest};
 
 const METHODS: [&str; 17] = [
     "initialize",
@@ -79,7 +78,7 @@ pub(super) struct Service {
     watches: bool,
     told: Option<Notifications>,
     /// The tools that the peer sees.
-    selection: Arc<Selection>,
+    selection: Arc<CallerScope>,
     /// Code mode with these tools, made for the first script.
     code_mode: Option<Arc<CodeMode>>,
     /// True if the host belongs to another surface, which has configured it.
@@ -139,7 +138,7 @@ impl Service {
             writer,
             watches,
             told: None,
-            selection: Arc::new(Selection::all()),
+            selection: Arc::new(CallerScope::user()),
             code_mode: None,
             is_attached: false,
             has_initialized: false,
@@ -254,7 +253,7 @@ impl Service {
         }
         let mut asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
-        let mut selection = Selection::all();
+        let mut selection = CallerScope::user();
         let mut host = match &self.host {
             Some(host) => {
                 asked.has_no_settings()?;
@@ -263,10 +262,10 @@ impl Service {
             None => {
                 let wanted = asked.take_wanted();
                 let config = Config::resolve(asked.over(self.flags.clone())?)?;
-                selection = Selection::new(&config.toolsets, &wanted)?;
+                selection = wanted.scope(&config.toolsets)?;
                 let host = Host::new(config).recorded(Caller::parent("rpc"));
                 host.keep_spare_worker();
-                host
+                host.within(&selection)
             }
         };
         if capabilities.approval {
@@ -304,7 +303,9 @@ impl Service {
         let (host, selection) = (self.watched_host()?, self.selection.clone());
         later(async move {
             let catalog = host.catalog().await;
-            json(&Listing::selected(&catalog, |name| selection.takes(name)))
+            json(&Listing::selected(&catalog, |name| {
+                selection.allows_name(name)
+            }))
         })
     }
 
@@ -360,9 +361,6 @@ impl Service {
 
     fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let Validate { name, arguments } = read("tools/validate", params)?;
-        if !self.selection.takes(&name) {
-            return Err(no_such_tool(&name, &[]).into());
-        }
         let call = Call {
             id: "validate".into(),
             tool: name,
@@ -387,12 +385,6 @@ impl Service {
     fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked: CallParams = read("tools/call", params)?;
         let host = self.host()?;
-        if !self.selection.takes(asked.name()) {
-            return Ok(Work::Done(calls::answer(Err(no_such_tool(
-                asked.name(),
-                &[],
-            )))));
-        }
         let running = calls::start(&host, asked, id, self.writer.clone())?;
         later(running)
     }
@@ -422,16 +414,12 @@ impl Service {
 
     /// Returns code mode with the tools that the peer sees.
     fn code_mode(&mut self) -> Arc<CodeMode> {
-        let selection = self.selection.clone();
-        let made = || CodeMode::new(move |tool| selection.takes(&tool.name));
+        let made = || CodeMode::new(CallerScope::clone(&self.selection));
         self.code_mode.get_or_insert_with(made).clone()
     }
 
     fn render(&mut self, params: Option<&RawValue>) -> Result<Work, RpcError> {
         let asked: RenderParams = read("tools/render", params)?;
-        if !self.selection.takes(asked.name()) {
-            return Err(no_such_tool(asked.name(), &[]).into());
-        }
         let host = self.host()?;
         later(render::render(host, asked))
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_config::Permission;
+use haft_process::StateDir;
 use haft_tool::ErrorKind;
 use haft_tool::Level;
 
@@ -53,7 +54,12 @@ fn defaults_are_complete() {
     assert_eq!(config.limits.heap_mb, 512);
     assert_eq!(config.permissions.read, Permission::All);
     assert!(!config.trust_project);
-    assert!(config.state_dir.ends_with("home/.local/state/haft"));
+    assert!(
+        config
+            .state_dir
+            .to_string()
+            .ends_with("home/.local/state/haft")
+    );
     assert!(config.cache_dir.ends_with("home/.cache/haft"));
 }
 
@@ -283,7 +289,10 @@ fn no_home_and_odd_base_directories_do_no_harm() {
     let mut world = World::with(&[A]);
     world.env.xdg_config_home = Some("relative".into());
     world.env.xdg_state_home = Some(world.path("state"));
-    assert_eq!(world.config().state_dir, world.path("state/haft"));
+    assert_eq!(
+        world.config().state_dir,
+        StateDir::new(world.path("state/haft"))
+    );
     assert_eq!(world.config().roots.config_home, world.path("home/.config"));
     world.env.home = None;
     assert_eq!(world.config().home, Path::new("/nonexistent"));

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use haft_process::private_files::{self, Durability};
+use haft_process::StateFolder;
+use haft_process::atomic_file::Durability;
 
 /// Limit of the file's bytes: a thousand modules need about 5 MB.
 const MAX_CACHE_BYTES: u64 = 32 << 20;
@@ -24,8 +25,10 @@ const MAX_FILES: usize = 64;
 
 /// One file of entries: module URL → entry.
 pub(super) struct CacheStore {
-    folder: PathBuf,
     path: PathBuf,
+    folder: StateFolder,
+    /// Name of the file in the folder.
+    file: String,
 }
 
 type Entries = BTreeMap<String, Box<RawValue>>;
@@ -33,25 +36,31 @@ type Entries = BTreeMap<String, Box<RawValue>>;
 impl CacheStore {
     /// Returns the file for `key` in `folder`.
     pub(super) fn new(folder: PathBuf, key: &blake3::Hash) -> CacheStore {
-        let path = folder.join(format!("{}.json", &key.to_hex()[..32]));
-        CacheStore { folder, path }
+        CacheStore {
+            folder: StateFolder::of_cache(folder.clone()),
+            path: folder,
+            file: format!("{}.json", &key.to_hex()[..32]),
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        &self.path
     }
 
     /// Reads all entries. A file that is damaged or not this user's has none.
     pub(super) fn read(&self) -> Entries {
-        match read(&self.path) {
-            Ok(entries) => entries,
-            Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
-                    tracing::debug!(path = %self.path.display(), %error, "what was remembered is not used");
-                }
-                Entries::default()
-            }
-        }
+        let bytes = self.folder.read(&self.file, MAX_CACHE_BYTES);
+        let entries = bytes
+            .map_err(io::Error::from)
+            .and_then(|bytes| match bytes {
+                Some(bytes) => parse(&bytes),
+                None => Ok(Entries::default()),
+            });
+        entries.unwrap_or_else(|error| {
+            let (folder, file) = (&self.folder, &self.file);
+            tracing::debug!(path = %format!("{folder}/{file}"), %error, "what was remembered is not used");
+            Entries::default()
+        })
     }
 
     /// Inserts or replaces entries, and removes those that are `None`.
@@ -76,21 +85,22 @@ impl CacheStore {
         if entries.len() > MAX_ENTRIES {
             entries.retain(|url, _| changes.contains_key(url));
         }
-        private_files::make_folder(&self.folder)?;
         self.prune();
-        private_files::replace(&self.path, &sealed(&entries)?, Durability::Unsynced)
+        self.folder
+            .replace(&self.file, &sealed(&entries)?, Durability::Unsynced)
     }
 
     /// Removes the oldest files to make room for one more.
     fn prune(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else {
+        let Ok(entries) = fs::read_dir(&self.path) else {
             return;
         };
         let files = entries.flatten().filter_map(|entry| {
             let written = entry.metadata().ok()?.modified().ok()?;
             Some((written, entry.path()))
         });
-        let mut files: Vec<_> = files.filter(|(_, path)| *path != self.path).collect();
+        let own = self.path.join(&self.file);
+        let mut files: Vec<_> = files.filter(|(_, path)| *path != own).collect();
         files.sort();
         let too_many = (files.len() + 1).saturating_sub(MAX_FILES);
         for (_, path) in &files[..too_many] {
@@ -103,8 +113,7 @@ impl CacheStore {
 /// Length of the first line: a hash of the rest in hexadecimal digits.
 const SEAL: usize = 64;
 
-fn read(path: &Path) -> io::Result<Entries> {
-    let bytes = private_files::read(path, MAX_CACHE_BYTES)?;
+fn parse(bytes: &[u8]) -> io::Result<Entries> {
     let damaged = || io::Error::other("it is damaged");
     let (seal, rest) = bytes.split_at_checked(SEAL).ok_or_else(damaged)?;
     let body = rest.strip_prefix(b"\n").ok_or_else(damaged)?;

@@ -34,13 +34,13 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
-use haft_tool::{CallTrace, Error, ErrorKind, Outcome, Stopped, Tier, TraceContext};
+use haft_tool::{CallTrace, CallerScope, Error, ErrorKind, Outcome, Stopped, TraceContext};
 
 use crate::caller::{self, RemoteCall};
 use crate::client::Client;
 use crate::frames::{Finished, HostFrame, HostInfo};
 use crate::message::Headers;
-use crate::serve_call::{CALL, CALLER, OWNER, TIER, TIMEOUT, USER};
+use crate::serve_call::{CALL, CALLER, OWNER, TIMEOUT, USER, scoped};
 use crate::subjects;
 use error::QueueError;
 use transitions::{end_without_message, lose_call};
@@ -107,7 +107,7 @@ impl Default for QueueSettings {
 }
 
 /// The caller of a queued call.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct QueueCaller<'a> {
     /// Name of the calling host for people.
     pub name: &'a str,
@@ -115,12 +115,26 @@ pub struct QueueCaller<'a> {
     pub owner: Option<&'a str>,
     /// Set if questions wait for an answer. Otherwise there is no user to ask.
     pub has_user: bool,
-    /// Highest tier that the call may have.
-    pub max_tier: Option<Tier>,
+    /// The tools that exist for the caller, with the names of the queue's hosts.
+    pub scope: &'a CallerScope,
     /// Span of the caller.
     pub span: Option<&'a TraceContext>,
     /// Record of the call at the caller.
     pub trace: Option<&'a CallTrace>,
+}
+
+impl<'a> QueueCaller<'a> {
+    /// Returns a caller without a user to ask, of the host with this name.
+    pub fn new(name: &'a str, scope: &'a CallerScope) -> QueueCaller<'a> {
+        QueueCaller {
+            name,
+            owner: None,
+            has_user: false,
+            scope,
+            span: None,
+            trace: None,
+        }
+    }
 }
 
 /// A queued call as it was read at one time.
@@ -187,9 +201,7 @@ impl Queue {
         if caller.has_user {
             headers = headers.with(USER, "1");
         }
-        if let Some(tier) = caller.max_tier {
-            headers = headers.with(TIER, tier.as_str());
-        }
+        headers = scoped(headers, caller.scope);
         if let Some(timeout) = call.timeout {
             headers = headers.with(TIMEOUT, timeout.as_millis().to_string());
         }

@@ -12,8 +12,8 @@ use haft_nats::{
     IncomingCall, OfferedTool, Provider, RemoteCall, Service, ServiceOptions,
 };
 use haft_tool::{
-    Answer, CallCtx, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine, LogListener,
-    NoticeLevel, Notification, Outcome, Prompt, Question, Stopped, Tier, Updates, User,
+    Answer, CallCtx, CallerScope, Cancellation, Error, ErrorKind, Event, LogLevel, LogLine,
+    LogListener, NoticeLevel, Notification, Outcome, Prompt, Question, Stopped, Updates, User,
     UserInterface, queue,
 };
 use parking_lot::Mutex;
@@ -56,7 +56,7 @@ pub struct Seen {
     pub timeout: Option<Duration>,
     pub trace: Option<String>,
     pub has_user: bool,
-    pub max_tier: Option<Tier>,
+    pub scope: CallerScope,
 }
 
 const TOOLS: [&str; 13] = [
@@ -296,7 +296,7 @@ impl Provider for Host {
             timeout: call.timeout,
             trace: call.trace.as_ref().map(ToString::to_string),
             has_user: call.link.has_user(),
-            max_tier: call.max_tier,
+            scope: call.scope.clone(),
         });
         self.started.send_modify(|started| *started += 1);
         self.run(&call).await

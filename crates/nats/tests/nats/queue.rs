@@ -11,7 +11,9 @@ use haft_nats::{
     Asked, Client, Fleet, Following, Queue, QueueCaller, QueueEntry, QueueEvent, QueueSettings,
     QueueStatus, QueuedCall, Quota, RemoteCall, Service,
 };
-use haft_tool::{Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier};
+use haft_tool::{
+    CallerScope, Error, ErrorKind, Notification, Outcome, Prompt, Stopped, Tier, ToolNames,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -63,19 +65,16 @@ pub async fn serve_queue_with(
 }
 
 pub async fn put(queue: &Queue, tool: &str, arguments: &str) -> String {
-    let caller = QueueCaller {
-        name: "desk",
-        ..QueueCaller::default()
-    };
-    put_by(queue, tool, arguments, caller).await
+    let scope = CallerScope::user();
+    put_by(queue, tool, arguments, QueueCaller::new("desk", &scope)).await
 }
 
 /// Queues a call whose questions wait for an answer.
 async fn put_asking(queue: &Queue, tool: &str) -> String {
+    let scope = CallerScope::user();
     let caller = QueueCaller {
-        name: "desk",
         has_user: true,
-        ..QueueCaller::default()
+        ..QueueCaller::new("desk", &scope)
     };
     put_by(queue, tool, r#"{"n": 3}"#, caller).await
 }
@@ -798,22 +797,26 @@ async fn a_call_has_its_client_and_the_tier_that_it_allows() {
     let host = Host::new("one");
     let _service = serve_queue(&host, &client, 1).await;
     let calls = queue(&client).await;
+    let names = ToolNames::new(vec!["echo".to_owned()]).expect("a name");
+    let scope = CallerScope::of_client("token-1", names, Tier::Write);
     let caller = QueueCaller {
-        name: "desk",
         owner: Some("token-1"),
-        max_tier: Some(Tier::Write),
-        ..QueueCaller::default()
+        ..QueueCaller::new("desk", &scope)
     };
     let id = put_by(&calls, "echo", "{}", caller).await;
     wait(&calls, &id).await.expect("a result");
     assert_eq!(show(&calls, &id).await.owner.as_deref(), Some("token-1"));
     let seen = host.last.lock().clone().expect("a call");
-    assert_eq!((seen.max_tier, seen.has_user), (Some(Tier::Write), false));
+    assert_eq!(
+        (seen.scope.max_tier(), seen.has_user),
+        (Some(Tier::Write), false)
+    );
+    assert!(seen.scope.allows_name("echo") && !seen.scope.allows_name("other"));
     let id = put(&calls, "echo", "{}").await;
     wait(&calls, &id).await.expect("a result");
     assert_eq!(show(&calls, &id).await.owner, None);
     let seen = host.last.lock().clone().expect("a call");
-    assert_eq!(seen.max_tier, None);
+    assert!(seen.scope.is_unlimited());
 }
 
 /// Publishes a message whose headers no client can read, and waits until the server has it.
@@ -1103,10 +1106,10 @@ async fn put_of(queue: &Queue, owner: Option<&str>, name: &str) -> Result<String
         is_idempotent: false,
         timeout: None,
     };
+    let scope = CallerScope::user();
     let caller = QueueCaller {
-        name,
         owner,
-        ..QueueCaller::default()
+        ..QueueCaller::new(name, &scope)
     };
     queue.put(&call, caller).await.map(|put| put.id)
 }

@@ -28,9 +28,10 @@
 //!   [`SandboxPolicy::with_system_files`], since most runtimes read `/proc/self`, and Landlock
 //!   cannot name "the own process". `/proc/PID/environ`, `mem`, `fd`, `root`, `maps` and `cwd` of
 //!   other processes are closed.
-//! - Metadata: `stat` and `inotify` work for every path. Mode, owner, times and attributes of the
-//!   user's own files can be changed, unless the policy has no writable path at all; Landlock does
-//!   not cover these calls, and seccomp cannot see paths.
+//! - Metadata: `stat` and `inotify` work for every path that is not
+//!   [hidden](SandboxPolicy::hidden). Mode, owner, times and attributes of the user's own files can be
+//!   changed, unless the policy has no writable path at all; Landlock does not cover these calls, and
+//!   seccomp cannot see paths.
 //! - Sockets by path (`docker.sock`, an SSH agent, D-Bus), if `unix_sockets` is true. Landlock
 //!   restricts them only since ABI 9 (Linux 7.1). The mitigation is the default, `false`.
 //! - The address of a connection with [`Net::Ports`], for a process that enters a sandbox by
@@ -76,6 +77,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::state_dir::StateDir;
 use crate::{GrantedPath, LinkBounds};
 
 #[cfg(target_os = "linux")]
@@ -127,6 +129,10 @@ pub struct SandboxPolicy {
     /// denied path contains them: without them no program runs, or not the program at hand. A denied
     /// path within one of them counts.
     pub needed: Vec<GrantedPath>,
+    /// Directories of haft's own state. Where mount namespaces can be made, an empty folder lies over
+    /// each of them, so that nothing there has its mode changed or is watched. What the policy grants
+    /// below them stays visible. Elsewhere programs have no `inotify`.
+    pub hidden: Vec<StateDir>,
     /// Parts of the caller's own policy that the kernel cannot enforce. They are reported in
     /// [`Layers::missing`].
     pub unenforced: Vec<String>,

@@ -16,7 +16,7 @@ mod pipe_holders;
 mod pipes;
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Metadata, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -137,6 +137,23 @@ pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
 pub(crate) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true).mode(mode).open(path)
+}
+
+/// Opens a file of haft's own, and never the target of a link. A new file gets these permissions.
+pub(crate) fn open_own(path: &Path, mut options: OpenOptions, mode: u32) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    options.mode(mode).custom_flags(flags).open(path)
+}
+
+/// Returns the permissions of a file or folder; `None` on systems without modes.
+pub(crate) fn mode_of(found: &Metadata) -> Option<u32> {
+    Some(found.permissions().mode() & 0o7777)
+}
+
+/// Sets the permissions of a file or folder of the current user.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 /// Creates a folder that only its user can enter.

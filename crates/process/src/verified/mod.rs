@@ -16,7 +16,7 @@ mod windows;
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use unix::ready;
@@ -24,7 +24,9 @@ use unix::ready;
 use windows::ready;
 
 use crate::regular_files::Refused;
+use crate::state_dir::{StateDir, StatePart};
 use crate::system::Descriptor;
+use crate::{GrantedPath, LinkBounds};
 
 /// The content that a program must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +35,8 @@ pub struct Verified {
     pub digest: blake3::Hash,
     /// The project that the file belongs to. Interpreters of scripts must lie outside of it.
     pub project: PathBuf,
-    /// The folder for copies of scripts; private to this user.
-    pub copies: PathBuf,
+    /// The state directory, which has the copies of scripts.
+    pub state: StateDir,
 }
 
 /// Reasons for which a program is not started.
@@ -73,6 +75,24 @@ pub(super) struct Ready {
     /// The descriptor that `file` names and that the program is started from, or that excludes
     /// writers.
     pub(super) held: Option<Descriptor>,
+}
+
+/// Returns the name of the images of the script at `path`, and of their lock.
+fn place_of(path: &Path) -> String {
+    blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
+}
+
+/// Makes the folder with the copies of the script at `path` and returns its path, for the sandbox of its
+/// interpreter: the rules of a sandbox name existing folders only. It stays when the script changes.
+///
+/// # Errors
+/// If it cannot be made, or is not believed.
+pub fn make_images_of(state: &StateDir, path: &Path) -> io::Result<GrantedPath> {
+    let images = state.folder(StatePart::Images);
+    let made = images.make_subfolder(&place_of(path))?;
+    // Links above the state directory are the user's own.
+    let resolved = LinkBounds::new([]).resolve(&made);
+    resolved.map_err(io::Error::other)
 }
 
 impl Verified {

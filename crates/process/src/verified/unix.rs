@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
@@ -19,8 +19,9 @@ use rustix::fs::Access;
 use super::linux as kernel;
 #[cfg(target_os = "macos")]
 use super::macos as kernel;
-use super::{NotVerified, Ready, Verified, unreadable};
-use crate::{lookup, owners, private_files, regular_files};
+use super::{NotVerified, Ready, Verified, make_images_of, place_of, unreadable};
+use crate::state_dir::StatePart;
+use crate::{lookup, owners, regular_files};
 
 /// Size limit of a script in bytes.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
@@ -104,18 +105,14 @@ impl Verified {
 
     /// Copies the program at `path` among links to its neighbours, and returns the path of the copy.
     pub(crate) fn copy(&self, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-        make_private(&self.copies)?;
-        let short = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_owned();
-        let (place, digest) = (short(path.as_os_str().as_bytes()), self.digest.to_hex());
-        let folder = self.copies.join(format!("{place}-{}", &digest[..32]));
-        if !folder.exists() {
-            forget_others(&self.copies, &place);
-        }
+        let images = make_images_of(&self.state, path)?;
+        // Other processes may make the same image at this moment. A program in a sandbox can lock what it
+        // can read, so the lock is not in the image.
+        let _lock = self.state.folder(StatePart::Locks).lock(&place_of(path))?;
+        let digest = &self.digest.to_hex()[..32];
+        remove_others(images.as_path(), digest);
+        let folder = images.as_path().join(digest);
         make_private(&folder)?;
-        // Other processes may make the same image at this moment. The lock is released when the
-        // file is closed.
-        let lock = File::open(&folder)?;
-        lock.lock()?;
         // The path of the project is resolved already, so the script's path must be too.
         let folder_of_script = path.parent().unwrap_or(path).canonicalize()?;
         let path = &folder_of_script.join(path.file_name().unwrap_or(OsStr::new("script")));
@@ -195,17 +192,23 @@ fn trim(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Makes a folder that only this user can enter. A folder of another user is refused.
+/// Makes a folder that only this user can enter, in such a folder.
 fn make_private(folder: &Path) -> io::Result<()> {
-    match DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE)
-        .create(folder)
-    {
+    match DirBuilder::new().mode(PRIVATE).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(()) | Err(_) => {}
+        Ok(()) => return Ok(()),
+        Err(_) => {}
     }
-    private_files::check_folder(folder)
+    let found = folder.symlink_metadata()?;
+    if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() {
+        let text = format!("`{}` is not a folder of this user", folder.display());
+        return Err(io::Error::other(text));
+    }
+    // The script can change the mode of its own image. `put` removes the right to write again.
+    if found.mode() & 0o777 != READ_ONLY {
+        fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
+    }
+    Ok(())
 }
 
 /// Links the content of `original` into `image`, except `own`.
@@ -256,11 +259,9 @@ fn put(place: &Path, bytes: &[u8], digest: &blake3::Hash) -> io::Result<()> {
 }
 
 /// Removes the copies of other versions of a script.
-fn forget_others(copies: &Path, place: &str) {
-    let entries = fs::read_dir(copies).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        if name.to_string_lossy().split('-').next() == Some(place) {
+fn remove_others(images: &Path, digest: &str) {
+    for entry in fs::read_dir(images).into_iter().flatten().flatten() {
+        if entry.file_name() != digest {
             // A copy that cannot be removed does no harm.
             let _ = remove(&entry.path());
         }

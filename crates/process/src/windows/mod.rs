@@ -13,9 +13,10 @@ mod pipes;
 mod processes;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::CommandExt;
 use std::path::Path;
@@ -178,6 +179,24 @@ pub(crate) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
         restrict(path)?;
     }
     Ok(file)
+}
+
+/// Opens a file of haft's own, and never the target of a link. A new file is in a folder that only its
+/// user can enter.
+pub(crate) fn open_own(path: &Path, mut options: OpenOptions, _mode: u32) -> io::Result<File> {
+    options
+        .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT)
+        .open(path)
+}
+
+/// Returns `None`: Windows has lists of rights instead of modes.
+pub(crate) fn mode_of(_found: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Does nothing: Windows has no modes.
+pub(crate) fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
 }
 
 /// Returns false: no file of Windows is an answer of the kernel.

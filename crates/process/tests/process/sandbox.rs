@@ -8,8 +8,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use haft_process::atomic_file::Durability;
 use haft_process::sandbox::{self, Access, Net, Sandbox, SandboxError, SandboxPolicy};
-use haft_process::{End, Exit, Limits, Spawn, SpawnError, Stdin, Verified, run_pipeline};
+use haft_process::{
+    End, Exit, Limits, Spawn, SpawnError, StateDir, StatePart, Stdin, Verified, make_images_of,
+    run_pipeline,
+};
 use nix::sched::{CloneFlags, unshare};
 use tokio_util::sync::CancellationToken;
 
@@ -317,27 +321,32 @@ async fn a_fork_bomb_ends_with_its_deadline() {
 
 #[tokio::test]
 async fn a_verified_program_runs_inside() {
-    let (project, copies) = (folder(), folder());
+    let (project, state_home) = (folder(), folder());
     let real = |folder: &tempfile::TempDir| folder.path().canonicalize().expect("it is there");
-    let (project_path, copies_path) = (real(&project), real(&copies));
-    let private = PermissionsExt::from_mode(0o700);
-    fs::set_permissions(&copies_path, private).expect("it is ours");
+    let (project_path, state_path) = (real(&project), real(&state_home).join("state"));
+    let state = StateDir::new(state_path.clone());
     let binary = project_path.join("binary");
     fs::copy("/bin/cat", &binary).expect("there is space");
     fs::write(project_path.join("text"), "beside\n").expect("it is ours");
     let text = "#!/bin/sh\ncat \"$(dirname \"$0\")/text\"\n";
     let script = script(&project_path, "script", text, 0o755);
-    let policy = policy(&[&project_path, &copies_path], &[]);
+    let policy = SandboxPolicy {
+        hidden: vec![state.clone()],
+        ..policy(&[&project_path], &[])
+    };
     for (program, argument) in [(binary, "text"), (script, "")] {
         let digest = haft_process::regular_files::hash(&program).expect("it is readable");
         let argument = project_path.join(argument);
+        let image = make_images_of(&state, &program).expect("it is ours");
+        let sandbox = Sandbox::new(&policy).expect("this kernel has what it needs");
         let spawn = Spawn {
             verified: Some(Verified {
                 digest,
                 project: project_path.clone(),
-                copies: copies_path.clone(),
+                state: state.clone(),
             }),
-            ..inside(&policy, Spawn::new(program, [argument]))
+            sandbox: Some(sandbox.with_image(image)),
+            ..Spawn::new(program, [argument])
         };
         let finished = run(spawn).await;
         assert_eq!(stdout(&finished), "beside\n", "{finished:?}");
@@ -345,9 +354,84 @@ async fn a_verified_program_runs_inside() {
     // The folders of copies are read-only.
     let made = Command::new("chmod")
         .args(["-R", "u+w"])
-        .arg(&copies_path)
+        .arg(&state_path)
         .status();
     assert!(made.expect("chmod starts").success());
+}
+
+#[tokio::test]
+async fn a_program_reaches_nothing_of_the_state_but_its_own_image() {
+    let (home, state_home) = (folder(), folder());
+    let state_path = state_home.path().canonicalize().expect("it is there");
+    let state = StateDir::new(state_path.clone());
+    let images = ["own", "other"].map(|name| {
+        let image = make_images_of(&state, &home.path().join(name)).expect("it is ours");
+        fs::write(image.as_path().join("text"), format!("{name}\n")).expect("it is ours");
+        image
+    });
+    let tokens = state.folder(StatePart::Tokens);
+    let written = tokens.replace("a.json", b"token\n", Durability::Unsynced);
+    written.expect("it is ours");
+    let base = SandboxPolicy {
+        hidden: vec![state],
+        ..policy(&[home.path()], &[home.path()])
+    };
+    let sandbox = Sandbox::new(&base).expect("this kernel has what it needs");
+    let is_hidden = !sandbox::available().namespaces.is_empty();
+    // The program asks for the mode, the lock and the text of files, by its arguments.
+    let attempt = "cat \"$1/text\" \"$2/text\" \"$3/tokens/a.json\" 2>/dev/null
+        for path in \"$2\" \"$3/tokens\" \"$3/tokens/a.json\"; do
+            flock -n \"$path\" true 2>/dev/null && echo locked
+            chmod 777 \"$path\" 2>/dev/null && echo changed
+        done
+        cd \"$1\" && cat ../../tokens/a.json ../*/text 2>/dev/null; pwd";
+    let arguments = [images[0].as_path(), images[1].as_path(), &state_path];
+    let arguments = arguments.map(|path| path.display().to_string());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let own = sandbox.with_image(images[0].clone());
+    for _ in 0..2 {
+        let spawn = Spawn {
+            sandbox: Some(own.clone()),
+            cwd: Some(home.path().to_owned()),
+            ..sh(attempt, &arguments)
+        };
+        let finished = run(spawn).await;
+        let changed = if is_hidden { "" } else { "changed\n" }.repeat(3);
+        let expected = format!("own\n{changed}{}\n", images[0].as_path().display());
+        assert_eq!(stdout(&finished), expected, "{finished:?}");
+        let mode = |path: &Path| fs::metadata(path).expect("ours").permissions().mode() & 0o777;
+        if is_hidden {
+            assert_eq!(mode(images[1].as_path()), 0o700);
+            assert_eq!(mode(&state_path.join("tokens/a.json")), 0o600);
+        }
+    }
+    // Another program of the same sandbox has no image, and the working directory of its caller.
+    let spawn = Spawn {
+        sandbox: Some(sandbox),
+        cwd: Some(home.path().to_owned()),
+        ..sh("cat \"$1/text\" 2>/dev/null; pwd", &arguments[..1])
+    };
+    let finished = run(spawn).await;
+    assert_eq!(stdout(&finished), format!("{}\n", home.path().display()));
+}
+
+#[tokio::test]
+async fn what_is_granted_below_the_state_stays_visible() {
+    let (home, state_home) = (folder(), folder());
+    let outputs = state_home.path().join("outputs");
+    fs::create_dir(&outputs).expect("it is ours");
+    fs::write(outputs.join("long.txt"), "long\n").expect("it is ours");
+    fs::write(state_home.path().join("one"), "one\n").expect("it is ours");
+    let one = state_home.path().join("one");
+    let base = SandboxPolicy {
+        hidden: vec![StateDir::new(state_home.path().to_owned())],
+        ..policy(&[&outputs, &one], &[home.path()])
+    };
+    let program = "cat \"$1/outputs/long.txt\" \"$1/one\"; ls \"$1\"; echo x >\"$1/outputs/x\"";
+    let path = state_home.path().display().to_string();
+    let finished = run(inside(&base, sh(program, &[&path]))).await;
+    assert!(stdout(&finished).starts_with("long\none\n"), "{finished:?}");
+    assert!(!outputs.join("x").exists());
 }
 
 #[tokio::test]

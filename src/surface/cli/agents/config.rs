@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::agents::{self, Agent, Change, Entry, HttpToken, Place, Scope, Server, Settings};
-use crate::credentials::{NewToken, TokenStore, ToolNames, id_of, random_id};
+use crate::credentials::{NewToken, TokenStore, id_of, random_id};
 use crate::surface::cli::call::time;
 use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
@@ -16,7 +16,7 @@ use crate::surface::terminal::say;
 use haft_config::Config;
 use haft_render::text;
 use haft_tool::Tier;
-use haft_tool::{Error, ErrorKind, terminal_text};
+use haft_tool::{Error, ErrorKind, ToolNames, terminal_text};
 
 /// Default name of the variable that holds the token of a running server.
 const TOKEN_VARIABLE: &str = "HAFT_TOKEN";

@@ -1,14 +1,13 @@
 //! `haft log --hosts`: the log of this machine and those of other hosts, merged by time.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
 use tokio::time::sleep;
 
 use super::{Args, Entry, FOLLOW_INTERVAL};
-use crate::audit::{Ended, Event, Filter, Line, Tail};
+use crate::audit::{Ended, Event, Filter, Line, LogFolder, Tail};
 use crate::surface::cli::context::CommandContext;
 use crate::surface::cli::exit::{CANCELLED, Failure, SUCCESS};
 use crate::surface::terminal::say;
@@ -52,7 +51,7 @@ impl Merged {
 /// Shows the newest calls of all hosts, and goes on if that is wanted.
 pub(super) async fn show(
     args: &Args,
-    folder: &Path,
+    folder: &LogFolder,
     session: &mut CommandContext<'_>,
 ) -> Result<u8, Failure> {
     let remotes = session.host.remote_hosts_or_all(args.remote.as_deref())?;

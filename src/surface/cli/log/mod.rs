@@ -17,7 +17,7 @@ use super::context::on_host;
 use super::exit::{FAILURE, Failure, SUCCESS};
 use super::flags::Globals;
 use crate::audit::{
-    self, Caller, Ended, Event, Filter, Finding, Line, Reader, RecordedCall, Tail,
+    self, Caller, Ended, Event, Filter, Finding, Line, LogFolder, Reader, RecordedCall, Tail,
     is_process_running,
 };
 use crate::surface::stdout::Out;
@@ -158,7 +158,7 @@ impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let globals = globals.clone().with(self.cwd.clone(), self.config.clone());
         let config = globals.config()?;
-        let folder = audit::folder(&config);
+        let folder = LogFolder::of(&config);
         if self.verify {
             return verify(&folder, &config.home, out);
         }
@@ -198,7 +198,7 @@ impl Args {
 
     /// Returns the newest entries of the log of this machine, newest first, and the number of the last
     /// line.
-    fn newest(&self, filter: &Filter, folder: &Path) -> Result<(Vec<Entry>, u64), Failure> {
+    fn newest(&self, filter: &Filter, folder: &LogFolder) -> Result<(Vec<Entry>, u64), Failure> {
         let here = machine_name();
         let (mut newest, mut entries, mut ended) = (0, Vec::new(), HashSet::new());
         Reader::of(folder).newest_first(|text, line| {
@@ -245,7 +245,7 @@ impl Args {
         Ok(())
     }
 
-    async fn follow(&self, folder: &Path, newest: u64, out: &mut Out) -> Result<(), Failure> {
+    async fn follow(&self, folder: &LogFolder, newest: u64, out: &mut Out) -> Result<(), Failure> {
         let mut tail = Tail::after(folder, newest);
         loop {
             let added = self.added(&mut tail)?;
@@ -267,7 +267,7 @@ impl Args {
     }
 
     /// Shows everything about one call, or one line.
-    fn one(&self, wanted: &str, folder: &Path, out: &mut Out) -> Result<u8, Failure> {
+    fn one(&self, wanted: &str, folder: &LogFolder, out: &mut Out) -> Result<u8, Failure> {
         let number = wanted.strip_prefix('#').and_then(|n| n.parse::<u64>().ok());
         let mut found = Vec::new();
         Reader::of(folder).newest_first(|text, line| {
@@ -328,7 +328,7 @@ fn empty(config: &Config) -> &'static str {
     }
 }
 
-fn verify(folder: &Path, home: &Path, out: &mut Out) -> Result<u8, Failure> {
+fn verify(folder: &LogFolder, home: &Path, out: &mut Out) -> Result<u8, Failure> {
     let report = audit::verify(folder)?;
     let ink = out.ink();
     let place = |finding: &Finding| {

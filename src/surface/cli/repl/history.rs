@@ -1,8 +1,6 @@
 //! History of lines: a private file that all repls share.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use reedline::{FileBackedHistory, History, SearchDirection, SearchQuery};
@@ -18,17 +16,7 @@ const MAX_LINES: usize = 1000;
 /// # Errors
 /// If the file cannot be written.
 pub(super) fn file(config: &Config) -> io::Result<PathBuf> {
-    let path = config.state_dir.join("repl-history");
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&config.state_dir)?;
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(&path)?;
-    Ok(path)
+    config.state_dir.make_repl_history()
 }
 
 /// Opens the history file; `None` makes the line editor keep its history in memory.

@@ -9,7 +9,7 @@ use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::mcp;
 use crate::surface::rpc::Descriptor;
-use crate::surface::selection::{Selection, Wanted};
+use crate::surface::selection::Wanted;
 use crate::surface::stdout::Out;
 use haft_config::{CodeListing, Config, ListenAddress, Structured, parse_task_mode, parse_word};
 use haft_tool::TaskMode;
@@ -87,9 +87,9 @@ impl Args {
         flags.mcp.task_after = self.task_after.or(flags.mcp.task_after);
         flags.mcp.code = self.code.or(flags.mcp.code);
         let mut config = Config::resolve(flags.clone())?;
-        let selection = Selection::new(&config.toolsets, &self.wanted)?;
+        let selection = self.wanted.scope(&config.toolsets)?;
         if is_over_http {
-            let shared = Selection::new(&config.toolsets, &self.wanted)?;
+            let shared = self.wanted.scope(&config.toolsets)?;
             let surface = ("mcp-http", shared);
             return web::run(globals, flags, how.inspect, surface, program, |web| {
                 let (stop, sharing) = (&web.stop, web.sharing.clone());

@@ -14,9 +14,9 @@ use crate::surface::inspect::InspectAddress;
 use crate::surface::mcp as mcp_surface;
 use crate::surface::rest as rest_surface;
 use crate::surface::rpc::Descriptor;
-use crate::surface::selection::Selection;
 use crate::surface::stdout::Out;
 use haft_config::Flags;
+use haft_tool::CallerScope;
 pub(super) use mcp::Args as McpArgs;
 use network::Network;
 
@@ -93,7 +93,7 @@ impl Args {
             None => {
                 let flags = self.how.over(globals.flags())?;
                 let inspect = self.how.inspect;
-                let surface = ("http", Selection::all());
+                let surface = ("http", CallerScope::user());
                 web::run(globals, flags, inspect, surface, program, everything).await
             }
             Some(What::Mcp(c)) => c.args.run(globals, &self.how, out, program).await,
@@ -107,6 +107,6 @@ impl Args {
 fn everything(web: &web::Web) -> axum::Router {
     let api = rest_surface::rest(&web.host, &web.stop, web.sharing.clone());
     let (stop, sharing) = (&web.stop, web.sharing.clone());
-    let mcp = mcp_surface::router(&api.host, Selection::all(), stop, &web.cut, sharing);
+    let mcp = mcp_surface::router(&api.host, CallerScope::user(), stop, &web.cut, sharing);
     rest::router(web, api.router).merge(web.for_clients(mcp))
 }

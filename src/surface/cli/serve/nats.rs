@@ -14,7 +14,7 @@ use crate::surface::cli::exit::{Failure, SUCCESS};
 use crate::surface::cli::flags::Globals;
 use crate::surface::nats::{NatsPlace, NatsSurface, connect, open_queue, service_options};
 use crate::surface::rpc::Descriptor;
-use crate::surface::selection::{Selection, Wanted};
+use crate::surface::selection::Wanted;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::terminal::say;
@@ -95,7 +95,7 @@ impl Args {
         flags.serve.with_builtin_tools = false;
         let mut config = Config::resolve(flags)?;
         debug::inspect(&mut config, how.inspect);
-        let selection = Selection::new(&config.toolsets, &self.wanted)?;
+        let selection = self.wanted.scope(&config.toolsets)?;
         let settings = config.serve.nats.clone();
         // Tools must not read input that is meant for haft.
         drop(stdin::claim()?);

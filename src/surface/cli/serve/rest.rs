@@ -7,8 +7,8 @@ use super::web;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::rpc::Descriptor;
-use crate::surface::selection::Selection;
 use crate::surface::{page, rest};
+use haft_tool::CallerScope;
 
 /// Serve the tools over REST, with events and an OpenAPI description
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ impl Args {
     ) -> Result<u8, Failure> {
         let how = earlier.followed_by(&self.how);
         let flags = how.over(globals.flags())?;
-        let surface = ("rest", Selection::all());
+        let surface = ("rest", CallerScope::user());
         web::run(globals, flags, how.inspect, surface, program, with_page).await
     }
 }

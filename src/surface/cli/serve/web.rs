@@ -23,14 +23,13 @@ use crate::surface::inspect::InspectAddress;
 use crate::surface::nats::Sharing;
 use crate::surface::rest;
 use crate::surface::rpc::Descriptor;
-use crate::surface::selection::Selection;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::terminal::say;
 use haft_config::{Config, Flags, Serve};
 use haft_render::style::Ink;
 use haft_tool::Severity;
-use haft_tool::{Error, ErrorKind, TerminalText, terminal_text};
+use haft_tool::{CallerScope, Error, ErrorKind, TerminalText, terminal_text};
 
 /// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
@@ -73,7 +72,7 @@ pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
     inspect: Option<InspectAddress>,
-    (surface, shared): (&str, Selection),
+    (surface, shared): (&str, CallerScope),
     program: Option<Descriptor>,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {

@@ -30,7 +30,7 @@ use crate::surface::http::{
     too_many,
 };
 use crate::surface::nats::Sharing;
-use crate::surface::selection::Selection;
+use haft_tool::CallerScope;
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
 
@@ -46,7 +46,7 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 /// sessions end when `cut` fires. Needs a runtime.
 pub(crate) fn router(
     host: &Host,
-    selection: Selection,
+    selection: CallerScope,
     stop: &CancellationToken,
     cut: &CancellationToken,
     sharing: Option<Arc<Sharing>>,
@@ -58,7 +58,8 @@ pub(crate) fn router(
     tokio::spawn(Arc::clone(&sessions).collector(stop.clone()));
     let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
     let closing = stop.child_token();
-    let server = Server::new(host, selection, || false, closing, sharing.clone());
+    let host = host.within(&selection);
+    let server = Server::new(host, || false, closing, sharing.clone());
     if let Some(sharing) = sharing {
         sharing.answer_with(Arc::new(server.clone()));
     }

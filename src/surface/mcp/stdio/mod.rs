@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use super::server::Server;
 use crate::host::Host;
-use crate::surface::selection::Selection;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdio::input::Input;
 use crate::surface::stdio::writer::Writer;
+use haft_tool::CallerScope;
 use transport::{Lines, Phases, STOPPING};
 
 // A client waits at most two seconds for the server to exit. All phases together are shorter:
@@ -34,7 +34,7 @@ const INTERRUPTED: u8 = 130;
 
 /// Serves until the client closes our input, stops reading, or a signal arrives. Returns the exit
 /// code.
-pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Result<u8> {
+pub(crate) async fn serve(host: Host, selection: CallerScope, out: File) -> io::Result<u8> {
     let input = Input::open(stdin::claim()?)?;
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
@@ -42,7 +42,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let phases = Phases::default();
     let is_behind = move || backlog.is_behind();
     let closing = phases.closing.clone();
-    let server = Server::new(host.clone(), selection, is_behind, closing, None);
+    let server = Server::new(host.within(&selection), is_behind, closing, None);
     let warming = tokio::spawn({
         // Tools are loaded while the client still sends its handshake.
         let server = server.clone();

@@ -29,12 +29,12 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::fast_path::{Answered, Direct};
-use crate::surface::http::Viewer;
 use crate::surface::mcp::log::LogForwarder;
 use crate::surface::mcp::message::{self, Said, WrittenCall};
 use crate::surface::mcp::server::Server;
 use crate::surface::stdio::input::{Input, Line, MAX_LINE_BYTES};
 use crate::surface::stdio::writer::Writer;
+use haft_tool::CallerScope;
 use haft_tool::Cancellation;
 
 /// Time for requests to finish after the end of the input.
@@ -255,7 +255,7 @@ impl Lines {
                     }
                     if let Some(task) = self.unseen_tasks.remove(id) {
                         // An error means that the task was forgotten already.
-                        let _ = self.server.tasks().cancel(&Viewer::user(), &task);
+                        let _ = self.server.tasks().cancel(&CallerScope::user(), &task);
                     }
                 }
             }

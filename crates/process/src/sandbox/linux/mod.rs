@@ -4,6 +4,8 @@ mod capabilities;
 mod connections;
 mod denied;
 mod files;
+mod mounts;
+mod namespace;
 mod namespaces;
 mod private_tmp;
 mod start;
@@ -11,15 +13,16 @@ mod syscalls;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nix::errno::Errno;
 use seccompiler::{BpfProgram, sock_filter};
 
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
+use crate::GrantedPath;
 use namespaces::Namespaces;
 use private_tmp::PrivateTmp;
-use syscalls::Connect;
+use syscalls::{Connect, Watches};
 
 pub(crate) use namespaces::{Entrances, MAX_ENTRANCES};
 pub(crate) use start::{enter_group, forbid_core_dumps, kill, run, set_limits};
@@ -59,10 +62,29 @@ pub(super) fn available_namespaces() -> Vec<&'static str> {
 /// Sandbox with one policy, for any number of programs. Each program is in a domain of its own.
 /// Clones share the private temporary folder, which is removed with the last one.
 #[derive(Clone, Debug)]
-pub struct Sandbox(Arc<Inner>);
+pub struct Sandbox {
+    base: Arc<Inner>,
+    image: Option<Arc<Image>>,
+}
+
+/// Folder with the copies of a verified script, which only its own programs read.
+#[derive(Debug)]
+struct Image {
+    folder: GrantedPath,
+    /// Made for the first program: many scripts are listed and never run.
+    access: OnceLock<ImageAccess>,
+}
+
+#[derive(Debug)]
+struct ImageAccess {
+    rules: OwnedFd,
+    /// The mount namespace in which the folder is visible.
+    mounts: Option<Arc<OwnedFd>>,
+}
 
 #[derive(Debug)]
 struct Inner {
+    policy: SandboxPolicy,
     layers: Layers,
     rules: OwnedFd,
     filter: BpfProgram,
@@ -91,42 +113,86 @@ impl Sandbox {
         let tmp = policy.private_tmp.then(PrivateTmp::new).transpose();
         let tmp = tmp.map_err(SandboxError::Tmp)?;
         let own = tmp.as_ref().map(PrivateTmp::path);
+        let namespaces = Namespaces::new(policy);
+        let hides_state = namespaces.as_ref().is_some_and(Namespaces::hide_state);
+        let watches = if hides_state || policy.hidden.is_empty() || policy.read == Access::All {
+            Watches::Allowed
+        } else {
+            Watches::Absent
+        };
         let handed_over = match &policy.net {
             Net::Ports(ports) if hands_connections_over(layers.landlock) => {
-                let filter = syscalls::filter(policy, Connect::HandedOver)?;
+                let filter = syscalls::filter(policy, Connect::HandedOver, watches)?;
                 Some((filter, ports.clone()))
             }
             _ => None,
         };
-        let namespaces = Namespaces::new(policy);
         layers.namespaces = namespaces
             .as_ref()
             .map(Namespaces::kinds)
             .unwrap_or_default();
-        Ok(Sandbox(Arc::new(Inner {
-            rules: files::rules(policy, own)?,
-            filter: syscalls::filter(policy, Connect::Direct)?,
-            handed_over,
-            namespaces,
-            layers,
-            tmp,
-        })))
+        Ok(Sandbox {
+            base: Arc::new(Inner {
+                rules: files::rules(policy, own)?,
+                filter: syscalls::filter(policy, Connect::Direct, watches)?,
+                handed_over,
+                namespaces,
+                layers,
+                tmp,
+                policy: policy.clone(),
+            }),
+            image: None,
+        })
+    }
+
+    /// Returns the same sandbox for programs that also read and start what is in `image`. They share the
+    /// private temporary folder with the others.
+    #[must_use]
+    pub fn with_image(&self, image: GrantedPath) -> Sandbox {
+        Sandbox {
+            base: self.base.clone(),
+            image: Some(Arc::new(Image {
+                folder: image,
+                access: OnceLock::new(),
+            })),
+        }
+    }
+
+    /// Makes what [`Sandbox::restriction`] needs, which allocates.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub(crate) fn prepare(&self) -> Result<(), SandboxError> {
+        if let Some(image) = &self.image
+            && image.access.get().is_none()
+        {
+            let mut policy = self.base.policy.clone();
+            policy.needed.push(image.folder.clone());
+            let namespaces = self.base.namespaces.as_ref();
+            let access = ImageAccess {
+                rules: files::rules(&policy, self.base.tmp.as_ref().map(PrivateTmp::path))?,
+                mounts: namespaces.and_then(|it| it.with_image(&policy, &image.folder)),
+            };
+            // Another thread may have been faster.
+            let _ = image.access.set(access);
+        }
+        Ok(())
     }
 
     /// Returns the mechanisms that are in force, and what is missing for this policy.
     pub fn layers(&self) -> &Layers {
-        &self.0.layers
+        &self.base.layers
     }
 
     /// Returns the private temporary folder.
     pub fn tmp(&self) -> Option<&Path> {
-        self.0.tmp.as_ref().map(|tmp| tmp.path().as_path())
+        self.base.tmp.as_ref().map(|tmp| tmp.path().as_path())
     }
 
     /// Removes the private temporary folder before its sandbox, for a process that ends without
     /// dropping its values.
     pub fn remove_tmp(&self) {
-        if let Some(tmp) = &self.0.tmp {
+        if let Some(tmp) = &self.base.tmp {
             tmp.remove();
         }
     }
@@ -142,6 +208,7 @@ impl Sandbox {
         if threads.unwrap_or_default() != 1 {
             return Err(SandboxError::Threads);
         }
+        self.prepare()?;
         start::forbid_core_dumps();
         self.restriction(false)
             .apply(None)
@@ -153,17 +220,20 @@ impl Sandbox {
 
     /// Returns what restricts a process. `hands_over` is true if it has a channel for the
     /// descriptor of its connections.
+    ///
+    /// [`Sandbox::prepare`] comes before it.
     pub(crate) fn restriction(&self, hands_over: bool) -> Restriction<'_> {
-        let handed_over = self.0.handed_over.as_ref().filter(|_| hands_over);
+        let access = self.image.as_ref().and_then(|image| image.access.get());
+        let namespaces = self.base.namespaces.as_ref();
+        let handed_over = self.base.handed_over.as_ref().filter(|_| hands_over);
         Restriction {
-            rules: self.0.rules.as_fd(),
-            filter: handed_over.map_or(&self.0.filter, |(filter, _)| filter),
+            rules: access
+                .map_or(&self.base.rules, |access| &access.rules)
+                .as_fd(),
+            filter: handed_over.map_or(&self.base.filter, |(filter, _)| filter),
             hands_over: handed_over.is_some(),
-            entrances: self
-                .0
-                .namespaces
-                .as_ref()
-                .map(Namespaces::entrances)
+            entrances: namespaces
+                .map(|namespaces| namespaces.entrances(access.and_then(|it| it.mounts.as_ref())))
                 .unwrap_or_default(),
         }
     }

@@ -1,5 +1,6 @@
 //! Namespaces of a sandbox, an extra beside Landlock and seccomp: programs see no System V and
-//! POSIX objects of others, and without a network none of the machine's interfaces and connections.
+//! POSIX objects of others, without a network none of the machine's interfaces and connections, and
+//! nothing of haft's own state (`mounts`).
 //!
 //! They need root's rights, or a user namespace, which many containers and some distributions
 //! forbid. So no guarantee depends on them. A user namespace maps the user's own number and group
@@ -10,20 +11,21 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CloneFlags, setns, unshare};
-use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, getegid, geteuid};
 
+use super::namespace::make;
 use super::start::{kill, reap, vfork};
-use super::{Net, SandboxPolicy};
+use super::{Net, SandboxPolicy, mounts};
+use crate::GrantedPath;
 
 /// Namespaces of one sandbox. All are there before a program is started: what its process would make
 /// after the `vfork` were in its own table of descriptors, and its numbers in our memory.
@@ -33,6 +35,8 @@ pub(super) struct Namespaces {
     user: Option<BorrowedFd<'static>>,
     ipc: OwnedFd,
     net: Option<BorrowedFd<'static>>,
+    /// The one in which haft's state is hidden.
+    mounts: Option<Arc<OwnedFd>>,
 }
 
 /// The namespace in which a user without privileges may make others.
@@ -110,7 +114,24 @@ impl Namespaces {
             user,
             ipc: ipc.ok()?,
             net,
+            mounts: mounts::namespace(policy, None, user),
         })
+    }
+
+    /// Returns true if haft's state is hidden.
+    pub(super) fn hide_state(&self) -> bool {
+        self.mounts.is_some()
+    }
+
+    /// Returns the mount namespace in which `image` is visible besides what the policy grants; `None` if
+    /// nothing is hidden.
+    pub(super) fn with_image(
+        &self,
+        policy: &SandboxPolicy,
+        image: &GrantedPath,
+    ) -> Option<Arc<OwnedFd>> {
+        self.mounts.as_ref()?;
+        mounts::namespace(policy, Some(image), self.user)
     }
 
     /// Returns the kinds that were made.
@@ -122,12 +143,14 @@ impl Namespaces {
         }
     }
 
-    /// Returns what a process enters, in this order.
-    pub(super) fn entrances(&self) -> Entrances<'_> {
+    /// Returns what a process enters, in this order. `mounts` replaces the mount namespace.
+    pub(super) fn entrances<'a>(&'a self, mounts: Option<&'a Arc<OwnedFd>>) -> Entrances<'a> {
+        let mounts = mounts.or(self.mounts.as_ref());
         Entrances([
             self.user.map(|user| (CloneFlags::CLONE_NEWUSER, user)),
             Some((CloneFlags::CLONE_NEWIPC, self.ipc.as_fd())),
             self.net.map(|net| (CloneFlags::CLONE_NEWNET, net)),
+            mounts.map(|mounts| (CloneFlags::CLONE_NEWNS, mounts.as_fd())),
         ])
     }
 }
@@ -137,7 +160,7 @@ impl Namespaces {
 pub(crate) struct Entrances<'a>([Option<(CloneFlags, BorrowedFd<'a>)>; MAX_ENTRANCES]);
 
 /// The largest number of namespaces that a process enters.
-pub(crate) const MAX_ENTRANCES: usize = 3;
+pub(crate) const MAX_ENTRANCES: usize = 4;
 
 impl<'a> Entrances<'a> {
     /// Returns the entrances with these flags and descriptors, as [`Entrances::iter`] has them.
@@ -157,45 +180,47 @@ impl<'a> Entrances<'a> {
 
     /// Puts the calling thread into all of them. It allocates nothing.
     pub(super) fn enter(&self) -> Result<(), Errno> {
+        let is_mounts = |flag: CloneFlags| flag == CloneFlags::CLONE_NEWNS;
+        let mut folder = WorkingFolder([0; PATH_BYTES]);
+        if self.0.iter().flatten().any(|(flag, _)| is_mounts(*flag)) {
+            folder.read()?;
+        }
         for (flag, descriptor) in self.0.iter().flatten() {
             setns(descriptor, *flag)?;
+            if is_mounts(*flag) {
+                // The working directory is the root now.
+                folder.enter()?;
+            }
         }
         Ok(())
     }
 }
 
-/// Makes a namespace, in the user namespace `user` if that is given, and returns its descriptor.
-/// `path` is that of the namespace in its process.
-fn make(
-    user: Option<BorrowedFd<'_>>,
-    kind: CloneFlags,
-    path: &std::ffi::CStr,
-) -> io::Result<OwnedFd> {
-    let made = AtomicI32::new(-libc::EIO);
-    let steps = || -> Result<RawFd, Errno> {
-        if let Some(user) = user {
-            setns(user, CloneFlags::CLONE_NEWUSER)?;
-        }
-        unshare(kind)?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
-        Ok(std::os::fd::IntoRawFd::into_raw_fd(file))
-    };
-    // The descriptor is opened in our table. Nothing else is changed of ours.
-    let pid = vfork(CloneFlags::CLONE_FILES, || {
-        let descriptor = steps().unwrap_or_else(|errno| -(errno as i32));
-        made.store(descriptor, Ordering::Relaxed);
-        0
-    })?;
-    reap(pid);
-    let made = made.into_inner();
-    if made < 0 {
-        return Err(io::Error::from_raw_os_error(-made));
+/// Size of the longest path, with its NUL.
+const PATH_BYTES: usize = libc::PATH_MAX as usize;
+
+/// Path of the working directory.
+struct WorkingFolder([u8; PATH_BYTES]);
+
+impl WorkingFolder {
+    fn read(&mut self) -> Result<(), Errno> {
+        #[allow(unsafe_code, reason = "the safe functions allocate")]
+        // SAFETY: the kernel writes at most as many bytes as there are.
+        let length = unsafe { libc::syscall(libc::SYS_getcwd, self.0.as_mut_ptr(), self.0.len()) };
+        Errno::result(length).map(drop)
     }
-    #[allow(unsafe_code, reason = "the descriptor comes from another process")]
-    // SAFETY: it was opened for us just now, and nothing else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(made) })
+
+    fn enter(&self) -> Result<(), Errno> {
+        let path =
+            std::ffi::CStr::from_bytes_until_nul(&self.0).map_err(|_| Errno::ENAMETOOLONG)?;
+        // A directory that was removed has no path from the root.
+        let path = if path.to_bytes().starts_with(b"/") {
+            path
+        } else {
+            c"/"
+        };
+        rustix::process::chdir(path).map_err(|error| Errno::from_raw(error.raw_os_error()))
+    }
 }
 
 /// Makes a user namespace in which our user has all rights. Its maps are written from outside by us,

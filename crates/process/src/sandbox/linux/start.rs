@@ -70,6 +70,10 @@ pub(crate) fn run(order: &Order, ends: &Ends, sandbox: &Sandbox) -> Result<Pid, 
     let c_path = |path: &Path| {
         CString::new(path.as_os_str().as_bytes()).map_err(|_| Refusal::Exec(Errno::EINVAL))
     };
+    sandbox.prepare().map_err(|error| {
+        tracing::debug!(%error, "a program's own files are not in its sandbox");
+        Refusal::Exec(Errno::EACCES)
+    })?;
     let channel = sandbox.channel();
     let (ours, theirs) = channel.map_err(|_| Refusal::Exec(Errno::EMFILE))?.unzip();
     let plan = Plan {
@@ -149,13 +153,13 @@ impl Sandbox {
     /// Makes the channel on which a program sends the descriptor for its connections, if haft
     /// connects for it.
     pub(crate) fn channel(&self) -> io::Result<Option<(UnixStream, UnixStream)>> {
-        let channel = self.0.handed_over.as_ref().map(|_| UnixStream::pair());
+        let channel = self.base.handed_over.as_ref().map(|_| UnixStream::pair());
         channel.transpose()
     }
 
     /// Starts to connect for the program at the other end of the channel, or kills it.
     pub(crate) fn connect_for(&self, pid: Pid, channel: Option<UnixStream>) -> Result<(), Refusal> {
-        let (Some((_, ports)), Some(channel)) = (&self.0.handed_over, channel) else {
+        let (Some((_, ports)), Some(channel)) = (&self.base.handed_over, channel) else {
             return Ok(());
         };
         let listener = connections::receive(&channel);

@@ -126,6 +126,13 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_io_uring_register,
 ];
 
+/// Calls that start to watch files. Programs look again and again without them.
+const INOTIFY: &[libc::c_long] = &[
+    libc::SYS_inotify_init1,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+];
+
 // Numbers that `libc` does not have for each machine. They are the same on all machines.
 const FCHMODAT2: libc::c_long = 452;
 const SETXATTRAT: libc::c_long = 463;
@@ -216,15 +223,28 @@ pub(super) enum Connect {
     HandedOver,
 }
 
+/// Treatment of `inotify`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watches {
+    /// The kernel executes it.
+    Allowed,
+    /// It does not exist, because it would report the use of haft's own files.
+    Absent,
+}
+
 /// Builds the filter of a policy.
-pub(super) fn filter(policy: &SandboxPolicy, connect: Connect) -> Result<BpfProgram, SandboxError> {
+pub(super) fn filter(
+    policy: &SandboxPolicy,
+    connect: Connect,
+    watches: Watches,
+) -> Result<BpfProgram, SandboxError> {
     let compiled = rules(policy).and_then(|rules| {
         let denied = SeccompAction::Errno(libc::EPERM.cast_unsigned());
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, target())?;
         BpfProgram::try_from(filter)
     });
     let compiled = compiled.map_err(|error| SandboxError::Rules(error.to_string()))?;
-    let mut program = prologue(policy, connect);
+    let mut program = prologue(policy, connect, watches);
     program.extend(compiled);
     Ok(program)
 }
@@ -239,7 +259,7 @@ fn target() -> TargetArch {
 
 /// Instructions in front of the compiled filter, which has one error only, needs five instructions
 /// for a call that is always denied, and would kill programs with foreign system calls.
-fn prologue(policy: &SandboxPolicy, connect: Connect) -> BpfProgram {
+fn prologue(policy: &SandboxPolicy, connect: Connect, watches: Watches) -> BpfProgram {
     // Offsets in `struct seccomp_data`.
     const NUMBER: u32 = 0;
     const ARCH: u32 = 4;
@@ -258,6 +278,9 @@ fn prologue(policy: &SandboxPolicy, connect: Connect) -> BpfProgram {
     ]);
     program.extend(answer(ABSENT, absent));
     program.extend(answer(DENIED, denied));
+    if watches == Watches::Absent {
+        program.extend(answer(INOTIFY, absent));
+    }
     if is_without_writable_files(policy) {
         program.extend(answer(METADATA, denied));
     }
