@@ -40,7 +40,7 @@ pub(crate) use crate::family::mcp::ServerState;
 #[cfg(feature = "cli")]
 pub(crate) use crate::family::remote::machine_roots;
 use crate::family::rights::Sandboxes;
-use crate::family::{self, Connections, LoadContext};
+use crate::family::{self, Connections, ListingFolder, LoadContext};
 use crate::registry::{Builder, Catalog, Entry};
 pub use builder::{HostBuilder, TrustPolicy};
 pub use call::RunningCall;
@@ -397,6 +397,7 @@ impl Host {
             config,
             engine,
             sandboxes: &self.inner.sandboxes,
+            listing: ListingFolder::of(config),
         }
     }
 

@@ -14,7 +14,7 @@ use haft_config::{Config, paths};
 use haft_process::UserFolder;
 use haft_process::atomic_file::{Durability, write_private};
 use haft_process::state_dir::make_folder;
-use haft_process::{Keep, Leftovers, Spawn, Stdin};
+use haft_process::{ChosenProgram, Keep, Leftovers, Spawn, Stdin};
 use haft_tool::provider_schema::Names;
 use haft_tool::{Error, ErrorKind};
 use haft_tool::{Tier, Tool};
@@ -107,6 +107,11 @@ impl Order {
         let command = &config.sessions.command;
         let is_told = command.iter().any(|word| word.contains(PROMPT));
         let mut command = command.iter().map(fill);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the command is in the user's own configuration"
+        )]
+        let program = ChosenProgram::not_of_project(command.next().unwrap_or_default());
         let spawn = Spawn {
             cwd: Some(project.clone()),
             stdin: if is_told {
@@ -121,7 +126,7 @@ impl Order {
             grace: config.limits.grace,
             timeout_grace: config.limits.grace,
             leftovers: Leftovers::Kill,
-            ..Spawn::new(command.next().unwrap_or_default(), command)
+            ..Spawn::new(program, command)
         };
         Ok(Order {
             prompt: wish.prompt,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::listing_folder::ListingFolder;
 use super::rights::Sandboxes;
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -60,4 +61,6 @@ pub(crate) struct LoadContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
     pub(crate) sandboxes: &'a Arc<Sandboxes>,
+    /// The folder of commands that are started to learn which tools there are.
+    pub(crate) listing: ListingFolder,
 }

@@ -14,13 +14,14 @@ pub(crate) mod exec;
 pub(crate) mod file_rights;
 mod http_tls;
 pub(crate) mod js;
+mod listing_folder;
 mod loading;
 #[cfg(feature = "cli")]
 pub(crate) mod mcp;
 mod native;
 #[cfg(feature = "cli")]
 mod pinned;
-mod plugin;
+pub(crate) mod plugin;
 mod program_files;
 mod read_within;
 mod refusals;
@@ -28,6 +29,7 @@ mod refusals;
 pub(crate) mod remote;
 pub(crate) mod rights;
 pub(crate) mod shell;
+mod tool_command;
 
 use std::collections::BTreeSet;
 
@@ -41,6 +43,7 @@ use file_rights::{FileRights, RightsReader};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_tool::{Family, Problem, ToolRights};
+pub(crate) use listing_folder::ListingFolder;
 pub(crate) use loading::{LoadContext, Loaded, UpstreamServer};
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load

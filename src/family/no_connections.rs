@@ -62,7 +62,7 @@ pub(crate) mod mcp {
         Vec::new()
     }
 
-    pub(crate) fn named_files(_: &Path) -> Vec<PathBuf> {
+    pub(crate) fn named_files(_: &Config, _: &Candidate) -> Vec<PathBuf> {
         Vec::new()
     }
 }

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
 use super::refusals::{Attempt, RefusedAccess, holds_credentials};
+use super::tool_command::CommandScope;
 use haft_config::{Config, exceeded_limit, grants, paths};
 use haft_discover::Candidate;
 use haft_process::sandbox::proxy::{Grant, HostPolicy, Proxy};
@@ -28,7 +29,7 @@ use haft_process::sandbox::{
 };
 use haft_process::{
     Environment, Finished, GrantedPath, Limits, LinkBounds, ProgramPolicy, Rights, Spawn, StateDir,
-    find_installed, make_images_of,
+    find_installed,
 };
 use haft_tool::{
     AccessTarget, Error, ErrorKind, Isolation, Permission, PermissionKind, PermissionProfile,
@@ -85,10 +86,10 @@ pub(crate) struct Confinement {
     limits: Limits,
     /// The name of the tool.
     name: Arc<str>,
+    /// What its commands may start.
+    pub(crate) commands: CommandScope,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<GrantedPath>,
-    /// The folder with the verified copies of its script.
-    image: Option<GrantedPath>,
     /// The proxy of its programs, if `net` is limited to some hosts.
     proxy: Option<Arc<Proxy>>,
 }
@@ -124,27 +125,34 @@ impl Sandboxes {
         candidate: &Candidate,
         name: &str,
     ) -> Result<Confinement, Box<Problem>> {
+        self.of_with_folders(config, candidate, name, Vec::new())
+    }
+
+    fn of_with_folders(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+        folders: Vec<PathBuf>,
+    ) -> Result<Confinement, Box<Problem>> {
         let FileRights {
             rights, profile, ..
         } = RightsReader::new(config).of(candidate, name)?;
         let source = profile.source;
         // It was resolved when it was found, and what runs was verified.
         let file = GrantedPath::without_links(&candidate.resolved);
-        let own: Vec<GrantedPath> = file.into_iter().collect();
-        // A rule of the kernel names an existing folder.
-        let image = candidate.verified.as_ref().map(|_| {
-            make_images_of(&self.state, &candidate.resolved).map_err(|error| {
-                let text = format!("not loaded, because its copy cannot be made: {error}");
-                let problem = Problem::error(text).at(&candidate.path).about(name);
-                Box::new(problem.hint("correct that folder, or let `HAFT_STATE_DIR` name another"))
-            })
-        });
-        let image = image.transpose()?;
+        let mut own: Vec<GrantedPath> = file.into_iter().collect();
+        own.extend(
+            folders
+                .iter()
+                .flat_map(|folder| GrantedPath::without_links(folder)),
+        );
         let limits = config.limits_of(candidate.bounds_level()).of_programs();
         match self.confine(name, rights, source, own) {
             Ok(confined) => Ok(Confinement {
                 limits,
-                ..confined.with_image(image)
+                commands: CommandScope::of(candidate, config),
+                ..confined
             }),
             Err(why) => {
                 let problem = Problem::error(format!("not loaded, because {why}"));
@@ -155,6 +163,25 @@ impl Sandboxes {
                 )))
             }
         }
+    }
+
+    /// Returns the rights that a program on behalf of the project has, for the tool `name` of haft's
+    /// own. It can read `folders` besides.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::of`].
+    pub(super) fn of_project_program(
+        &self,
+        config: &Config,
+        candidate: &Candidate,
+        name: &str,
+        folders: Vec<PathBuf>,
+    ) -> Result<Confinement, Box<Problem>> {
+        let candidate = Candidate {
+            named_by_project: true,
+            ..candidate.clone()
+        };
+        self.of_with_folders(config, &candidate, name, folders)
     }
 
     /// Returns the rights of the tool `used` in a call of the tool `caller`: those that both have.
@@ -188,7 +215,8 @@ impl Sandboxes {
         let confined = self.confine(&used.name, rights, used.bounds.profile.clone(), own)?;
         Ok(Confinement {
             limits,
-            ..confined.with_image(used.image.clone())
+            commands: used.commands.clone(),
+            ..confined
         })
     }
 
@@ -237,11 +265,11 @@ impl Sandboxes {
             }),
             limits: Limits::default(),
             name: name.into(),
+            commands: CommandScope::default(),
             permissions,
             sandbox,
             policy: enforced,
             own,
-            image: None,
             proxy,
         })
     }
@@ -469,19 +497,6 @@ impl Sandboxes {
 }
 
 impl Confinement {
-    /// Lets the programs of a verified script read and start its copies, and no copies of others.
-    fn with_image(self, image: Option<GrantedPath>) -> Confinement {
-        let sandbox = match (self.sandbox, &image) {
-            (Some(sandbox), Some(image)) => Some(sandbox.with_image(image.clone())),
-            (sandbox, _) => sandbox,
-        };
-        Confinement {
-            sandbox,
-            image,
-            ..self
-        }
-    }
-
     /// Returns the program with these rights.
     pub(crate) fn confined(&self, spawn: Spawn) -> Spawn {
         Spawn {

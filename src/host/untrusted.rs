@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Host;
 use crate::family::js::{self, World};
 use crate::family::rights::Sandboxes;
-use crate::family::{self, Connections, LoadContext, Loaded};
+use crate::family::{self, Connections, ListingFolder, LoadContext, Loaded};
 use crate::trust::Doubted;
 use haft_tool::Problem;
 
@@ -31,6 +31,7 @@ impl Host {
             config: &config,
             engine: &engine,
             sandboxes: &sandboxes,
+            listing: ListingFolder::of(&config),
         };
         let loading = family::load(&context, &connections, &candidates);
         let loaded = tokio::time::timeout(TIMEOUT, loading).await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use haft_process::{End, Environment, Spawn};
+use haft_process::{ChosenProgram, End, Environment, Spawn};
 use haft_tool::Stopped;
 use haft_tool::{Error, ErrorKind};
 
@@ -109,11 +109,16 @@ impl Npm {
         }
         args.push("--".to_owned());
         args.extend(packages);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "haft found npm, in folders that others cannot write to"
+        )]
+        let npm = ChosenProgram::not_of_project(&self.program);
         let spawn = Spawn {
             cwd: Some(folder.to_owned()),
             // Corepack's npm would fetch and run the version that a `package.json` names.
             env: Environment::inherit().with("COREPACK_ENABLE_PROJECT_SPEC", "0"),
-            ..Spawn::new(&self.program, args)
+            ..Spawn::new(npm, args)
         };
         let finished = spawn.run(&self.cancel).await.map_err(|error| {
             let text = format!("npm cannot be started: {error}");

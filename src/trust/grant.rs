@@ -120,11 +120,12 @@ impl Granted for Grant {
                 };
                 verified.entries.insert(entry, tool);
             }
-            // The commands of Gemini CLI and of MCP servers name files; other programs are one file.
-            if matches!(tool.family, Family::Js | Family::Gemini | Family::Mcp) {
-                let files = tool.files.iter();
-                let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
-                verified.modules.extend(files);
+            let files = tool.files.iter();
+            let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
+            match tool.family {
+                Family::Js => verified.modules.extend(files),
+                // Commands name files.
+                _ => verified.programs.extend(files),
             }
             if tool.family == Family::Js {
                 let right = |is_said: bool| {

@@ -117,6 +117,7 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
     let verified = grant.as_ref().map(|grant| grant.verified(&names));
     judged.verified = verified.clone().unwrap_or_default();
     let court = Court {
+        config,
         verified,
         config_change: config_change(config, grant.as_ref()),
         is_untouched: is_untouched(grant.as_ref(), &names),
@@ -145,6 +146,7 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
 }
 
 struct Court<'a> {
+    config: &'a Config,
     names: Names<'a>,
     grant: Option<Grant>,
     /// The part of the grant that is enforced when tools run.
@@ -169,7 +171,9 @@ impl Court<'_> {
         if self.is_untouched && self.config_change.is_none() {
             return None;
         }
-        let is = self.names.files(&super::graph(&self.grapher, candidate));
+        let is = self
+            .names
+            .files(&super::graph(&self.grapher, self.config, candidate));
         let mut changes = grant::changes(&was, &is);
         let project = format!("{}/", self.names.project().display());
         for change in &mut changes {

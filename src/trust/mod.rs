@@ -32,24 +32,38 @@ use haft_engine::graph::{Graph, Grapher};
 use haft_tool::Family;
 
 use crate::family::exec::gemini;
-use crate::family::mcp;
+use crate::family::{mcp, plugin, shell};
 
 pub(crate) use haft_tool::TRUST_HINT as HINT;
 
-/// Returns the files that decide what runs. Only modules load other files by name.
-fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
-    match candidate.source.family {
-        Family::Js => grapher.graph(&candidate.resolved),
-        Family::Gemini => {
-            let named = gemini::named_files(&candidate.resolved);
-            grapher.with_files(&candidate.resolved, named)
-        }
-        Family::Mcp => {
-            let named = mcp::named_files(&candidate.resolved);
-            grapher.with_files(&candidate.resolved, named)
-        }
-        _ => grapher.lone_file(&candidate.resolved),
+/// Returns the files that decide what runs: modules load other files by name, and commands start them.
+fn graph(grapher: &Grapher, config: &Config, candidate: &Candidate) -> Graph {
+    let file = &candidate.resolved;
+    let named = match candidate.source.family {
+        Family::Js => return grapher.graph(file),
+        Family::Gemini => gemini::named_files(config, file),
+        Family::Mcp => mcp::named_files(config, candidate),
+        Family::Shell => shell::named_files(config, candidate),
+        Family::Plugin => plugin::named_files(config, candidate),
+        _ => Vec::new(),
+    };
+    match &named[..] {
+        [] => grapher.lone_file(file),
+        _ => grapher.with_files(file, named),
     }
+}
+
+/// Returns true if a candidate is a command of the user's own that haft starts to learn which tools
+/// there are.
+fn is_own_command(candidate: &Candidate) -> bool {
+    let families = [
+        Family::Gemini,
+        Family::Mcp,
+        Family::Kodelet,
+        Family::Ikigai,
+        Family::Amp,
+    ];
+    !candidate.needs_trust() && families.contains(&candidate.source.family)
 }
 
 /// Returns the path of the user's grant for the project, which may not exist.

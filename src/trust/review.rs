@@ -33,6 +33,8 @@ pub struct Review {
     pub config_keys: Vec<ConfigKey>,
     /// Files that modules loaded while they ran, with their present state.
     pub learned: Vec<(PathBuf, State)>,
+    /// True if commands of the user's own run in the project once it is trusted.
+    pub has_own_commands: bool,
     /// Set if modules may make code of text and bytes at any time.
     pub allows_code_from_data: bool,
     /// Its links that lead out of its repository.
@@ -145,8 +147,10 @@ impl Review {
         grant.profile = chosen.map(str::to_owned).or(chosen_before);
         let resolver = config.rights();
         let scan = haft_discover::scan_as(config, true);
+        let mut candidates = scan.candidates.iter();
+        let has_own_commands = candidates.any(super::is_own_command);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
-            let mut graph = super::graph(&grapher, &candidate);
+            let mut graph = super::graph(&grapher, config, &candidate);
             graph.requests = requests(&names, &grapher, &candidate, &graph);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
@@ -210,6 +214,7 @@ impl Review {
             config_file,
             config_keys,
             learned,
+            has_own_commands,
             allows_code_from_data: grant.learned.code_from_data,
             outward_links: OutwardLinks::find(names.project(), &config.repository()),
             problem,
@@ -283,6 +288,7 @@ impl Review {
             config_file: None,
             config_keys: Vec::new(),
             learned: Vec::new(),
+            has_own_commands: false,
             allows_code_from_data: false,
             outward_links: OutwardLinks::default(),
             problem,

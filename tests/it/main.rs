@@ -28,6 +28,8 @@ mod graph;
 mod untrusted_text;
 // Executables of trusted projects that change after the grant.
 mod verified_programs;
+// Built-in tools that start git, in hostile repositories.
+mod git;
 // Programs and folders that other users of the machine can replace.
 mod owners;
 // The host through the SDK: the cases that need a clock, or ten thousand calls.

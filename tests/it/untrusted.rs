@@ -302,3 +302,109 @@ fn no_command_runs_code_of_an_untrusted_project() {
         );
     }
 }
+
+/// Makes a project `p` whose build files run code, and returns whether it ran since.
+fn project_with_build_files() -> Sandbox {
+    let sandbox = Sandbox::with_home();
+    let run = "echo ran >> \"$HOME/trace\"; echo '[{\"name\": \"t\"}]'";
+    let make = format!("tools:\n\t@{}\n", run.replace('$', "$$"));
+    sandbox.write("p/Makefile", &make);
+    sandbox.write("p/makefile.mk", &make);
+    let package = serde_json::json!({"name": "p", "scripts": {"tools": run}});
+    sandbox.write("p/package.json", &package.to_string());
+    for path in ["p/tools", "p/bin/tools", "p/node_modules/.bin/tools"] {
+        let path = sandbox.write(path, &format!("#!/bin/sh\n{run}\n"));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    }
+    sandbox
+}
+
+fn has_run(sandbox: &Sandbox) -> bool {
+    fs::remove_file(sandbox.path().join("home/trace")).is_ok()
+}
+
+/// Commands in the settings of the user run in an empty folder until the project is trusted.
+#[test]
+fn commands_of_the_user_find_nothing_of_an_untrusted_project() {
+    let mut sandbox = project_with_build_files();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let haft = std::path::PathBuf::from(env!("CARGO_BIN_EXE_haft"));
+    let folder = haft.parent().expect("a folder").display().to_string();
+    let project = sandbox.path().join("p").display().to_string();
+    sandbox.set(
+        "PATH",
+        format!("{project}/node_modules/.bin:./bin:{folder}:{path}"),
+    );
+    for command in [
+        "make -s tools",
+        "env make -s tools",
+        "make -sf makefile.mk tools",
+        "npm run -s tools",
+        "sh -c ./tools",
+        "sh -c 'make -s tools'",
+        "sh -c '. ./tools'",
+        "sh -c 'cd \"$OLDPWD\" && ./tools'",
+        "sh -c 'cd \"$PWD\" && ./tools'",
+        "sh -c 'cd - > /dev/null; ./tools'",
+        "sh -c 'cd .. && make -s tools'",
+        "tools",
+        "sh tools",
+        "./tools",
+    ] {
+        let settings =
+            serde_json::json!({"tools": {"discoveryCommand": command, "callCommand": "cat"}});
+        sandbox.write("home/.gemini/settings.json", &settings.to_string());
+        for line in ["list", "schema", "doctor", "call t '{}'"] {
+            let ran = sandbox.sh(&format!("cd p && haft {line}"));
+            assert!(!has_run(&sandbox), "{command}, {line}: {}", ran.output);
+        }
+    }
+    // Such a call runs there, too.
+    let settings = serde_json::json!({"tools": {
+        "discoveryCommand": "echo '[{\"name\": \"tools\"}]'", "callCommand": "make",
+    }});
+    sandbox.write("home/.gemini/settings.json", &settings.to_string());
+    let ran = sandbox.sh("cd p && haft call tools '{}'");
+    assert!(!has_run(&sandbox), "{}", ran.output);
+    assert!(ran.output.contains("empty folder"), "{}", ran.output);
+    sandbox.sh("haft trust p --yes");
+    let ran = sandbox.sh("cd p && haft call tools '{}'");
+    assert!(has_run(&sandbox), "{}", ran.output);
+}
+
+/// A project without tools can be trusted for the sake of such commands.
+#[test]
+fn commands_of_the_user_run_in_a_trusted_project() {
+    let sandbox = project_with_build_files();
+    let settings =
+        serde_json::json!({"tools": {"discoveryCommand": "make -s tools", "callCommand": "cat"}});
+    sandbox.write("home/.gemini/settings.json", &settings.to_string());
+    let ran = sandbox.sh("cd p && haft list");
+    assert!(
+        ran.output.contains("it ran in an empty folder"),
+        "{}",
+        ran.output
+    );
+    assert!(!has_run(&sandbox));
+    let ran = sandbox.sh("cd p && haft trust --yes && haft list");
+    assert!(has_run(&sandbox), "{}", ran.output);
+    let ran = sandbox.sh("cd p && haft trust --revoke && haft list");
+    assert!(!has_run(&sandbox), "{}", ran.output);
+}
+
+/// The same holds for executables of the user, and for servers that are started for their list.
+#[test]
+fn programs_of_the_user_describe_themselves_in_an_empty_folder() {
+    let sandbox = project_with_build_files();
+    let tool = sandbox.write("home/.kodelet/tools/k", "#!/bin/sh\nmake -s tools\n");
+    fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "mcp: {servers: {s: {command: sh, args: [-c, 'make -s tools'], startup_timeout: 5s}}}\n",
+    );
+    let ran = sandbox.sh("cd p && haft list");
+    assert!(!has_run(&sandbox), "{}", ran.output);
+    assert!(ran.output.contains("MCP server"), "{}", ran.output);
+    let ran = sandbox.sh("cd p && haft --trust-project list");
+    assert!(has_run(&sandbox), "{}", ran.output);
+}

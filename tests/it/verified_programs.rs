@@ -175,11 +175,14 @@ fn a_race_over_a_program_is_never_won() {
     finished(true);
     let digest = blake3::hash(&fs::read(&good).expect("a program"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let verified = haft_process::Verified {
-        digest,
-        project: project.0.path().join("p"),
-        copies: project.0.path().join("copies"),
+    let (root, copies) = (project.0.path().join("p"), project.0.path().join("copies"));
+    let trusted = haft_process::TrustedProject {
+        root: &root,
+        alias: None,
+        copies: &copies,
+        digest: &|_| None,
     };
+    let verified = haft_process::VerifiedProgram::of_file(&trusted, &path, digest);
     let stop = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -191,9 +194,8 @@ fn a_race_over_a_program_is_never_won() {
         let mut ran = 0;
         for _ in 0..200 {
             let spawn = haft_process::Spawn {
-                verified: Some(verified.clone()),
                 stdin: haft_process::Stdin::Bytes(b"from cat".to_vec()),
-                ..haft_process::Spawn::new(&path, [""; 0])
+                ..haft_process::Spawn::new(verified.clone(), [""; 0])
             };
             let never = tokio_util::sync::CancellationToken::new();
             if let Ok(finished) = runtime.block_on(spawn.run(&never)) {
@@ -206,9 +208,8 @@ fn a_race_over_a_program_is_never_won() {
     });
     finished(true);
     let spawn = haft_process::Spawn {
-        verified: Some(verified),
         stdin: haft_process::Stdin::Bytes(b"again".to_vec()),
-        ..haft_process::Spawn::new(&path, [""; 0])
+        ..haft_process::Spawn::new(verified, [""; 0])
     };
     let never = tokio_util::sync::CancellationToken::new();
     let finished = runtime
@@ -426,18 +427,22 @@ fn a_binary_runs_and_knows_its_path() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for cwd in [None, Some(sandbox.path().join("home"))] {
         for memory in [None, Some(1 << 32)] {
+            let (root, copies) = (sandbox.path(), sandbox.path().join("copies"));
+            let trusted = haft_process::TrustedProject {
+                root: &root,
+                alias: None,
+                copies: &copies,
+                digest: &|_| None,
+            };
+            let digest = blake3::hash(&fs::read(&path).expect("a program"));
+            let program = haft_process::VerifiedProgram::of_file(&trusted, &path, digest);
             let spawn = haft_process::Spawn {
-                verified: Some(haft_process::Verified {
-                    digest: blake3::hash(&fs::read(&path).expect("a program")),
-                    project: sandbox.path(),
-                    copies: sandbox.path().join("copies"),
-                }),
                 cwd: cwd.clone(),
                 limits: haft_process::Limits {
                     address_space: memory,
                     ..Default::default()
                 },
-                ..haft_process::Spawn::new(&path, ["-f", "/proc/self/exe"])
+                ..haft_process::Spawn::new(program, ["-f", "/proc/self/exe"])
             };
             let never = tokio_util::sync::CancellationToken::new();
             let finished = runtime.block_on(spawn.run(&never)).expect("it starts");
@@ -462,4 +467,306 @@ fn a_changed_declaration_is_not_read() {
         ran.output
     );
     assert!(!ran.output.contains("EVIL"), "{}", ran.output);
+}
+
+/// A server of MCP in shell, with one tool that says `word`.
+fn server(word: &str) -> String {
+    format!(
+        "#!/bin/sh\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
+         while read -r line; do\n\
+         id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n\
+         [ -n \"$id\" ] || continue\n\
+         case $line in\n\
+         *'\"initialize\"'*) r='\"result\":{{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{{\"tools\":{{}}}},\
+         \"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}';;\n\
+         *'\"tools/list\"'*) r='\"result\":{{\"tools\":[{{\"name\":\"t\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}';;\n\
+         *'\"tools/call\"'*) r='\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{word}\"}}]}}';;\n\
+         *) r='\"error\":{{\"code\":-32601,\"message\":\"unknown\"}}';;\n\
+         esac\n\
+         printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,%s}}\\n' \"$id\" \"$r\"\n\
+         done\n"
+    )
+}
+
+/// Returns a program that lists the tool `t` of Gemini CLI, and calls it.
+fn gemini(word: &str) -> String {
+    format!(
+        "#!/bin/sh\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
+         case $1 in t) cat > /dev/null; echo {word};; *) echo '[{{\"name\":\"t\"}}]';; esac\n"
+    )
+}
+
+/// Returns a tool of Amp.
+fn amp(word: &str) -> String {
+    format!(
+        "#!/bin/sh\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
+         case $TOOLBOX_ACTION in describe) echo 'name: t';; *) cat > /dev/null; echo {word};; esac\n"
+    )
+}
+
+/// Returns a tool of ikigai.
+fn ikigai(word: &str) -> String {
+    format!(
+        "#!/bin/sh\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
+         case $1 in --schema) echo '{{\"name\":\"t\",\"description\":\"d\",\"parameters\":{{}}}}';;\n\
+         *) cat > /dev/null; echo '\"{word}\"';; esac\n"
+    )
+}
+
+fn plain(word: &str) -> String {
+    format!("#!/bin/sh\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\necho {word}\n")
+}
+
+/// A way in which a family names a program of its project.
+struct ProgramUse {
+    /// The file that names it, with its text.
+    file: &'static str,
+    text: &'static str,
+    /// The program.
+    program: &'static str,
+    content: fn(&str) -> String,
+}
+
+const fn program_use(
+    file: &'static str,
+    text: &'static str,
+    program: &'static str,
+    content: fn(&str) -> String,
+) -> ProgramUse {
+    ProgramUse {
+        file,
+        text,
+        program,
+        content,
+    }
+}
+
+const USES: &[ProgramUse] = &[
+    program_use(
+        ".gemini/settings.json",
+        r#"{"tools": {"discoveryCommand": "sh bin/x", "callCommand": "./bin/x"}}"#,
+        "bin/x",
+        gemini,
+    ),
+    program_use(
+        ".gemini/settings.json",
+        r#"{"tools": {"discoveryCommand": "sh -c 'exec sh ./bin/x'", "callCommand": "bin/x"}}"#,
+        "bin/x",
+        gemini,
+    ),
+    program_use(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "sh", "args": ["bin/x.sh"]}}}"#,
+        "bin/x.sh",
+        server,
+    ),
+    program_use(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "./bin/x"}}}"#,
+        "bin/x",
+        server,
+    ),
+    program_use(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "sh", "args": ["x.sh"], "cwd": "bin"}}}"#,
+        "bin/x.sh",
+        server,
+    ),
+    program_use(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "env", "args": ["A=b", "sh", "-c", "exec sh ./bin/x"]}}}"#,
+        "bin/x",
+        server,
+    ),
+    program_use(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "bash", "args": ["-c", ":"], "env": {"BASH_ENV": "bin/x"}}}}"#,
+        "bin/x",
+        server,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nrun: ./bin/x\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nrun: sh bin/x {A}\nparameters: {A: {type: string, description: a, default: b}}\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nrun: sh '{WORKSPACE}/bin/x'\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nsteps:\n  - name: a\n    run: sh x\n    working-directory: bin\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nscript: echo unused\nshell: ./bin/x\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".cycod/tools/t.yaml",
+        "name: t\ndescription: d\nrun: ./bin/x\nsecurity: {execution-privilege: reduced}\n",
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".aynd/tools/t.json",
+        r#"{"name": "p", "tools": [{"name": "t", "description": "d", "inputSchema": {"type": "object"},
+            "handler": {"type": "shell", "command": "./bin/x"}}]}"#,
+        "bin/x",
+        plain,
+    ),
+    program_use(
+        ".aynd/tools/t.json",
+        r#"{"name": "p", "tools": [{"name": "t", "description": "d", "inputSchema": {"type": "object"},
+            "handler": {"type": "shell", "command": "true && sh bin/x"}}]}"#,
+        "bin/x",
+        plain,
+    ),
+    program_use("kodelet-tools/t", "", "kodelet-tools/t", |word| {
+        tool("/bin/sh", word)
+    }),
+    program_use(".ikigai/tools/t", "", ".ikigai/tools/t", ikigai),
+    program_use(".agents/tools/t", "", ".agents/tools/t", amp),
+];
+
+impl ProgramUse {
+    /// Makes a trusted project that uses the program.
+    fn project(&self) -> Project {
+        let mut sandbox = Sandbox::with_home();
+        let folder = sandbox.path().join("p/.agents/tools");
+        sandbox.set("AMP_TOOLBOX", folder.display().to_string());
+        sandbox.set("HAFT_IKIGAI_PROJECT", "true".to_owned());
+        sandbox.write(&format!("p/{}", self.file), self.text);
+        let program = sandbox.write(&format!("p/{}", self.program), "");
+        put(&program, &(self.content)("good"));
+        let project = Project(sandbox);
+        let ran = project.0.sh("haft trust p --yes");
+        assert_eq!(ran.code, 0, "{}", ran.output);
+        assert!(ran.output.contains(self.program), "{}", ran.output);
+        project
+    }
+
+    fn call(&self, project: &Project) -> Ran {
+        project
+            .0
+            .sh("haft --cwd p --approval-mode yolo call t '{}'")
+    }
+}
+
+/// Whichever family names a program of the project: its trusted bytes run, or none.
+#[test]
+fn no_family_starts_a_program_that_changed() {
+    for used in USES {
+        let (file, text) = (used.file, used.text);
+        let project = used.project();
+        let ran = used.call(&project);
+        assert!(ran.output.contains("good"), "{file} {text}: {}", ran.output);
+        let path = project.0.path().join("p").join(used.program);
+        put(&path, &(used.content)("EVIL"));
+        let ran = used.call(&project);
+        assert_ne!(ran.code, 0, "{file} {text}: {}", ran.output);
+        assert!(!project.trace(), "{file} {text}: {}", ran.output);
+    }
+}
+
+/// The program is swapped continuously, also between the look at the project and the start.
+#[test]
+fn no_family_loses_a_race_of_renames() {
+    for used in USES {
+        let project = used.project();
+        let path = project.0.path().join("p").join(used.program);
+        let stop = Arc::new(AtomicBool::new(false));
+        let until = stop.clone();
+        let texts = ["EVIL", "good"].map(used.content);
+        let fresh = project.0.path().join("fresh");
+        let swapper = thread::spawn(move || {
+            while !until.load(Ordering::Relaxed) {
+                for text in &texts {
+                    put(&fresh, text);
+                    fs::rename(&fresh, &path).expect("a file of ours");
+                }
+            }
+        });
+        for _ in 0..12 {
+            let ran = used.call(&project);
+            assert!(!ran.output.contains("EVIL"), "{}", ran.output);
+        }
+        stop.store(true, Ordering::Relaxed);
+        swapper.join().expect("it swaps");
+        assert!(!project.trace(), "{} {}", used.file, used.text);
+    }
+}
+
+/// A file that a command names and that was not there when the project was trusted.
+#[test]
+fn a_program_that_appears_later_does_not_start() {
+    for used in USES.iter().filter(|used| used.file != used.program) {
+        let project = used.project();
+        let path = project.0.path().join("p").join(used.program);
+        fs::remove_file(&path).expect("a file of ours");
+        project.0.sh("haft trust p --yes");
+        put(&path, &(used.content)("EVIL"));
+        let ran = used.call(&project);
+        assert_ne!(ran.code, 0, "{}: {}", used.text, ran.output);
+        assert!(!project.trace(), "{}: {}", used.text, ran.output);
+    }
+}
+
+/// Data that a tool reads is not code, and may change.
+#[test]
+fn files_that_a_tool_reads_may_change() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(
+        "p/.cycod/tools/t.yaml",
+        "name: t\ndescription: d\nrun: cat data.txt {FILE}\nparameters: {FILE: {type: string, description: f, default: tool.py}}\n",
+    );
+    sandbox.write("p/data.txt", "one\n");
+    sandbox.write("p/tool.py", "two\n");
+    let ran = sandbox.sh("haft trust p --yes");
+    assert!(!ran.output.contains("data.txt"), "{}", ran.output);
+    sandbox.write("p/data.txt", "three\n");
+    sandbox.write("p/tool.py", "four\n");
+    let ran = sandbox.sh("haft --cwd p --approval-mode yolo call t '{}'");
+    assert_eq!(ran.output, "three\nfour\n");
+}
+
+/// An interpreter line may not lead to another program of the project.
+#[test]
+fn a_first_line_that_starts_another_program_starts_nothing() {
+    for line in [
+        "/usr/bin/env -S PATH=./bin:/bin i",
+        "/usr/bin/env -S -i PATH=./bin i",
+        "/usr/bin/env -S 'bash' bin/i",
+        "/bin/bash bin/i",
+        "/usr/bin/env make",
+    ] {
+        let project = Project::trusted("");
+        let interpreter = project.0.write("p/bin/i", "");
+        put(&interpreter, "#!/bin/sh\necho ran >> \"$HOME/trace\"\n");
+        project.0.write(
+            "p/Makefile",
+            "description run:\n\techo ran >> \"$$HOME/trace\"\n",
+        );
+        put(&project.tool(), &tool(line, "good"));
+        let ran = project.0.sh("haft trust p --yes; haft --cwd p list");
+        assert!(!project.trace(), "{line}: {}", ran.output);
+        assert!(
+            ran.output
+                .contains("haft does not know what its first line starts"),
+            "{line}: {}",
+            ran.output
+        );
+    }
 }

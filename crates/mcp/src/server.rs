@@ -47,6 +47,8 @@ pub struct ServerOptions {
     pub key: String,
     /// Its place.
     pub endpoint: Endpoint,
+    /// Its place for [`Server::list`], if that is another one: a start in an empty folder.
+    pub listing: Option<Endpoint>,
     /// Limit of the time until it is ready.
     pub startup_timeout: Duration,
     /// Time without a call after which it is stopped.
@@ -198,6 +200,27 @@ impl Server {
             .unwrap_or_else(|_| Err(Failure::now("haft is shutting down", Vec::new())))
     }
 
+    /// Learns what the server offers, if it does not run. A server with a place for that is stopped
+    /// afterwards.
+    pub async fn list(self: &Arc<Server>) {
+        let Some(listing) = &self.options.listing else {
+            // A failure is kept.
+            let _ = self.connect().await;
+            return;
+        };
+        let state = self.state.lock().await;
+        if state.connection.is_some() || self.closing.is_cancelled() {
+            return;
+        }
+        match self.start_at(listing, false).run().await {
+            Ok((connection, _)) => {
+                self.learn(connection.definitions());
+                connection.close().await;
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
     /// Stops the server if it runs, and starts it again. It is asked for the newest protocol.
     ///
     /// # Errors
@@ -247,22 +270,7 @@ impl Server {
             failure.message = format!("{} (the next try is in {seconds} s)", failure.message);
             return Err(failure);
         }
-        let known = self
-            .record
-            .lock()
-            .definitions
-            .as_ref()
-            .map(|known| known.protocol.clone());
-        let start = Start {
-            server: &self.options.name,
-            endpoint: &self.options.endpoint,
-            timeout: self.options.startup_timeout,
-            is_legacy: !is_probe && known.is_some_and(|protocol| is_legacy(&protocol)),
-            log: self.options.log.clone(),
-            updates: self.watches.updates.clone(),
-            stop: self.closing.child_token(),
-        };
-        match start.run().await {
+        match self.start_at(&self.options.endpoint, is_probe).run().await {
             Ok((connection, changes)) => {
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
@@ -282,6 +290,21 @@ impl Server {
                 self.fail(failure.clone());
                 Err(failure)
             }
+        }
+    }
+
+    /// Returns the start of the server at a place.
+    fn start_at<'a>(&'a self, endpoint: &'a Endpoint, is_probe: bool) -> Start<'a> {
+        let record = self.record.lock();
+        let known = record.definitions.as_ref();
+        Start {
+            server: &self.options.name,
+            endpoint,
+            timeout: self.options.startup_timeout,
+            is_legacy: !is_probe && known.is_some_and(|known| is_legacy(&known.protocol)),
+            log: self.options.log.clone(),
+            updates: self.watches.updates.clone(),
+            stop: self.closing.child_token(),
         }
     }
 

@@ -134,7 +134,11 @@ impl Resolved {
 
     /// Sets variables to the same value.
     pub(super) fn set_all(&mut self, names: &[&str], value: &OsStr) {
-        let pairs = names.iter().map(|name| (name.into(), value.to_owned()));
+        self.extend(names.iter().map(|name| (name.into(), value.to_owned())));
+    }
+
+    /// Sets variables.
+    pub(super) fn extend(&mut self, pairs: impl IntoIterator<Item = (OsString, OsString)>) {
         self.0.extend(pairs);
     }
 

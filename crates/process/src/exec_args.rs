@@ -7,12 +7,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::environment::{Resolved, inherited};
+use crate::environment::Resolved;
 use crate::error::{NulPlace, SpawnError};
 use crate::lookup::{self, Miss};
 use crate::sandbox::Sandbox;
 use crate::system::{self, Cell, Descriptor, Errno, Text, Variable};
-use crate::verified::Ready;
+use crate::verified::{NotVerified, ReadyProgram, SpawnProgram};
 use crate::{Leftovers, Limits, Spawn};
 
 /// Variables that name the folder for temporary files.
@@ -34,8 +34,8 @@ pub(super) struct Order {
     pub(super) entrances: Vec<PathBuf>,
     pub(super) leftovers: Leftovers,
     pub(super) sandbox: Option<Sandbox>,
-    /// The descriptor that `file` names, or that keeps others from changing the file.
-    pub(super) held: Option<Descriptor>,
+    /// The descriptor that `file` names, and those that keep others from changing files.
+    pub(super) held: Vec<Descriptor>,
 }
 
 /// The child's ends of its three streams.
@@ -63,12 +63,19 @@ impl Order {
     pub(super) fn new(
         spawn: &Spawn,
         cell: Option<&Cell>,
-        ready: Option<Ready>,
+        ready: Option<ReadyProgram>,
     ) -> Result<Self, SpawnError> {
-        let program = spawn.program.to_string_lossy().into_owned();
-        let (verified, words, held) = match ready {
-            Some(ready) => (Some(ready.file), ready.words, ready.held),
-            None => (None, vec![spawn.program.clone()], None),
+        let program = spawn.shown_program();
+        let words = match (&spawn.program, &ready) {
+            (_, Some(ready)) => ready.words.clone(),
+            (SpawnProgram::Chosen(name), None) => vec![name.as_os_str().to_owned()],
+            (SpawnProgram::Verified(_), None) => {
+                let why = "a program of a project cannot be started in this way".to_owned();
+                return Err(SpawnError::NotVerified {
+                    program: program.into(),
+                    source: NotVerified::Unreadable(why),
+                });
+            }
         };
         let words = words.into_iter();
         let mut arguments = words
@@ -97,28 +104,20 @@ impl Order {
             variables.set_all(&TMP_VARIABLES, tmp.as_os_str());
         }
         let folder = cwd.as_deref().unwrap_or(&ours);
-        let refused = |text| SpawnError::NotPermitted {
-            program: program.clone(),
-            text,
+        let (file, path, held) = match ready {
+            // A verified program may run from a descriptor. The rules apply to the path that it was
+            // opened by.
+            Some(ready) => {
+                variables.extend(ready.variables);
+                (ready.file, ready.path, ready.held)
+            }
+            None => {
+                let file = find(&program, spawn.program.name(), spawn, &variables, folder)?;
+                let path = folder.join(&file);
+                (file, path, Vec::new())
+            }
         };
-        let rights = &spawn.rights;
-        let is_verified = verified.is_some();
-        let file = match verified {
-            Some(file) => file,
-            None => find(&program, spawn, &variables, folder)?,
-        };
-        // A verified program runs from a descriptor. The rules apply to the path that it was opened
-        // by.
-        let named = if is_verified {
-            folder.join(&spawn.program)
-        } else {
-            folder.join(&file)
-        };
-        rights.check_program(&program, &named).map_err(refused)?;
-        for (name, is_ours) in variables.names() {
-            let checked = rights.check_variable(&program, name, is_ours);
-            checked.map_err(refused)?;
-        }
+        check_rights(spawn, &program, &folder.join(path), &variables)?;
         Ok(Self {
             program,
             file: text(file.into_os_string(), || NulPlace::Program)?,
@@ -167,22 +166,39 @@ impl Order {
     }
 }
 
-fn find(
+/// Returns an error if the permissions forbid the program or a variable of it.
+pub(super) fn check_rights(
+    spawn: &Spawn,
     program: &str,
+    path: &Path,
+    variables: &Resolved,
+) -> Result<(), SpawnError> {
+    let refused = |text| SpawnError::NotPermitted {
+        program: program.to_owned(),
+        text,
+    };
+    let rights = &spawn.rights;
+    rights.check_program(program, path).map_err(refused)?;
+    for (name, is_ours) in variables.names() {
+        let checked = rights.check_variable(program, name, is_ours);
+        checked.map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Finds the file of a program.
+pub(super) fn find(
+    program: &str,
+    name: &OsStr,
     spawn: &Spawn,
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
-    // Our `PATH` finds the program even if the child may not see that variable.
-    let hidden = match variables.path() {
-        None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
-        _ => None,
-    };
-    let path = variables.path().or(hidden.as_deref());
+    let path = spawn.search_path(variables);
     let found = if spawn.chosen_by_haft {
-        lookup::safe(&spawn.program, path)
+        lookup::safe(name, path.as_deref())
     } else {
-        lookup::find(&spawn.program, path, cwd)
+        lookup::find(name, path.as_deref(), cwd)
     };
     found.map_err(|miss| {
         let program = program.to_owned();

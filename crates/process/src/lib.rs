@@ -106,5 +106,8 @@ pub use system::{
     Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, in_foreground,
     is_program, kill_all, kill_children_of_thread, release_child, thread_starts_program,
 };
-pub use verified::{NotVerified, Verified, make_images_of};
+pub use verified::{
+    ChosenProgram, CommandWord, NotVerified, SpawnProgram, TrustedProject, VerifiedProgram,
+    Wrapper, project_files,
+};
 pub use worker::Worker;

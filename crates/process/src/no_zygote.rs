@@ -15,7 +15,7 @@ impl Zygote {
     /// Always.
     pub fn start(spawn: &Spawn) -> Result<Zygote, SpawnError> {
         Err(SpawnError::System {
-            program: spawn.program.to_string_lossy().into_owned(),
+            program: spawn.shown_program(),
             source: io::ErrorKind::Unsupported.into(),
         })
     }

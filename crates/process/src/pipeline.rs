@@ -33,7 +33,7 @@ pub async fn run_pipeline(
         let between = (!is_last).then(system::pipe_between).transpose();
         let (reader, writer) = between
             .map_err(|source| SpawnError::System {
-                program: program.program.to_string_lossy().into_owned(),
+                program: program.shown_program(),
                 source,
             })?
             .unzip();

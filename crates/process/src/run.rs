@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::child::Child;
 use crate::error::SpawnError;
-use crate::exec_args::Order;
+use crate::exec_args::{check_rights, find};
 use crate::finished::Finished;
 use crate::running::Running;
 use crate::spawn::Spawn;
@@ -32,9 +32,11 @@ impl Spawn {
     /// # Errors
     /// If its permissions do not allow it.
     pub fn check_rights(&self) -> Result<(), SpawnError> {
-        match Order::new(self, None, None) {
-            Err(refused @ SpawnError::NotPermitted { .. }) => Err(refused),
-            _ => Ok(()),
+        let (program, name) = (self.shown_program(), self.program.name());
+        let (variables, folder) = (self.variables(), self.folder());
+        match find(&program, name, self, &variables, &folder) {
+            Ok(file) => check_rights(self, &program, &folder.join(file), &variables),
+            Err(_) => Ok(()),
         }
     }
 

@@ -9,7 +9,6 @@
 //! because a process that cannot write its last output cannot end. A process that still holds an
 //! output after KILL has left the tree; it is found by the pipe it holds.
 
-use std::ffi::OsStr;
 use std::future::pending;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,12 +23,12 @@ use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order};
 use crate::finished::{End, Exit, Finished};
 use crate::output::{Feed, Output};
-use crate::sandbox::{ExceededLimit, TreeLimits, empty_folder, tree_exceeded, watch_session};
+use crate::sandbox::{ExceededLimit, Sandbox, TreeLimits, empty_folder, tree_exceeded, watch_session};
 use crate::spawn::{Leftovers, Spawn, Stdin};
 use crate::system::{
     self, Cell, Descriptor, Ended, Leader, OurEnd, Pid, Sender, Starvation, launch,
 };
-use crate::verified::{Ready, Verified};
+use crate::verified::{NotVerified, ReadyProgram, SpawnProgram, VerifiedProgram};
 use crate::{observe, verified};
 
 /// Time for which outputs are read after the end in any case.
@@ -117,13 +116,17 @@ impl Running {
         let cell = Cell::with_limits(limit, processors);
         let has_group = cell.as_ref().is_some_and(Cell::limits_memory);
         let measured_memory = limit.filter(|_| !has_group && spawn.is_memory_measured());
-        let ready = match spawn.verified.clone() {
-            Some(content) => Some(verify(&spawn, content).await?),
-            None => None,
+        let ready = match &spawn.program {
+            SpawnProgram::Verified(program) => {
+                let (ready, sandbox) = verify(&spawn, program.clone()).await?;
+                spawn.sandbox = sandbox;
+                Some(ready)
+            }
+            SpawnProgram::Chosen(_) => None,
         };
         let (limits, sandbox) = (spawn.limits, spawn.sandbox.clone());
         let order = Order::new(&spawn, cell.as_ref(), ready)?;
-        let program = spawn.program.to_string_lossy().into_owned();
+        let program = spawn.shown_program();
         let system = |source: io::Error| SpawnError::System {
             program: program.clone(),
             source,
@@ -369,12 +372,22 @@ pub(super) struct Neighbours {
     pub(super) after: Option<Descriptor>,
 }
 
-/// Verifies the program of `spawn`.
-async fn verify(spawn: &Spawn, content: Verified) -> Result<Ready, SpawnError> {
-    let program = PathBuf::from(&spawn.program);
-    let search = spawn.variables().path().map(OsStr::to_owned);
-    let verified = verified::verify(content, program.clone(), search).await;
-    verified.map_err(|source| SpawnError::NotVerified { program, source })
+/// Verifies the program of `spawn`, and returns it with its sandbox.
+async fn verify(
+    spawn: &Spawn,
+    program: VerifiedProgram,
+) -> Result<(ReadyProgram, Option<Sandbox>), SpawnError> {
+    let path = PathBuf::from(program.name());
+    let search = spawn.search_path(&spawn.variables());
+    let verified = verified::verify(program, search, spawn.folder(), spawn.sandbox.clone()).await;
+    verified.map_err(|source| match source {
+        NotVerified::ProgramMissing(program) => SpawnError::NotFound { program },
+        NotVerified::ProgramNotExecutable(program) => SpawnError::PermissionDenied { program },
+        source => SpawnError::NotVerified {
+            program: path,
+            source,
+        },
+    })
 }
 
 fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {

@@ -3,26 +3,27 @@
 //! No default is chosen here that a family must choose (its deadline, its environment). The values
 //! of [`Spawn::new`] are those of `pi.exec`, except for late output.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Keep;
-use crate::environment::{Environment, Resolved};
+use crate::environment::{Environment, Resolved, inherited};
 use crate::rights::Rights;
 use crate::sandbox::{Sandbox, TreeLimits};
 use crate::system;
-use crate::verified::Verified;
+use crate::verified::{SpawnProgram, Wrapper};
 
 /// Program to start. Use [`Spawn::new`] and change the fields that differ: `Spawn { deadline:
 /// Some(limit), ..Spawn::new("git", ["status"]) }`.
 #[derive(Debug, Clone)]
 pub struct Spawn {
-    /// A name to look up in the child's own `PATH`, or a path (anything with a `/`).
-    pub program: OsString,
-    /// The arguments after the program's name.
+    /// A name to look up in the child's own `PATH`, or a path (anything with a `/`). A file of a
+    /// project is a verified program.
+    pub program: SpawnProgram,
+    /// The arguments after the program's name, and after the words of a verified program.
     pub args: Vec<OsString>,
     /// The working directory; ours if `None`. A relative path starts at ours.
     pub cwd: Option<PathBuf>,
@@ -51,9 +52,6 @@ pub struct Spawn {
     /// True if neither a tool nor the user chose the program. Programs that another user can
     /// replace are skipped then.
     pub chosen_by_haft: bool,
-    /// The content that the program must have. The program is then an absolute path. `None`: any
-    /// content.
-    pub verified: Option<Verified>,
     /// The sandbox that the program starts in; `None`: it has the rights of the user.
     pub sandbox: Option<Sandbox>,
     /// Treatment of the rest of the group when the program ends by itself.
@@ -182,7 +180,7 @@ impl Spawn {
     /// deadline, one second between TERM and KILL on cancel, KILL at once on a deadline, and no
     /// wait for late output.
     pub fn new<A: Into<OsString>>(
-        program: impl Into<OsString>,
+        program: impl Into<SpawnProgram>,
         args: impl IntoIterator<Item = A>,
     ) -> Self {
         Self {
@@ -200,12 +198,45 @@ impl Spawn {
             timeout_grace: Duration::ZERO,
             force_token: None,
             chosen_by_haft: false,
-            verified: None,
             sandbox: None,
             leftovers: Leftovers::Leave,
             late_output: Duration::ZERO,
             limits: Limits::default(),
         }
+    }
+
+    /// Returns the program as an argument of `wrapper`, after `args`.
+    #[must_use]
+    pub fn behind(self, wrapper: &Wrapper, args: &[&str]) -> Spawn {
+        let args = args.iter().map(Into::into).collect();
+        let (program, args) = self.program.behind(wrapper, args, self.args);
+        Spawn {
+            program,
+            args,
+            ..self
+        }
+    }
+
+    /// Returns the working directory as an absolute path.
+    pub(super) fn folder(&self) -> PathBuf {
+        let ours = std::env::current_dir().unwrap_or_default();
+        match &self.cwd {
+            Some(cwd) => ours.join(cwd),
+            None => ours,
+        }
+    }
+
+    /// Returns the folders in which the program's name is looked up. Our `PATH` finds the program
+    /// even if the child may not see that variable.
+    pub(super) fn search_path(&self, variables: &Resolved) -> Option<OsString> {
+        let own = variables.path().map(OsStr::to_owned);
+        let is_hidden = !self.rights.shows(OsStr::new("PATH"));
+        own.or_else(|| inherited("PATH").filter(|_| is_hidden).map(OsString::from))
+    }
+
+    /// Returns the name or path of the program, for messages.
+    pub(super) fn shown_program(&self) -> String {
+        self.program.name().to_string_lossy().into_owned()
     }
 
     /// Returns true if a limit of memory that no control group enforces is enforced by measuring.

@@ -18,6 +18,8 @@ pub struct VerifiedFiles {
     pub alias: Option<PathBuf>,
     /// Files that modules of the project may import, by path.
     pub modules: HashMap<PathBuf, blake3::Hash>,
+    /// Files of the project that commands may start, by path.
+    pub programs: HashMap<PathBuf, blake3::Hash>,
     /// The profile that the user chose for the tools; `None` if it is the configured one.
     pub profile: Option<String>,
     /// The project's tool files as they were trusted, by path.
@@ -98,6 +100,14 @@ impl VerifiedFiles {
     /// Returns the reason for which the file may not run.
     pub fn check_entry(&self, path: &Path, digest: &blake3::Hash) -> Result<(), Unverified> {
         compare(self.entry(path).map(|entry| &entry.digest), digest)
+    }
+
+    /// Returns the digest that a file must have which a command of a tool starts, if it was trusted.
+    pub fn program_digest(&self, path: &Path) -> Option<blake3::Hash> {
+        let path = self.real(path);
+        let entry = self.entries.get(path.as_ref());
+        let entry = entry.map(|entry| entry.digest);
+        self.programs.get(path.as_ref()).copied().or(entry)
     }
 
     /// Returns the path with the project's alias replaced by its real path.

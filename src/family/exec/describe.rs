@@ -13,6 +13,7 @@ use futures::future::join_all;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::family::listing_folder::ListingCommand;
 use haft_process::{Finished, Spawn, SpawnError};
 
 /// Limit of programs that run at the same time.
@@ -28,7 +29,11 @@ type Answer = Result<Finished, SpawnError>;
 
 /// Runs all of them to their ends; the answers are in the order of the questions. Repeats a
 /// question if its program may have timed out only because the machine is busy.
-pub(super) async fn ask_all(questions: Vec<Spawn>) -> Vec<Answer> {
+pub(super) async fn ask_all(questions: Vec<ListingCommand>) -> Vec<Answer> {
+    let questions: Vec<Spawn> = questions
+        .into_iter()
+        .map(ListingCommand::into_spawn)
+        .collect();
     let began = Instant::now();
     let cores = available_parallelism().map_or(1, NonZero::get);
     let (places, turns) = (

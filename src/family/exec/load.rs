@@ -48,13 +48,22 @@ pub(super) async fn load<P: Protocol>(
     let config = means.config;
     // A description is needed for the tool's own name, so it has the rights of the likely one.
     let confine = |file: &&Candidate| means.sandboxes.of(config, file, &file.likely_name());
-    let confined: Vec<_> = candidates.iter().map(confine).collect();
-    let questions = candidates.iter().zip(&confined);
-    let questions = questions.filter_map(|(file, confinement)| {
-        let confinement = confinement.as_ref().ok()?;
-        Some(P::question(file, config, confinement))
-    });
-    let mut answers = describe::ask_all(questions.collect()).await.into_iter();
+    let with_command = |(file, confined): (&&Candidate, Result<Confinement, Box<Problem>>)| {
+        let confinement = confined?;
+        let question = P::question(file, config, &confinement);
+        let command = means.listing.command(file, question)?;
+        Ok((confinement, command))
+    };
+    let confined = candidates.iter().map(confine);
+    let commands = candidates.iter().zip(confined).map(with_command);
+    let commands: Vec<Result<_, Box<Problem>>> = commands.collect();
+    let questions = commands.iter().flatten();
+    let questions = questions.map(|(_, command)| command.clone()).collect();
+    let mut answers = describe::ask_all(questions).await.into_iter();
+    let confined: Vec<Result<Confinement, Box<Problem>>> = commands
+        .into_iter()
+        .map(|command| command.map(|(confinement, _)| confinement))
+        .collect();
     let answers: Vec<Option<Result<Finished, SpawnError>>> = confined
         .iter()
         .map(|confinement| confinement.as_ref().ok().and_then(|_| answers.next()))

@@ -2,8 +2,6 @@
 //!
 //! Amp's toolboxes and Gemini CLI's commands have this in common.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +10,14 @@ use serde_json::{Map, Value};
 
 use super::verified::Refused;
 use super::{MAX_GRACE, arguments, spawn_error};
+use crate::family::ListingFolder;
 use crate::family::rights::Confinement;
-use haft_config::{Config, format_duration, paths};
+use haft_config::{Config, format_duration};
 use haft_discover::Candidate;
 use haft_process::{Captured, End, Finished, Keep, Spawn, Stdin};
 use haft_tool::schema::Schema;
 use haft_tool::{ApprovalRequirement, Call, CallCtx, Outcome, Runner, Stopped, Tier, ToolBounds};
-use haft_tool::{Block, Error, ErrorKind, TRUST_HINT, VerifiedFiles};
+use haft_tool::{Block, Error, ErrorKind, Problem, TRUST_HINT};
 
 /// Timeout of a description. Some tools are scripts of a language that starts slowly.
 pub(super) const DESCRIBING: Duration = Duration::from_secs(10);
@@ -146,35 +145,14 @@ pub(super) struct ProgramCall {
     pub(super) spawn: Spawn,
     pub(super) form: InputForm,
     pub(super) schema: Schema,
-    pub(super) files: NamedFiles,
-}
-
-/// Files of a project that a command names, beside the program itself.
-#[derive(Clone, Default)]
-pub(super) struct NamedFiles {
-    pub(super) files: Vec<PathBuf>,
-    pub(super) verified: Option<Arc<VerifiedFiles>>,
-}
-
-impl NamedFiles {
-    /// Checks that the files are as the user trusted them. The error is the reason.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let Some(verified) = &self.verified else {
-            return Ok(());
-        };
-        for file in &self.files {
-            let bytes = fs::read(file)
-                .map_err(|error| format!("{}: {}", file.display(), paths::plain(&error)))?;
-            let checked = verified.check_module(file, &blake3::hash(&bytes));
-            checked.map_err(|why| why.refusal(file))?;
-        }
-        Ok(())
-    }
+    /// The choice of the folder, for commands of the user's settings.
+    pub(super) listing: Option<ListingFolder>,
 }
 
 /// Starts a fresh process for every call.
 pub(super) struct ProgramRunner {
     call: ProgramCall,
+    candidate: Candidate,
     confinement: Confinement,
     refused: Refused,
 }
@@ -196,6 +174,7 @@ impl ProgramRunner {
         };
         ProgramRunner {
             call: ProgramCall { spawn, ..call },
+            candidate: candidate.clone(),
             confinement,
             refused: Refused::of(candidate),
         }
@@ -233,6 +212,11 @@ impl ProgramRunner {
         text.extend(note.as_deref());
         Outcome::failure(text.join("\n"), finished.duration)
     }
+}
+
+fn untrusted(problem: &Problem) -> Error {
+    let error = Error::new(ErrorKind::Untrusted, problem.message.clone());
+    error.with_hint(TRUST_HINT)
 }
 
 fn success(text: String, duration: Duration) -> Outcome {
@@ -275,15 +259,23 @@ impl Runner for ProgramRunner {
             force_token: Some(ctx.force_token()),
             ..self.call.spawn.clone()
         };
-        let checked = self.call.files.check();
-        checked.map_err(|why| Error::new(ErrorKind::Untrusted, why).with_hint(TRUST_HINT))?;
+        let listing = self.call.listing.as_ref().map(ListingFolder::again);
+        let (spawn, is_restricted) = match &listing {
+            Some(listing) => {
+                let command = listing.command(&self.candidate, spawn);
+                let command = command.map_err(|problem| untrusted(&problem))?;
+                (command.clone().into_spawn(), command.is_restricted)
+            }
+            None => (spawn, false),
+        };
         let finished = match spawn.run(ctx.cancel()).await {
             Ok(finished) => finished,
             Err(error) => {
                 if let Some(error) = self.refused.error(&call.tool, &error) {
                     return Err(error);
                 }
-                let (why, _) = spawn_error::explain(&error, self.call.spawn.program.as_ref());
+                let (why, _) =
+                    spawn_error::explain(&error, self.call.spawn.program.name().as_ref());
                 let text = format!("the tool could not be started: {why}");
                 return Ok(Outcome::failure(text, Duration::ZERO));
             }
@@ -296,9 +288,11 @@ impl Runner for ProgramRunner {
             End::Cancelled(_) => Some(ctx.stop_reason()),
             End::Exited(_) | End::Signaled(_) => None,
         };
-        Ok(Outcome {
-            stopped,
-            ..self.outcome(&finished, ctx.stop_reason())
-        })
+        let mut outcome = self.outcome(&finished, ctx.stop_reason());
+        if is_restricted && outcome.is_error {
+            let note = format!("[haft: {}: {TRUST_HINT}]", super::gemini::RESTRICTED);
+            outcome.content.push(Block::text(note));
+        }
+        Ok(Outcome { stopped, ..outcome })
     }
 }

@@ -1,23 +1,10 @@
-//! Digests of the executables of a trusted project, and the errors for those that differ.
+//! Errors for programs of a trusted project that are not what the user trusted.
 
 use crate::family::loading::shown_file;
-use haft_config::Config;
 use haft_discover::Candidate;
-use haft_process::{NotVerified, SpawnError, Verified};
+use haft_process::{NotVerified, SpawnError};
 use haft_tool::{Error, ErrorKind};
 use haft_tool::{Problem, TRUST_HINT};
-
-/// Returns the digests that the program must have; `None` for programs of the user's own.
-pub(super) fn verified(candidate: &Candidate, config: &Config) -> Option<Verified> {
-    let files = candidate.verified.as_ref()?;
-    let entry = files.entry(&candidate.resolved);
-    Some(Verified {
-        // This hash matches no file: an executable that is not in the grant does not run.
-        digest: entry.map_or(blake3::Hash::from_bytes([0; 32]), |entry| entry.digest),
-        project: files.project.clone(),
-        state: config.state_dir.clone(),
-    })
-}
 
 /// Error of a program that does not start because it is not what the user trusted.
 #[derive(Clone, Debug)]
@@ -64,12 +51,31 @@ impl Refused {
             NotVerified::InterpreterInProject(_) | NotVerified::InterpreterRelative(_) => {
                 "name an interpreter that lies outside of the project in the script's first line"
             }
+            NotVerified::InterpreterUnknown(_) => {
+                "begin the script with `#!/usr/bin/env NAME`, or with the path of an interpreter and \
+                 at most one option that only changes how it runs the script"
+            }
+            NotVerified::InterpreterMissing(name) if name.ends_with('\r') => {
+                "save it with Unix line ends"
+            }
+            NotVerified::InterpreterMissing(_) => {
+                "correct its first line, or install the interpreter"
+            }
             NotVerified::InterpreterExposed(_) => {
                 "correct the owner or the mode of what is named, or use another interpreter"
             }
             NotVerified::Copy(_) => "correct that folder, or let `HAFT_STATE_DIR` name another",
             NotVerified::Busy => "try again when it is whole",
-            NotVerified::Changed | NotVerified::Unreadable(_) => TRUST_HINT,
+            NotVerified::LeadsOut(_) => "name the file itself, or copy it into the project",
+            NotVerified::ProgramInProject(..) => {
+                "name the program by its path in the project, or put another folder first on `PATH`"
+            }
+            NotVerified::Changed
+            | NotVerified::Unreadable(_)
+            | NotVerified::Unlisted(_)
+            | NotVerified::FileChanged(_)
+            | NotVerified::ProgramMissing(_)
+            | NotVerified::ProgramNotExecutable(_) => TRUST_HINT,
         };
         Some((text, hint))
     }

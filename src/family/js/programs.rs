@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::family::rights::program_rights;
 use haft_engine::Programs;
-use haft_process::{Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin};
+use haft_process::{
+    Captured, ChosenProgram, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin,
+};
 use haft_tool::{PermissionProfile, Replay, ReplayAnswer, ReplayChannel};
 
 /// Timeout for output that a program's background processes still write after `pi.exec` has ended.
@@ -176,6 +178,11 @@ fn spawn(request: Request, rights: Rights) -> Spawn {
         .input
         .map(String::into_bytes)
         .or(request.input_bytes);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a trusted module decides what it starts, within the permissions of its tool"
+    )]
+    let program = ChosenProgram::not_of_project(request.command);
     Spawn {
         // A relative directory starts at the process's own, as in oh-my-pi.
         cwd: Some(request.cwd),
@@ -186,7 +193,7 @@ fn spawn(request: Request, rights: Rights) -> Spawn {
             .timeout_ms
             .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
         late_output: LATE_OUTPUT,
-        ..Spawn::new(request.command, request.args)
+        ..Spawn::new(program, request.args)
     }
 }
 

@@ -15,8 +15,8 @@ use haft_discover::Candidate;
 use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::{self, ExceededLimit, Sandbox, TreeLimits};
 use haft_process::{
-    Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote, find_installed, inherited,
-    state_dir,
+    ChosenProgram, Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote,
+    find_installed, inherited, state_dir,
 };
 use haft_tool::{Isolation, Level, TrustDomain, VerifiedFiles};
 
@@ -38,6 +38,11 @@ pub(crate) const OTHER_VERSION: u8 = 78;
 /// Sets the program of worker processes. Only the first call has an effect.
 pub(crate) fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is haft itself")]
+fn worker_program(path: &Path) -> ChosenProgram {
+    ChosenProgram::not_of_project(path)
 }
 
 /// Limits of a worker process with the programs below it.
@@ -217,7 +222,10 @@ impl Workers for WorkerStarter {
         let spawn = Spawn {
             // Its own variables stay readable in the memory of each worker.
             env: Environment::allow(OWN_VARIABLES),
-            ..Spawn::new(&self.program, [WORKER, VERSION, ZYGOTE, &heap])
+            ..Spawn::new(
+                worker_program(&self.program),
+                [WORKER, VERSION, ZYGOTE, &heap],
+            )
         };
         match Zygote::start(&spawn) {
             Ok(zygote) => {
@@ -244,7 +252,7 @@ impl Workers for WorkerStarter {
         heap_mb: u32,
         streams: [OwnedFd; 3],
     ) -> Result<Arc<dyn WorkerProcess>, String> {
-        let mut spawn = Spawn::new(&self.program, [WORKER, VERSION]);
+        let mut spawn = Spawn::new(worker_program(&self.program), [WORKER, VERSION]);
         let mut tmp = None;
         if key.isolation == Isolation::Sandbox {
             let program = std::fs::canonicalize(&self.program);
@@ -260,7 +268,7 @@ impl Workers for WorkerStarter {
             });
             tmp = restricted.tmp;
             spawn = Spawn {
-                program: program.into(),
+                program: worker_program(&program).into(),
                 rights: program_rights(&key.permissions).of_wrapper(),
                 env: with_proxy(env, restricted.proxy.as_deref()),
                 sandbox: restricted.sandbox,

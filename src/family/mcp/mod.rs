@@ -116,7 +116,7 @@ pub(super) async fn load_all(
         }
     }
     let starts = prepared.iter().filter(|(_, server)| server.needs_start());
-    join_all(starts.map(|(_, prepared)| prepared.server.connect())).await;
+    join_all(starts.map(|(_, prepared)| prepared.server.list())).await;
     let offered: Vec<Offered> = prepared
         .iter()
         .map(|(place, server)| offer(server, candidates[*place]))

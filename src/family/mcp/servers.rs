@@ -12,8 +12,8 @@ use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign};
-use haft_process::{Spawn, StatePart};
-use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem};
+use haft_process::{CommandWord, Spawn, StatePart, project_files};
+use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem, TRUST_HINT};
 
 /// Time until a server must be ready, if the configuration sets none.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -85,67 +85,47 @@ fn import_of(config: &Config, candidate: &Candidate) -> McpImport {
 
 /// Returns the files of the project that the servers of a project's file start. They decide what runs,
 /// so they belong to what the user trusts.
-pub(crate) fn named_files(file: &Path) -> Vec<PathBuf> {
-    let is_own = file
-        .extension()
-        .is_some_and(|extension| extension == "yaml");
-    let folder = file.parent();
-    let project = if is_own {
-        folder.and_then(Path::parent)
-    } else {
-        folder
-    };
-    let (Some(project), Ok(text)) = (project, fs::read_to_string(file)) else {
-        return Vec::new();
-    };
-    let words = if is_own {
-        let servers = haft_config::yaml::parse(&text).unwrap_or_default();
-        let servers = servers["mcp"]["servers"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        let words = servers.values().flat_map(|server| {
-            let args = server["args"].as_array().into_iter().flatten();
-            let words = args.chain([&server["command"]]);
-            words
-                .filter_map(|word| word.as_str().map(str::to_owned))
-                .collect::<Vec<_>>()
-        });
-        words.collect::<Vec<_>>()
-    } else {
-        let project = project.display().to_string();
-        let servers = foreign::servers(McpImport::Project, &text, &project).unwrap_or_default();
-        let servers = servers.into_values().flatten();
-        servers
-            .flat_map(|server| server.command.into_iter().chain(server.args))
-            .collect()
-    };
-    files_below(words, project)
+pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf> {
+    let servers = read(config, candidate).unwrap_or_default().into_iter();
+    let settings = servers.filter_map(|server| server.settings.ok());
+    let files = settings.flat_map(|settings| {
+        let inherited = ServerAddress::of(&settings, &haft_process::inherited);
+        // Without its variables a server cannot start. Their names are not files.
+        let address = inherited.or_else(|_| ServerAddress::of(&settings, &|_| Some(String::new())));
+        match address {
+            Ok(ServerAddress::Program {
+                command,
+                args,
+                env,
+                cwd,
+            }) => {
+                let folder = folder_of(config, cwd.as_deref());
+                let mut words = command_words(config, &command, &args);
+                words.extend(env.into_values().map(CommandWord::Code));
+                project_files(&config.cwd, &folder, &words)
+            }
+            Ok(ServerAddress::Http { .. }) | Err(_) => Vec::new(),
+        }
+    });
+    files.collect()
 }
 
-/// Returns the files below a folder that words name.
-fn files_below(words: Vec<String>, folder: &Path) -> Vec<PathBuf> {
-    let files = words
-        .iter()
-        .filter_map(|word| folder.join(word).canonicalize().ok());
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    files
-        .filter(|file| file.is_file() && file.starts_with(&folder))
-        .collect()
+/// Returns the working directory of a server.
+fn folder_of(config: &Config, cwd: Option<&Path>) -> PathBuf {
+    cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd))
 }
 
-/// Checks that the files of the project that a server starts are as the user trusted them.
-fn check_files(candidate: &Candidate, words: Vec<String>, project: &Path) -> Result<(), String> {
-    let Some(verified) = &candidate.verified else {
-        return Ok(());
+/// Returns the words of a server's command. A program with a slash is a path in the project, as for
+/// other tools.
+fn command_words(config: &Config, command: &str, args: &[String]) -> Vec<CommandWord> {
+    let program = if command.contains('/') {
+        let path = paths::resolve(&config.cwd, Path::new(command));
+        path.display().to_string()
+    } else {
+        command.to_owned()
     };
-    for file in files_below(words, project) {
-        let bytes = fs::read(&file)
-            .map_err(|error| format!("{}: {}", file.display(), paths::plain(&error)))?;
-        let checked = verified.check_module(&file, &blake3::hash(&bytes));
-        checked.map_err(|why| why.refusal(&file))?;
-    }
-    Ok(())
+    let words = std::iter::once(program).chain(args.iter().cloned());
+    words.map(CommandWord::Code).collect()
 }
 
 /// A server that can be connected.
@@ -201,8 +181,7 @@ pub(super) fn prepare(
     let identity = address.identity();
     let rights = &confinement.bounds.rights;
     let rights = blake3::hash(format!("{rights:?}").as_bytes()).to_hex();
-    let key = format!("{name} {identity} {}", &rights[..16]);
-    let mut url = None;
+    let (mut url, mut listing) = (None, None);
     let endpoint = match &address {
         ServerAddress::Program {
             command,
@@ -210,31 +189,30 @@ pub(super) fn prepare(
             env,
             cwd,
         } => {
-            let cwd = cwd
-                .as_ref()
-                .map_or(config.cwd.clone(), |cwd| config.cwd.join(cwd));
-            // A program with a slash is a path in the project, as for other tools.
-            let program = if command.contains('/') {
-                paths::resolve(&config.cwd, Path::new(command))
-            } else {
-                command.into()
-            };
-            let words = std::iter::once(command).chain(args).cloned().collect();
-            check_files(candidate, words, &config.cwd).map_err(failed)?;
-            let spawn = Spawn::new(program, args);
+            let folder = folder_of(config, cwd.as_deref());
+            let words = command_words(config, command, args);
+            let variables = env.iter().map(|(name, value)| (&**name, &**value));
+            let command = confinement.commands.command(&folder, &words, variables);
+            let spawn = command
+                .map_err(|why| Box::new(problem(why.to_string()).hint(TRUST_HINT)))?
+                .spawn([""; 0]);
             let env = env
                 .iter()
                 .fold(spawn.env, |env, (name, value)| env.with(name, value));
             let limits = config.limits_of(candidate.bounds_level());
             let spawn = confinement.confined(Spawn {
-                cwd: Some(cwd),
+                cwd: Some(folder),
                 env,
                 grace: limits.grace,
-                ..Spawn::new(spawn.program, args)
+                ..spawn
             });
             spawn
                 .check_rights()
                 .map_err(|error| failed(error.to_string()))?;
+            let command = means.listing.command(candidate, spawn.clone())?;
+            if command.is_restricted {
+                listing = Some(Endpoint::Program(Box::new(command.into_spawn())));
+            }
             Endpoint::Program(Box::new(spawn))
         }
         ServerAddress::Http {
@@ -263,11 +241,16 @@ pub(super) fn prepare(
         }
     };
     let (log, domain, about) = (upstream.log.clone(), candidate.trust_domain(), name.clone());
+    let folder = listing
+        .as_ref()
+        .map_or("", |_| " listed in an empty folder");
+    let key = format!("{name} {identity} {}{folder}", &rights[..16]);
     let options = ServerOptions {
         name: name.clone(),
         identity,
         key,
         endpoint,
+        listing,
         startup_timeout: settings.startup_timeout.unwrap_or(STARTUP_TIMEOUT),
         idle: settings.idle.unwrap_or(IDLE),
         log: Some(Arc::new(move |line: &str| {

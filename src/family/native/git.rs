@@ -1,11 +1,16 @@
 //! git in a repository that may be hostile: no program that its configuration names is run.
 //!
 //! `.git/config` can name programs for half of git's commands: a file system monitor, pagers, diff
-//! drivers, filters, hooks. Most are switched off by a flag or a variable. Filters can only be
-//! switched off by their names, so those of the repository are looked up first. Submodules have
-//! configurations of their own and are not entered.
+//! drivers, filters, hooks. git has no way to ignore a key. So the keys of the repository are listed,
+//! which runs nothing, and each that names a program is overridden by its name. The overrides are
+//! variables of the environment (`GIT_CONFIG_KEY_0`), where a name with `=` stays whole. git is asked
+//! once more whether they count; a name for which they do not is refused.
+//!
+//! Submodules have configurations of their own and are not entered. git runs in the sandbox of the
+//! project's tools.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +18,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::family::rights::Confinement;
-use haft_process::{End, Environment, Keep, Spawn};
+use haft_process::{Captured, End, Environment, Keep, Spawn};
 
 /// Timeout of one git: a status of a huge tree on a cold disk.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,18 +37,56 @@ const VARIABLES: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// Arguments of every git.
-const ALWAYS: &[&str] = &[
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "protocol.allow=never",
+/// Settings of every git.
+const ALWAYS: &[(&str, &str)] = &[
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.quotePath", "false"),
+    ("protocol.allow", "never"),
+    ("status.submoduleSummary", "false"),
+    ("submodule.recurse", "false"),
 ];
+
+/// Sections of the configuration in which every key may name a program.
+const PROGRAM_SECTIONS: &[&str] = &["alias", "filter", "guitool", "hook", "pager"];
+
+/// Keys that name a program, in lower case, whatever their section. `command` stands for
+/// `diff.<driver>.command`, `tar.<format>.command`, `trailer.<token>.command` and so on.
+const PROGRAM_KEYS: &[&str] = &[
+    "askpass",
+    "browser",
+    "clean",
+    "difffilter",
+    "driver",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "httpd",
+    "process",
+    "receivepack",
+    "smtpserver",
+    "smudge",
+    "textconv",
+    "tunnel",
+    "update",
+    "uploadpack",
+    "vcs",
+];
+
+/// Ends of further keys that name a program.
+const PROGRAM_KEY_ENDS: &[&str] = &[
+    "cmd",
+    "command",
+    "editor",
+    "helper",
+    "hook",
+    "hookspath",
+    "pager",
+    "program",
+];
+
+/// Sections in which `path` names a program.
+const PATH_SECTIONS: &[&str] = &["browser", "difftool", "man", "mergetool"];
 
 /// One call of a built-in tool.
 pub(super) struct Ask<'a> {
@@ -76,84 +119,164 @@ impl Failed {
     }
 }
 
-/// Returns the output of git in the project, as text.
-pub(super) async fn git(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
-    run(ask, &[ALWAYS, args].concat()).await
+/// git in a repository whose configuration starts no programs.
+pub(super) struct NeutralGit<'a> {
+    ask: &'a Ask<'a>,
+    settings: Vec<(OsString, OsString)>,
 }
 
-/// Does the same for commands that read files: without the filters of the repository.
-pub(super) async fn git_on_files(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
-    let mut settings = Vec::new();
-    for driver in filters(ask).await? {
-        for key in ["clean", "smudge", "process"] {
-            settings.push(format!("filter.{driver}.{key}="));
-        }
-        settings.push(format!("filter.{driver}.required=false"));
-    }
-    let mut all = ALWAYS.to_vec();
-    for setting in &settings {
-        all.extend(["-c", setting]);
-    }
-    all.extend(args);
-    run(ask, &all).await
+/// Key of a configuration with its origin, as git lists it.
+struct ListedKey {
+    scope: Vec<u8>,
+    name: Vec<u8>,
 }
 
-/// Returns the filters in the repository's own configuration. Reading a configuration runs nothing.
-async fn filters(ask: &Ask<'_>) -> Result<BTreeSet<String>, Failed> {
-    let mut names = BTreeSet::new();
-    let args = [
-        "config",
-        "--list",
-        "--show-scope",
-        "--includes",
-        "--null",
-        "--name-only",
-    ];
-    let listed = match git(ask, &args).await {
-        Ok(listed) => listed,
-        Err(Failed::Cancelled) => return Err(Failed::Cancelled),
-        // No repository, or no configuration that git can read: the command itself will report
-        // that.
-        Err(_) => return Ok(names),
-    };
-    let mut fields = listed.split('\0');
-    while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
+impl<'a> NeutralGit<'a> {
+    /// Overrides the programs that the repository's own configuration names.
+    pub(super) async fn open(ask: &'a Ask<'a>) -> Result<NeutralGit<'a>, Failed> {
+        let always = ALWAYS.iter();
+        let mut git = NeutralGit {
+            ask,
+            settings: always
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        };
         // Programs that the user or the machine configured may run: git-lfs, for example.
-        if scope != "local" && scope != "worktree" {
-            continue;
+        let named: BTreeSet<Vec<u8>> = git
+            .list()
+            .await?
+            .into_iter()
+            .filter(|key| key.is_of_repository() && key.neutral_value().is_some())
+            .map(|key| key.name)
+            .collect();
+        if named.is_empty() {
+            return Ok(git);
         }
-        let name = key
-            .strip_prefix("filter.")
-            .and_then(|key| key.rsplit_once('.'));
-        names.extend(name.map(|(name, _)| name.to_owned()));
+        for name in &named {
+            let value = neutral_value(name).unwrap_or_default();
+            let key = os_string(name).ok_or_else(|| not_neutral(name))?;
+            git.settings.push((key, value.into()));
+        }
+        let listed = git.list().await?;
+        for name in &named {
+            let last = listed.iter().rfind(|key| key.name == *name);
+            if last.is_none_or(|key| key.scope != b"command") {
+                return Err(not_neutral(name));
+            }
+        }
+        Ok(git)
     }
-    Ok(names)
-}
 
-async fn run(ask: &Ask<'_>, args: &[&str]) -> Result<String, Failed> {
-    let spawn = ask.confinement.confined(Spawn {
-        cwd: Some(ask.project.to_owned()),
-        env: Environment::allow(VARIABLES.iter().copied())
+    /// Lists the keys of all configurations, the strongest last. This runs nothing.
+    async fn list(&self) -> Result<Vec<ListedKey>, Failed> {
+        let args = [
+            "config",
+            "--list",
+            "--show-scope",
+            "--includes",
+            "--null",
+            "--name-only",
+        ];
+        let listed = self.output(&args).await?;
+        if listed.dropped > 0 {
+            let text = "the repository's configuration is too large";
+            return Err(Failed::Other(text.to_owned()));
+        }
+        let mut fields = listed.bytes.split(|byte| *byte == 0);
+        let mut keys = Vec::new();
+        while let (Some(scope), Some(name)) = (fields.next(), fields.next()) {
+            keys.push(ListedKey {
+                scope: scope.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        Ok(keys)
+    }
+
+    /// Returns the output of git in the project, as text.
+    pub(super) async fn run(&self, args: &[&str]) -> Result<String, Failed> {
+        Ok(self.output(args).await?.text())
+    }
+
+    async fn output(&self, args: &[&str]) -> Result<Captured, Failed> {
+        let ask = self.ask;
+        let mut env = Environment::allow(VARIABLES.iter().copied())
             .with("LC_ALL", "C.UTF-8")
             .with("GIT_OPTIONAL_LOCKS", "0")
             .with("GIT_TERMINAL_PROMPT", "0")
             .with("GIT_NO_LAZY_FETCH", "1")
             .with("GIT_ALLOW_PROTOCOL", "none")
-            .with("GIT_LITERAL_PATHSPECS", "1"),
-        stdout: Keep::Head(OUTPUT),
-        stderr: Keep::Head(OUTPUT),
-        deadline: Some(TIMEOUT),
-        chosen_by_haft: true,
-        ..Spawn::new("git", args.iter().copied())
-    });
-    let finished = spawn
-        .run(ask.cancel)
-        .await
-        .map_err(|error| Failed::Other(error.to_string()))?;
-    match finished.end {
-        End::Exited(0) => Ok(finished.stdout.text()),
-        End::Cancelled(_) => Err(Failed::Cancelled),
-        End::TimedOut(_) => Err(Failed::Other(format!("it took longer than {TIMEOUT:?}"))),
-        end => Err(Failed::Code(end.shell_code(), finished.stderr.text())),
+            .with("GIT_LITERAL_PATHSPECS", "1")
+            .with("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        for (index, (key, value)) in self.settings.iter().enumerate() {
+            env = env
+                .with(format!("GIT_CONFIG_KEY_{index}"), key)
+                .with(format!("GIT_CONFIG_VALUE_{index}"), value);
+        }
+        let spawn = ask.confinement.confined(Spawn {
+            cwd: Some(ask.project.to_owned()),
+            env,
+            stdout: Keep::Head(OUTPUT),
+            stderr: Keep::Head(OUTPUT),
+            deadline: Some(TIMEOUT),
+            chosen_by_haft: true,
+            ..Spawn::new("git", [&["--no-pager"][..], args].concat())
+        });
+        let finished = spawn
+            .run(ask.cancel)
+            .await
+            .map_err(|error| Failed::Other(error.to_string()))?;
+        match finished.end {
+            End::Exited(0) => Ok(finished.stdout),
+            End::Cancelled(_) => Err(Failed::Cancelled),
+            End::TimedOut(_) => Err(Failed::Other(format!("it took longer than {TIMEOUT:?}"))),
+            end => Err(Failed::Code(end.shell_code(), finished.stderr.text())),
+        }
     }
+}
+
+impl ListedKey {
+    fn is_of_repository(&self) -> bool {
+        !matches!(&self.scope[..], b"system" | b"global" | b"command")
+    }
+
+    fn neutral_value(&self) -> Option<&'static str> {
+        neutral_value(&self.name)
+    }
+}
+
+/// Returns the value with which a key of the configuration starts no program; `None` for a key that
+/// names none. git lists the section and the last part in lower case.
+fn neutral_value(name: &[u8]) -> Option<&'static str> {
+    let mut parts = name.split(|byte| *byte == b'.');
+    let section = std::str::from_utf8(parts.next()?).ok()?;
+    let key = std::str::from_utf8(parts.next_back()?).ok()?;
+    let is_program = PROGRAM_SECTIONS.contains(&section)
+        || PROGRAM_KEYS.contains(&key)
+        || PROGRAM_KEY_ENDS.iter().any(|end| key.ends_with(end))
+        || key == "path" && PATH_SECTIONS.contains(&section);
+    is_program.then_some(match (section, key) {
+        ("filter", "required") | ("pager", _) | (_, "fsmonitor") => "false",
+        (_, "hookspath") => "/dev/null",
+        ("submodule", "update") => "none",
+        _ => "",
+    })
+}
+
+fn not_neutral(name: &[u8]) -> Failed {
+    let name = String::from_utf8_lossy(name);
+    Failed::Other(format!(
+        "the repository's configuration names a program that cannot be switched off: {name:?}"
+    ))
+}
+
+#[cfg(unix)]
+fn os_string(bytes: &[u8]) -> Option<OsString> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(std::ffi::OsStr::from_bytes(bytes).to_owned())
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: &[u8]) -> Option<OsString> {
+    Some(std::str::from_utf8(bytes).ok()?.into())
 }

@@ -3,6 +3,7 @@
 //! They exist for aynd's users, and are in the catalog only if `builtin_tools` enables them.
 
 mod git;
+mod repository;
 mod tools;
 
 use std::path::PathBuf;
@@ -66,7 +67,16 @@ fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Loaded {
     let (config, source) = (means.config, &candidate.source);
     let mut loaded = Loaded::default();
     for &kind in <Kind as strum::VariantArray>::VARIANTS {
-        let confinement = match means.sandboxes.of(config, candidate, kind.name()) {
+        let confinement = match kind {
+            Kind::FileReader => means.sandboxes.of(config, candidate, kind.name()),
+            // git reads a repository that may be hostile.
+            Kind::GitStatus | Kind::GitDiffSummary | Kind::WorkspaceInfo => {
+                let folders = repository::folders(&config.cwd, &config.home);
+                let sandboxes = &means.sandboxes;
+                sandboxes.of_project_program(config, candidate, kind.name(), folders)
+            }
+        };
+        let confinement = match confinement {
             Ok(confinement) => confinement,
             Err(problem) => {
                 loaded.problems.push(*problem);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::Failure;
-use super::git::{Ask, Failed, git, git_on_files};
+use super::git::{Ask, Failed, NeutralGit};
 use crate::family::read_within;
 
 /// Limit of the file size for `file-reader`, in bytes.
@@ -21,28 +21,32 @@ pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {
         // After `--` no argument is an option.
         args.extend(["--", path]);
     }
-    let status = git_on_files(&ask, &args).await;
+    let status = async { NeutralGit::open(&ask).await?.run(&args).await };
+    let status = status.await;
     status.map_err(|failed| Failure::of_git("status", &failed))
 }
 
 /// Runs `git diff --stat`, optionally for the staged changes.
 pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
-    // Outside of a repository `git diff` compares any two files, and explains that at length.
-    git(&ask, &["rev-parse", "--git-dir"])
-        .await
-        .map_err(|failed| Failure::of_git("diff", &failed))?;
     let mut args = vec![
         "diff",
         "--stat",
         "--no-color",
         "--no-ext-diff",
         "--no-textconv",
+        "--submodule=short",
+        "--ignore-submodules=dirty",
     ];
-    args.push("--ignore-submodules=dirty");
     if ask.args.get("staged") == Some(&Value::Bool(true)) {
         args.push("--staged");
     }
-    let diff = git_on_files(&ask, &args).await;
+    let diff = async {
+        let git = NeutralGit::open(&ask).await?;
+        // Outside of a repository `git diff` compares any two files, and explains that at length.
+        git.run(&["rev-parse", "--git-dir"]).await?;
+        git.run(&args).await
+    };
+    let diff = diff.await;
     diff.map_err(|failed| Failure::of_git("diff", &failed))
 }
 
@@ -50,8 +54,19 @@ pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
 pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
     let mut info = Map::new();
     info.insert("projectPath".into(), ask.project.to_string_lossy().into());
-    put(&mut info, "branch", branch(&ask).await)?;
-    let remote = git(&ask, &["remote", "get-url", "--", "origin"]).await;
+    let git = match NeutralGit::open(&ask).await {
+        Ok(git) => git,
+        Err(Failed::Cancelled) => return Err(Failure::of_git("config", &Failed::Cancelled)),
+        Err(failed) => {
+            let text = failed.text("config");
+            for key in ["branchError", "remoteUrlError"] {
+                info.insert(key.into(), text.trim_end().into());
+            }
+            return Ok(format!("{:#}", Value::Object(info)));
+        }
+    };
+    put(&mut info, "branch", branch(&git).await)?;
+    let remote = git.run(&["remote", "get-url", "--", "origin"]).await;
     let remote = remote.map(|url| without_password(url.trim_end()));
     put(
         &mut info,
@@ -62,12 +77,12 @@ pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
 }
 
 /// Returns the current branch, which may have no commits yet; `HEAD` if it is detached.
-async fn branch(ask: &Ask<'_>) -> Result<String, (&'static str, Failed)> {
+async fn branch(git: &NeutralGit<'_>) -> Result<String, (&'static str, Failed)> {
     let symbolic = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-    let name = match git(ask, &symbolic).await {
+    let name = match git.run(&symbolic).await {
         Err(Failed::Code(..)) => {
             let named = ["rev-parse", "--abbrev-ref", "HEAD"];
-            git(ask, &named).await
+            git.run(&named).await
         }
         other => other,
     };

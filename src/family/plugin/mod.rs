@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{LoadContext, Loaded, read_within};
-use definition::{Definition, Entry};
+use definition::{Definition, Entry, Handler};
 use file::PluginFile;
-use haft_config::paths;
+use haft_config::{Config, paths};
 use haft_discover::Candidate;
 use haft_tool::{Problem, Severity, Source, Tool};
 use json::Fault;
@@ -44,6 +44,13 @@ enum Ended {
 }
 
 impl Ground {
+    fn of(config: &Config) -> Ground {
+        Ground {
+            project: config.cwd.clone(),
+            home: config.home.clone(),
+        }
+    }
+
     fn folder(&self, given: &str) -> PathBuf {
         read_within::folder(given, &self.project, &self.home)
     }
@@ -55,16 +62,27 @@ pub(super) async fn load_all(
     candidates: &[&Candidate],
     built_in: &[&str],
 ) -> Vec<Loaded> {
-    let ground = Ground {
-        project: means.config.cwd.clone(),
-        home: means.config.home.clone(),
-    };
+    let ground = Ground::of(means.config);
     let mut names = Names {
         built_in,
         taken: HashMap::new(),
     };
     let load = |candidate: &&Candidate| load(means, candidate, &ground, &mut names);
     candidates.iter().map(load).collect()
+}
+
+/// Returns the files of the project that the commands of a plugin file start. They belong to what the
+/// user trusts.
+pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf> {
+    let text = paths::read_text(&candidate.resolved).ok().flatten();
+    let file = text.and_then(|text| file::read(&text, &Ground::of(config)).ok());
+    let entries = file.into_iter().flat_map(|file| file.entries);
+    let definitions = entries.filter_map(|entry| entry.definition);
+    let files = definitions.flat_map(|definition| match definition.handler {
+        Handler::Shell(shell) => shell.named_files(&config.cwd),
+        Handler::Http(_) | Handler::FileRead(_) => Vec::new(),
+    });
+    files.collect()
 }
 
 fn load(

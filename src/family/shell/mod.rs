@@ -11,6 +11,7 @@ pub(crate) mod references;
 mod cycles;
 mod format;
 mod load;
+mod named_files;
 mod offer;
 mod pattern;
 mod read;
@@ -23,4 +24,5 @@ mod yaml;
 
 pub use format::{json_schema, reference};
 pub(crate) use load::load_all;
+pub(crate) use named_files::named_files;
 pub(crate) use schema::input_schema;

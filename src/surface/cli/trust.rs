@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::confirm::can_ask;
 use super::context::on_host;
 use super::exit::{Failure, SUCCESS};
 use super::flags::Globals;
@@ -137,11 +138,16 @@ impl Args {
             return Ok(SUCCESS);
         }
         if review.is_empty() {
-            // Forget the grant, so that tools added later count as new.
-            review.forget()?;
             out.print_line(&terminal_text!(
                 "{project} brings no tools: there is nothing to trust"
             ))?;
+            if review.has_own_commands && (self.yes || can_ask()) {
+                return self
+                    .trust_for_own_commands(&review, &config, &project, out)
+                    .await;
+            }
+            // Forget the grant, so that tools added later count as new.
+            review.forget()?;
             return Ok(SUCCESS);
         }
         let page = trust_page::page(&review, &config.home, out.ink());
@@ -163,6 +169,33 @@ impl Args {
         } else {
             Ok(SUCCESS)
         }
+    }
+
+    /// Trusts a project without tools. Then the commands of the user's own that haft starts for its
+    /// lists run there.
+    async fn trust_for_own_commands(
+        &self,
+        review: &Review,
+        config: &Config,
+        project: &TerminalText,
+        out: &mut Out,
+    ) -> Result<u8, Failure> {
+        if review.is_granted() {
+            out.print_line(&terminal_text!(
+                "it is trusted: your own commands that list tools run in it"
+            ))?;
+            return Ok(SUCCESS);
+        }
+        out.print_line(&terminal_text!(
+            "your own commands that list tools run in an empty folder until you trust it"
+        ))?;
+        out.flush()?;
+        if !self.yes && !ask(review).await? {
+            return Ok(SUCCESS);
+        }
+        grant(review, config)?;
+        out.print_line(&terminal_text!("trusted: {project}"))?;
+        Ok(SUCCESS)
     }
 
     /// Returns the chosen profile, if there is such a profile.

@@ -115,7 +115,7 @@ impl Zygote {
     /// If it cannot be started.
     pub fn start(spawn: &Spawn) -> Result<Zygote, SpawnError> {
         let failed = |source: io::Error| SpawnError::System {
-            program: spawn.program.to_string_lossy().into_owned(),
+            program: spawn.shown_program(),
             source,
         };
         let null = || std::fs::File::options().write(true).open("/dev/null");

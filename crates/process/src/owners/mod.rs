@@ -16,6 +16,8 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
+pub(crate) use unix::places;
+#[cfg(unix)]
 use unix::{check_owners, file_access, link_access, path_access};
 #[cfg(windows)]
 use windows::{check_owners, file_access, link_access, path_access};

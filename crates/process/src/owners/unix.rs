@@ -20,9 +20,28 @@ const MAX_LINKS: u32 = 40;
 /// Implements [`crate::owners::check`].
 pub(crate) fn check_owners(path: &Path) -> Result<(), Exposed> {
     let user = User::current();
+    walk(path, |place, found| user.check(place, found))
+}
+
+/// Returns every folder, link and file on the way to a path, as far as it exists.
+pub(crate) fn places(path: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    // An error is the end of the way.
+    let _ = walk(path, |place, _| {
+        places.push(place.to_owned());
+        Ok(())
+    });
+    places
+}
+
+/// Visits every folder, link and file on the way to a path.
+fn walk(
+    path: &Path,
+    mut visit: impl FnMut(&Path, &Metadata) -> Result<(), Exposed>,
+) -> Result<(), Exposed> {
     let mut rest: VecDeque<OsString> = parts(path);
     let mut place = PathBuf::from("/");
-    user.check(&place, &look(&place)?)?;
+    visit(&place, &look(&place)?)?;
     let mut links = 0;
     while let Some(part) = rest.pop_front() {
         if part == ".." {
@@ -31,7 +50,7 @@ pub(crate) fn check_owners(path: &Path) -> Result<(), Exposed> {
         }
         let next = place.join(&part);
         let found = look(&next)?;
-        user.check(&next, &found)?;
+        visit(&next, &found)?;
         if !found.is_symlink() {
             place = next;
             continue;

@@ -207,7 +207,11 @@ fn posix(
 ) -> Result<Leader, Refusal> {
     let spawn = || {
         let mut actions = streams(ends)?;
-        if let (Some(descriptor), Held::Open) = (&order.held, held) {
+        let kept = match held {
+            Held::Open => &order.held[..],
+            Held::Closed => &[],
+        };
+        for descriptor in kept {
             // Duplicating a descriptor to its own number keeps it open in the child.
             actions.add_dup2(descriptor.as_raw_fd(), descriptor.as_raw_fd())?;
         }

@@ -2,25 +2,35 @@
 //! a file without a name.
 
 use std::fs::File;
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
-use super::{NotVerified, Ready, Verified, unreadable};
+use super::image;
+use super::{NotVerified, ProjectScope, VerifiedFile, unreadable};
 use crate::regular_files;
+
+/// A native program that is verified.
+pub(super) struct NativeProgram {
+    /// The file to execute.
+    pub(super) file: PathBuf,
+    /// No descriptor is needed for a copy.
+    pub(super) held: Option<OwnedFd>,
+}
 
 /// Verifies the program in an open file that is not a script. The verified bytes are copied to a
 /// folder that only this user can write to, and the copy is started.
 pub(super) fn ready(
-    verified: &Verified,
-    path: &Path,
+    scope: &ProjectScope,
+    verified: &VerifiedFile,
     mut file: File,
-) -> Result<Ready, NotVerified> {
+) -> Result<NativeProgram, NotVerified> {
     let limit = regular_files::MAX_HASHED_BYTES;
     let bytes = regular_files::read_open(&mut file, limit).map_err(unreadable)?;
     verified.compare(&blake3::hash(&bytes))?;
-    let copy = verified.copy(path, &bytes).map_err(NotVerified::Copy)?;
-    Ok(Ready {
-        file: copy,
-        words: vec![path.into()],
+    let mut copies = image::copy(scope, &[(verified, bytes)]).map_err(NotVerified::Copy)?;
+    let copy = copies.remove(verified);
+    Ok(NativeProgram {
+        file: copy.unwrap_or_else(|| verified.path.clone()),
         held: None,
     })
 }

@@ -1,138 +1,148 @@
-//! Verified scripts: the interpreter gets a copy of the verified bytes in a folder that only this user
-//! can write to.
-//!
-//! Scripts find neighbouring files by their own path (`dirname "$0"`, `BASH_SOURCE`, `__file__`,
-//! `import "./x"`). So the copy stands in an image of its folders up to the project: the same names,
-//! and a link to each neighbour.
+//! Verification on Unix: opens and hashes the files of a program, finds the interpreter of a script,
+//! and puts the paths of the copies into the words.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
+use super::image::{self, ImageCopies};
+use super::interpreter_line::{Interpreter, InterpreterLine};
 #[cfg(target_os = "linux")]
 use super::linux as kernel;
 #[cfg(target_os = "macos")]
 use super::macos as kernel;
-use super::{NotVerified, Ready, Verified, make_images_of, place_of, unreadable};
-use crate::state_dir::StatePart;
-use crate::{lookup, owners, regular_files};
+use super::{NotVerified, ProjectScope, ReadyProgram, VerifiedFile, VerifiedProgram, unreadable};
+use crate::lookup::{self, Miss};
+use crate::system::Descriptor;
+use crate::{owners, regular_files};
 
 /// Size limit of a script in bytes.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// Length of the part of a script's first line that is read. The kernel has the same limit.
-const MAX_FIRST_LINE: usize = 256;
+/// Folders of the kernel, in which a path means another file for each process.
+const KERNEL_FOLDERS: [&str; 2] = ["/proc", "/dev/fd"];
 
-/// The folder in which the image of a project begins.
-const IMAGE: &str = "project";
-
-const PRIVATE: u32 = 0o700;
-const READ_ONLY: u32 = 0o500;
-
-/// Limit of the neighbours of a script that are linked in one folder.
-const MAX_NEIGHBOURS: usize = 2000;
-
-/// Verifies the program at `path`. `search` is the child's `PATH`.
-pub(crate) fn ready(
-    verified: &Verified,
-    path: &Path,
-    search: Option<&OsStr>,
-) -> Result<Ready, NotVerified> {
-    verified.verify(path, search)
+/// Start of the program among the words of a command.
+struct ProgramStart {
+    /// The file to execute.
+    file: PathBuf,
+    /// The path of the program.
+    path: PathBuf,
+    /// The words in place of the program's own.
+    words: Vec<OsString>,
+    held: Option<Descriptor>,
 }
 
-impl Verified {
-    fn verify(&self, path: &Path, search: Option<&OsStr>) -> Result<Ready, NotVerified> {
-        let mut file = regular_files::open(path).map_err(unreadable)?;
-        if is_script(&file)? {
-            rustix::fs::access(path, Access::EXEC_OK)
-                .map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))?;
-            let bytes =
-                regular_files::read_open(&mut file, MAX_SCRIPT_BYTES).map_err(unreadable)?;
-            self.compare(&blake3::hash(&bytes))?;
-            let (program, mut words) = self.interpreter(&bytes, search)?;
-            let copy = self.copy(path, &bytes).map_err(NotVerified::Copy)?;
-            words.push(copy.into());
-            return Ok(Ready {
-                file: program,
-                words,
-                held: None,
-            });
+/// Verifies a program. `search` is the child's `PATH`, `cwd` its working directory.
+pub(super) fn prepare(
+    program: &VerifiedProgram,
+    search: Option<&OsStr>,
+    cwd: &Path,
+) -> Result<ReadyProgram, NotVerified> {
+    let word = program.words.get(program.program);
+    let entry = word.and_then(|word| word.files().next());
+    let is_wrapped = program.program > 0;
+    // The descriptor stands for the program, not for an argument that names the same file.
+    let is_alone = program.uses(entry) == 1;
+    let mut contents = Vec::new();
+    let mut native = None;
+    for file in program.files() {
+        let mut open = regular_files::open(&file.path).map_err(unreadable)?;
+        let is_entry = entry == Some(file);
+        let is_script = is_script(&open)?;
+        if is_entry {
+            check_executable(&file.path)?;
         }
-        kernel::ready(self, path, file)
+        if is_entry && !is_script && !is_wrapped && is_alone {
+            native = Some(kernel::ready(&program.scope, file, open)?);
+            continue;
+        }
+        let limit = if is_script {
+            MAX_SCRIPT_BYTES
+        } else {
+            regular_files::MAX_HASHED_BYTES
+        };
+        let bytes = regular_files::read_open(&mut open, limit).map_err(unreadable)?;
+        file.compare(&blake3::hash(&bytes))
+            .map_err(|why| match why {
+                NotVerified::Changed if !is_entry => NotVerified::FileChanged(file.path.clone()),
+                why => why,
+            })?;
+        contents.push((file, bytes));
     }
+    let interpreter = match entry.and_then(|entry| contents.iter().find(|(it, _)| *it == entry)) {
+        Some((_, bytes)) if bytes.starts_with(b"#!") => {
+            Some(find_interpreter(&program.scope, bytes, search)?)
+        }
+        _ => None,
+    };
+    let copies = match &contents[..] {
+        [] => ImageCopies::default(),
+        contents => image::copy(&program.scope, contents).map_err(NotVerified::Copy)?,
+    };
+    let path_of = |file: &VerifiedFile| match copies.paths.get(file) {
+        Some(copy) => Ok(copy.clone()),
+        // A native program has no copy if its own descriptor is started.
+        None => Ok(file.path.clone()),
+    };
+    let start = match (entry, native, interpreter) {
+        (Some(file), Some(native), _) => ProgramStart {
+            file: native.file,
+            path: file.path.clone(),
+            words: vec![file.path.clone().into()],
+            held: native.held,
+        },
+        (Some(file), None, Some(interpreter)) if !is_wrapped => ProgramStart {
+            file: interpreter.file,
+            path: file.path.clone(),
+            words: [interpreter.words, vec![path_of(file)?.into()]].concat(),
+            held: None,
+        },
+        // The wrapper starts the copy, whose interpreter was checked.
+        (Some(file), ..) => ProgramStart {
+            file: path_of(file)?,
+            path: file.path.clone(),
+            words: vec![path_of(file)?.into()],
+            held: None,
+        },
+        (None, ..) => find_program(program, search, cwd)?,
+    };
+    let mut words = Vec::new();
+    for (index, word) in program.words.iter().enumerate() {
+        if index == program.program {
+            words.extend(start.words.iter().cloned());
+        } else {
+            words.push(word.with_paths(path_of)?);
+        }
+    }
+    let variables = program.variables.iter().map(|(name, value)| {
+        let value = value.with_paths(path_of)?;
+        Ok((name.clone(), value))
+    });
+    let variables = variables.collect::<Result<_, NotVerified>>()?;
+    let (file, path) = if is_wrapped {
+        let wrapper = find_machine_program(&program.scope, program.name(), search, cwd)?;
+        (wrapper.clone(), wrapper)
+    } else {
+        (start.file, start.path)
+    };
+    Ok(ReadyProgram {
+        file,
+        path,
+        words,
+        variables,
+        image: copies.folder,
+        held: start.held.into_iter().collect(),
+    })
+}
 
-    /// Returns the interpreter of a script, and the words before the script.
-    fn interpreter(
-        &self,
-        bytes: &[u8],
-        search: Option<&OsStr>,
-    ) -> Result<(PathBuf, Vec<OsString>), NotVerified> {
-        let line = FirstLine::of(bytes);
-        let as_written = PathBuf::from(line.interpreter);
-        if !as_written.is_absolute() {
-            let text = as_written.display().to_string();
-            return Err(NotVerified::InterpreterRelative(text));
-        }
-        let found = line.by_env().and_then(|words| {
-            let (name, _) = words.split_first()?;
-            // Resolves the program as `env` does, so that it can be checked.
-            let program = lookup::find(name, search, Path::new("/")).ok()?;
-            Some((program, words.iter().map(OsString::from).collect()))
-        });
-        let (program, words) = found.unwrap_or_else(|| {
-            let words = [Some(line.interpreter), line.argument];
-            let words = words.into_iter().flatten().map(OsString::from).collect();
-            (as_written, words)
-        });
-        let real = program.canonicalize().unwrap_or_else(|_| program.clone());
-        if program.starts_with(&self.project) || real.starts_with(&self.project) {
-            return Err(NotVerified::InterpreterInProject(program));
-        }
-        // The system reports a missing interpreter.
-        if program.exists() {
-            owners::check(&program)
-                .map_err(|exposed| NotVerified::InterpreterExposed(exposed.to_string()))?;
-        }
-        Ok((program, words))
-    }
-
-    /// Copies the program at `path` among links to its neighbours, and returns the path of the copy.
-    pub(crate) fn copy(&self, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-        let images = make_images_of(&self.state, path)?;
-        // Other processes may make the same image at this moment. A program in a sandbox can lock what it
-        // can read, so the lock is not in the image.
-        let _lock = self.state.folder(StatePart::Locks).lock(&place_of(path))?;
-        let digest = &self.digest.to_hex()[..32];
-        remove_others(images.as_path(), digest);
-        let folder = images.as_path().join(digest);
-        make_private(&folder)?;
-        // The path of the project is resolved already, so the script's path must be too.
-        let folder_of_script = path.parent().unwrap_or(path).canonicalize()?;
-        let path = &folder_of_script.join(path.file_name().unwrap_or(OsStr::new("script")));
-        // A script outside of the project gets no links to neighbours.
-        let inside = path.strip_prefix(&self.project).ok();
-        let name = Path::new(path.file_name().unwrap_or(OsStr::new("script")));
-        let inside = inside.unwrap_or(name);
-        let is_inside = path.starts_with(&self.project);
-        let (mut image, mut original) = (folder.join(IMAGE), self.project.clone());
-        for part in inside.iter() {
-            make_private(&image)?;
-            if is_inside {
-                link_neighbours(&original, &image, part)?;
-            }
-            image.push(part);
-            original.push(part);
-        }
-        put(&image, bytes, &self.digest)?;
-        Ok(image)
-    }
+fn check_executable(path: &Path) -> Result<(), NotVerified> {
+    let allowed = rustix::fs::access(path, Access::EXEC_OK);
+    allowed.map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))
 }
 
 fn is_script(file: &File) -> Result<bool, NotVerified> {
@@ -143,141 +153,115 @@ fn is_script(file: &File) -> Result<bool, NotVerified> {
     }
 }
 
-/// The first line of a script, as the kernel reads it.
-struct FirstLine<'a> {
-    interpreter: &'a OsStr,
-    /// The rest of the line, as one word.
-    argument: Option<&'a OsStr>,
-}
-
-impl FirstLine<'_> {
-    fn of(script: &[u8]) -> FirstLine<'_> {
-        let start = &script[..script.len().min(MAX_FIRST_LINE)];
-        let line = start.strip_prefix(b"#!").unwrap_or(start);
-        let end = line.iter().position(|byte| *byte == b'\n');
-        let line = trim(&line[..end.unwrap_or(line.len())]);
-        let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'));
-        let (interpreter, rest) = line.split_at(end.unwrap_or(line.len()));
-        let rest = trim(rest);
-        FirstLine {
-            interpreter: OsStr::from_bytes(interpreter),
-            argument: (!rest.is_empty()).then(|| OsStr::from_bytes(rest)),
-        }
-    }
-
-    /// Returns the words that `env` would run; `None` for syntax that only `env` understands.
-    fn by_env(&self) -> Option<Vec<&OsStr>> {
-        let argument = self.argument?.to_str()?;
-        if Path::new(self.interpreter).file_name()? != "env" {
-            return None;
-        }
-        let words: Vec<&str> = match argument.strip_prefix("-S") {
-            Some(words) => words.split_ascii_whitespace().collect(),
-            None => vec![argument],
-        };
-        let is_plain = |word: &&str| !word.contains(['"', '\'', '\\', '$', '#']);
-        let is_name = |word: &&&str| !word.starts_with('-') && !word.contains('=');
-        let is_known = words.iter().all(is_plain) && words.first().as_ref().is_some_and(is_name);
-        is_known.then(|| words.into_iter().map(OsStr::new).collect())
-    }
-}
-
-fn trim(bytes: &[u8]) -> &[u8] {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let start = bytes.iter().position(|byte| !is_space(byte));
-    let end = bytes.iter().rposition(|byte| !is_space(byte));
-    match (start, end) {
-        (Some(start), Some(end)) => &bytes[start..=end],
-        _ => &[],
-    }
-}
-
-/// Makes a folder that only this user can enter, in such a folder.
-fn make_private(folder: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(PRIVATE).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(()) => return Ok(()),
-        Err(_) => {}
-    }
-    let found = folder.symlink_metadata()?;
-    if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() {
-        let text = format!("`{}` is not a folder of this user", folder.display());
-        return Err(io::Error::other(text));
-    }
-    // The script can change the mode of its own image. `put` removes the right to write again.
-    if found.mode() & 0o777 != READ_ONLY {
-        fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
-    }
-    Ok(())
-}
-
-/// Links the content of `original` into `image`, except `own`.
-///
-/// The image is not writable, since files that a script writes beside itself would be lost there.
-fn link_neighbours(original: &Path, image: &Path, own: &OsStr) -> io::Result<()> {
-    let names = |folder: &Path| -> io::Result<BTreeSet<OsString>> {
-        let entries = fs::read_dir(folder)?.flatten();
-        Ok(entries.map(|entry| entry.file_name()).collect())
+/// Finds a program that is not a file of the project.
+fn find_program(
+    program: &VerifiedProgram,
+    search: Option<&OsStr>,
+    cwd: &Path,
+) -> Result<ProgramStart, NotVerified> {
+    let word = program.words.get(program.program);
+    let name = word.map_or(OsStr::new(""), |word| word.text());
+    let started = |file: PathBuf, word: OsString| ProgramStart {
+        path: file.clone(),
+        file,
+        words: vec![word],
+        held: None,
     };
-    let there = names(image)?;
-    let mut missing = names(original)?;
-    missing.retain(|name| name != own && !there.contains(name));
-    if missing.is_empty() && there.contains(own) {
-        return Ok(());
+    if !program.finds_program {
+        return Ok(started(name.into(), name.into()));
     }
-    let set_mode = |mode: u32| fs::set_permissions(image, Permissions::from_mode(mode));
-    set_mode(PRIVATE)?;
-    for name in missing.into_iter().take(MAX_NEIGHBOURS) {
-        match symlink(original.join(&name), image.join(&name)) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-    }
-    Ok(())
+    let file = find_machine_program(&program.scope, name, search, cwd)?;
+    let word = match program.program {
+        0 => name.to_owned(),
+        // The wrapper would look for the name once more.
+        _ => file.clone().into(),
+    };
+    Ok(started(file, word))
 }
 
-/// Writes the copy, unless the same bytes are there already.
-fn put(place: &Path, bytes: &[u8], digest: &blake3::Hash) -> io::Result<()> {
-    let folder = place.parent().unwrap_or(place);
-    let is_there = regular_files::hash(place).is_ok_and(|found| found == *digest)
-        && fs::symlink_metadata(place).is_ok_and(|found| found.is_file());
-    if !is_there {
-        fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
-        let mut fresh = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(READ_ONLY))
-            .tempfile_in(folder)?;
-        fresh.write_all(bytes)?;
-        fresh.persist(place).map_err(|error| error.error)?;
+/// Finds a program of the machine.
+fn find_machine_program(
+    scope: &ProjectScope,
+    name: &OsStr,
+    search: Option<&OsStr>,
+    cwd: &Path,
+) -> Result<PathBuf, NotVerified> {
+    let shown = || name.to_string_lossy().into_owned();
+    let found = lookup::find(name, search, cwd).map_err(|miss| match miss {
+        Miss::NotExecutable => NotVerified::ProgramNotExecutable(shown()),
+        Miss::NotFound | Miss::Exposed(_) => NotVerified::ProgramMissing(shown()),
+    })?;
+    let path = cwd.join(&found);
+    if !path.exists() {
+        return Err(NotVerified::ProgramMissing(shown()));
     }
-    for folder in place.ancestors().skip(1) {
-        fs::set_permissions(folder, Permissions::from_mode(READ_ONLY))?;
-        if folder.file_name() == Some(OsStr::new(IMAGE)) {
-            break;
+    let in_project = |place: PathBuf| NotVerified::ProgramInProject(shown(), place);
+    let real = path.canonicalize();
+    match real {
+        // A link in the project may be changed, so its target is started.
+        Ok(real) if scope.contains(&path) && !scope.contains(&real) => {
+            check_outside(scope, &real).map_err(in_project)?;
+            Ok(real)
         }
-    }
-    Ok(())
-}
-
-/// Removes the copies of other versions of a script.
-fn remove_others(images: &Path, digest: &str) {
-    for entry in fs::read_dir(images).into_iter().flatten().flatten() {
-        if entry.file_name() != digest {
-            // A copy that cannot be removed does no harm.
-            let _ = remove(&entry.path());
+        _ => {
+            check_outside(scope, &path).map_err(in_project)?;
+            Ok(path)
         }
     }
 }
 
-/// Removes a folder whose folders may be read-only. Links are not followed.
-fn remove(folder: &Path) -> io::Result<()> {
-    fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            remove(&entry.path())?
-        } else {
-            fs::remove_file(entry.path())?
+/// Interpreter of a script, with the words before the script.
+struct FoundInterpreter {
+    file: PathBuf,
+    words: Vec<OsString>,
+}
+
+/// Finds the interpreter of a script.
+fn find_interpreter(
+    scope: &ProjectScope,
+    script: &[u8],
+    search: Option<&OsStr>,
+) -> Result<FoundInterpreter, NotVerified> {
+    let line = InterpreterLine::parse(script).map_err(NotVerified::InterpreterUnknown)?;
+    let text = || line.name().to_string_lossy().into_owned();
+    let path = Path::new(line.name());
+    let is_relative = |path: &str| !path.starts_with('/');
+    let file = match &line.interpreter {
+        Interpreter::Path(path) | Interpreter::Name(_, path) if is_relative(path) => {
+            return Err(NotVerified::InterpreterRelative(path.clone()));
         }
+        Interpreter::Name(name, _) if name.contains('/') && is_relative(name) => {
+            return Err(NotVerified::InterpreterRelative(name.clone()));
+        }
+        Interpreter::Name(name, _) if !name.contains('/') => {
+            // Resolves the program as `env` does, so that it can be checked.
+            let found = lookup::find(OsStr::new(name), search, Path::new("/"));
+            found.map_err(|_| NotVerified::InterpreterMissing(text()))?
+        }
+        Interpreter::Path(_) | Interpreter::Name(..) => path.to_owned(),
+    };
+    check_outside(scope, &file).map_err(NotVerified::InterpreterInProject)?;
+    if !file.exists() {
+        return Err(NotVerified::InterpreterMissing(text()));
     }
-    fs::remove_dir(folder)
+    owners::check(&file).map_err(|exposed| NotVerified::InterpreterExposed(exposed.to_string()))?;
+    let words = [line.name().to_owned()].into_iter();
+    let options = line.options.iter().map(OsString::from);
+    Ok(FoundInterpreter {
+        file,
+        words: words.chain(options).collect(),
+    })
+}
+
+/// Checks that neither a file nor any link on the way to it lies in the project, or in a folder
+/// whose content depends on the process. The error is the place.
+pub(super) fn check_outside(scope: &ProjectScope, path: &Path) -> Result<(), PathBuf> {
+    let is_inside = |place: &Path| {
+        let is_of_kernel = KERNEL_FOLDERS
+            .iter()
+            .any(|folder| place.starts_with(folder));
+        scope.contains(place) || is_of_kernel
+    };
+    let mut places = owners::places(path).into_iter();
+    places.find(|place| is_inside(place)).map_or(Ok(()), Err)
 }

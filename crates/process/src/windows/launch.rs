@@ -45,8 +45,8 @@ pub(crate) fn start_at_once(order: &Order, ends: &Ends) -> Result<Leader, Refusa
         let _ = child.kill();
         return Err(system(error));
     }
-    let held = order.held.as_ref().map(|held| held.try_clone());
-    let held = held.transpose().map_err(system)?;
+    let held = order.held.iter().map(|held| held.try_clone());
+    let held = held.collect::<Result<_, _>>().map_err(system)?;
     Ok(Leader::new(child, job, order.leftovers, held))
 }
 

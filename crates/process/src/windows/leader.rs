@@ -15,16 +15,11 @@ pub(crate) struct Leader {
     /// True if the whole tree must end with the leader, even if the leader ends first.
     is_doomed: bool,
     /// Keeps others from changing the program.
-    _held: Option<Descriptor>,
+    _held: Vec<Descriptor>,
 }
 
 impl Leader {
-    pub(super) fn new(
-        child: Child,
-        job: Job,
-        leftovers: Leftovers,
-        held: Option<Descriptor>,
-    ) -> Self {
+    pub(super) fn new(child: Child, job: Job, leftovers: Leftovers, held: Vec<Descriptor>) -> Self {
         Self {
             pid: Pid(child.id()),
             child,

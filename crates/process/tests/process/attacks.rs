@@ -30,7 +30,7 @@ use std::ptr;
 use std::str::FromStr;
 
 use haft_process::sandbox::{Access, Net, Sandbox, SandboxPolicy};
-use haft_process::{Child, Spawn};
+use haft_process::{Child, ChosenProgram, Spawn};
 use nix::errno::Errno;
 use nix::libc::{self, c_int, c_long, c_uint, c_void};
 use tokio_util::sync::CancellationToken;
@@ -1617,7 +1617,7 @@ impl Ground {
             "--nocapture",
             "--test-threads=1",
         ];
-        let mut spawn = Spawn::new(this, arguments);
+        let mut spawn = Spawn::new(ChosenProgram::not_of_project(this), arguments);
         spawn.env = spawn.env.with(ATTEMPT, row.name).with(FACTS, facts);
         spawn.sandbox = sandbox.cloned();
         let finished = run(spawn).await;

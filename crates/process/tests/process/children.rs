@@ -4,8 +4,8 @@
 //! the end of a process is awaited by its descriptor. Times appear only as bounds.
 
 use haft_process::{
-    Captured, Child, End, Environment, Exit, Finished, Keep, Leftovers, Limits, NulPlace, Spawn,
-    SpawnError, Stdin, Stream,
+    Captured, Child, ChosenProgram, End, Environment, Exit, Finished, Keep, Leftovers, Limits,
+    NulPlace, Spawn, SpawnError, Stdin, Stream,
 };
 
 use crate::programs::{MINUTE, SECOND, goes, kill, lines, pid, run, script, sh, start, stdout};
@@ -545,7 +545,7 @@ async fn what_waits_for_its_start_never_starts_after_a_cancel() {
         .expect("it is there");
     let spawn = Spawn {
         cwd: Some(folder.path().to_owned()),
-        ..Spawn::new(path.as_os_str(), None::<&str>)
+        ..Spawn::new(ChosenProgram::not_of_project(&path), None::<&str>)
     };
     let cancel = CancellationToken::new();
     let (finished, ()) = tokio::join!(spawn.run(&cancel), async { cancel.cancel() });
@@ -824,7 +824,7 @@ async fn a_missing_working_directory_is_named_as_omp_names_it() {
 async fn a_file_that_cannot_be_executed_is_reported_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let plain = script(folder.path(), "plain", "echo hi\n", 0o644);
-    let error = refusal(Spawn::new(&plain, [""; 0])).await;
+    let error = refusal(Spawn::new(ChosenProgram::not_of_project(&plain), [""; 0])).await;
     assert!(
         matches!(error, SpawnError::PermissionDenied { .. }),
         "{error:?}"
@@ -838,9 +838,19 @@ async fn a_file_that_cannot_be_executed_is_reported_with_the_reason() {
     assert_eq!(refusal(Spawn::new("/tmp", [""; 0])).await.code(), "EACCES");
 
     let bare = script(folder.path(), "bare", "echo hi\n", 0o755);
-    assert_eq!(refusal(Spawn::new(bare, [""; 0])).await.code(), "ENOEXEC");
+    assert_eq!(
+        refusal(Spawn::new(ChosenProgram::not_of_project(bare), [""; 0]))
+            .await
+            .code(),
+        "ENOEXEC"
+    );
     let lost = script(folder.path(), "lost", "#!/haft/no/such\n", 0o755);
-    assert_eq!(refusal(Spawn::new(lost, [""; 0])).await.code(), "ENOENT");
+    assert_eq!(
+        refusal(Spawn::new(ChosenProgram::not_of_project(lost), [""; 0]))
+            .await
+            .code(),
+        "ENOENT"
+    );
     let huge = refusal(Spawn::new("true", ["x".repeat(200_000)])).await;
     assert_eq!(
         huge.to_string(),
@@ -859,7 +869,10 @@ async fn a_nul_byte_is_refused_wherever_it_is() {
     let mut variable = plain();
     variable.env = Environment::inherit().with("HAFT_BAD", nul());
     for (spawn, expected) in [
-        (Spawn::new(nul(), [""; 0]), NulPlace::Program),
+        (
+            Spawn::new(ChosenProgram::not_of_project(nul()), [""; 0]),
+            NulPlace::Program,
+        ),
         (argument, NulPlace::Argument(1)),
         (cwd, NulPlace::Cwd),
         (variable, NulPlace::Variable("HAFT_BAD".to_owned())),
@@ -883,7 +896,7 @@ async fn two_hundred_children_at_once_leave_no_zombie_and_no_descriptor() {
     );
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..200_u8 {
-        let mut spawn = Spawn::new(&tool, [number.to_string()]);
+        let mut spawn = Spawn::new(ChosenProgram::not_of_project(&tool), [number.to_string()]);
         spawn.cwd = (number % 2 == 0).then(|| folder.path().to_owned());
         spawn.stdin = Stdin::Bytes(number.to_string().into_bytes());
         spawn.deadline = Some(MINUTE);

@@ -12,6 +12,8 @@ mod programs;
 mod arena;
 // Each promise of the package by itself.
 mod children;
+// Programs of a trusted project.
+mod verified;
 // Processes outside of the program's own group: those that a stop ends, and those that it must not.
 mod trees;
 // Attempts to leave a sandbox.

@@ -11,7 +11,8 @@ use std::process::Command;
 use haft_process::atomic_file::Durability;
 use haft_process::sandbox::{self, Access, Net, Sandbox, SandboxError, SandboxPolicy};
 use haft_process::{
-    End, Exit, Limits, Spawn, SpawnError, StateDir, StatePart, Stdin, Verified, make_images_of,
+    ChosenProgram, End, Exit, Limits, Spawn, SpawnError, StateDir, StatePart, Stdin,
+    TrustedProject, VerifiedProgram,
     run_pipeline,
 };
 use nix::sched::{CloneFlags, unshare};
@@ -337,18 +338,14 @@ async fn a_verified_program_runs_inside() {
     for (program, argument) in [(binary, "text"), (script, "")] {
         let digest = haft_process::regular_files::hash(&program).expect("it is readable");
         let argument = project_path.join(argument);
-        let image = make_images_of(&state, &program).expect("it is ours");
-        let sandbox = Sandbox::new(&policy).expect("this kernel has what it needs");
-        let spawn = Spawn {
-            verified: Some(Verified {
-                digest,
-                project: project_path.clone(),
-                state: state.clone(),
-            }),
-            sandbox: Some(sandbox.with_image(image)),
-            ..Spawn::new(program, [argument])
+        let project = TrustedProject {
+            root: &project_path,
+            alias: None,
+            state: &state,
+            digest: &|_| None,
         };
-        let finished = run(spawn).await;
+        let program = VerifiedProgram::of_file(&project, &program, digest);
+        let finished = run(inside(&policy, Spawn::new(program, [argument]))).await;
         assert_eq!(stdout(&finished), "beside\n", "{finished:?}");
     }
     // The folders of copies are read-only.
@@ -442,7 +439,11 @@ async fn a_program_of_the_list_needs_no_other_right() {
     let mut policy = policy(&[], &[]);
     policy.execute = Access::Paths(vec![granted(&program)]);
     let policy = policy.with_system_files();
-    let finished = run(inside(&policy, Spawn::new(&program, ["/etc/passwd"]))).await;
+    let finished = run(inside(
+        &policy,
+        Spawn::new(ChosenProgram::not_of_project(&program), ["/etc/passwd"]),
+    ))
+    .await;
     assert_eq!(finished.end, End::Exited(0), "{finished:?}");
     // Readable, but not in the list.
     let refused = refusal(inside(&policy, Spawn::new("/bin/cat", [""; 0]))).await;

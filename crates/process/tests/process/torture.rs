@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_process::sandbox::{Access, Sandbox, SandboxPolicy};
-use haft_process::{End, Finished, Keep, Leftovers, Spawn, Stdin};
+use haft_process::{ChosenProgram, End, Finished, Keep, Leftovers, Spawn, Stdin};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -142,7 +142,10 @@ impl Round {
             grace: self.grace,
             timeout_grace: self.grace,
             leftovers: Leftovers::Kill,
-            ..Spawn::new(tool, [self.kind, &self.signal.to_string()])
+            ..Spawn::new(
+                ChosenProgram::not_of_project(tool),
+                [self.kind, &self.signal.to_string()],
+            )
         }
     }
 

@@ -7,8 +7,8 @@ mod description;
 use std::sync::Arc;
 
 use super::load::{self, Protocol};
-use super::program::{self, NamedFiles, ProgramCall, ProgramRunner};
-use super::verified::{Refused, verified};
+use super::program::{self, ProgramCall, ProgramRunner};
+use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, spawn_error};
 use description::Description;
 use haft_config::Config;
@@ -88,7 +88,7 @@ impl Protocol for Amp {
             spawn: spawn(candidate, "execute", config, &confinement),
             form,
             schema,
-            files: NamedFiles::default(),
+            listing: None,
         };
         let runner = ProgramRunner::new(candidate, call, config, confinement);
         Loaded {
@@ -107,7 +107,6 @@ fn spawn(candidate: &Candidate, action: &str, config: &Config, confinement: &Con
         cwd: Some(config.cwd.clone()),
         env,
         leftovers: Leftovers::Kill,
-        verified: verified(candidate, config),
-        ..Spawn::new(&candidate.resolved, [] as [&str; 0])
+        ..confinement.commands.executable(candidate).spawn([""; 0])
     })
 }

@@ -1,7 +1,8 @@
 //! Gemini CLI's commands for tools: one prints the declarations of all tools, the other runs the tool
 //! that its argument names (dialects 1.6).
 //!
-//! A project's settings and the files that its commands name run only as the user trusted them.
+//! A project's settings and the files that its commands name run only as the user trusted them. The
+//! commands of the user's own settings run in an empty folder until the user trusts the project.
 
 mod declarations;
 
@@ -9,14 +10,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::program::{self, InputForm, NamedFiles, ProgramCall, ProgramRunner};
+use super::program::{self, InputForm, ProgramCall, ProgramRunner};
+use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, describe, spawn_error};
 use declarations::{Declaration, Declared};
 use haft_config::{Config, paths};
 use haft_discover::{Candidate, GeminiCommands};
-use haft_process::{End, Finished, Leftovers, Spawn, SpawnError};
+use haft_process::{
+    CommandWord, End, Finished, Leftovers, NotVerified, Spawn, SpawnError, project_files,
+};
 use haft_tool::schema::Schema;
-use haft_tool::{Problem, Runner, Tool};
+use haft_tool::{Problem, Runner, TRUST_HINT, Tool};
+
+/// Part of the problem of a command that ran in an empty folder.
+pub(super) const RESTRICTED: &str =
+    "it ran in an empty folder, because the project here is not trusted";
 
 /// Loads the tools of each settings file.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
@@ -30,31 +38,41 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 
 /// Returns the files of the project that the commands of its settings file name. They decide what
 /// runs.
-pub(crate) fn named_files(settings: &Path) -> Vec<PathBuf> {
+pub(crate) fn named_files(config: &Config, settings: &Path) -> Vec<PathBuf> {
     let commands = fs::read_to_string(settings).ok();
     let commands = commands.and_then(|text| GeminiCommands::of(&text));
-    let project = settings.parent().and_then(Path::parent);
-    match (commands, project) {
-        (Some(commands), Some(project)) => files_below(&commands, project),
-        _ => Vec::new(),
-    }
+    commands.map_or_else(Vec::new, |commands| files_of(&commands, config))
 }
 
-/// Returns the files below `folder` that the commands name.
-fn files_below(commands: &GeminiCommands, folder: &Path) -> Vec<PathBuf> {
-    let words = shlex::split(&commands.discovery).unwrap_or_default();
-    let words = words.into_iter().chain(commands.call.clone());
-    let files =
-        words.filter_map(|word| paths::resolve(folder, Path::new(&word)).canonicalize().ok());
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    files
-        .filter(|file| file.is_file() && file.starts_with(&folder))
-        .collect()
+/// Returns the files of the project that the commands name.
+fn files_of(commands: &GeminiCommands, config: &Config) -> Vec<PathBuf> {
+    let discovery = shlex::split(&commands.discovery).unwrap_or_default();
+    let all = [discovery, commands.call.iter().cloned().collect()];
+    let files = all.into_iter().flat_map(|words| {
+        let words = command_words(words, config);
+        project_files(&config.cwd, &config.cwd, &words)
+    });
+    files.collect()
+}
+
+/// Returns the words of a command. A program with a slash is a path in the project.
+fn command_words(words: Vec<String>, config: &Config) -> Vec<CommandWord> {
+    let words = words.into_iter().enumerate().map(|(index, word)| {
+        let is_path = word.starts_with('~') || index == 0 && word.contains('/');
+        CommandWord::Code(if is_path {
+            let path = paths::resolve(&config.cwd, Path::new(&word));
+            path.display().to_string()
+        } else {
+            word
+        })
+    });
+    words.collect()
 }
 
 async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, Box<Problem>> {
     let config = means.config;
     let problem = |text: String| Box::new(Problem::warning(text).at(&candidate.path));
+    let refused = |why: &NotVerified| problem(why.to_string()).hint(TRUST_HINT);
     let bytes = fs::read(&candidate.resolved);
     let bytes =
         bytes.map_err(|error| problem(format!("cannot be read: {}", paths::plain(&error))))?;
@@ -71,11 +89,12 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
     if is_haft(program, arguments) {
         return Ok(Loaded::default());
     }
-    let files = named(&commands, config, candidate)?;
+    check_own_commands(&commands, config, candidate)?;
     let confinement = means
         .sandboxes
         .of(config, candidate, &candidate.likely_name())?;
-    let asked = spawn(program, arguments, config, &confinement);
+    let asked = spawn(words.clone(), None, config, &confinement);
+    let asked = asked.map_err(|why| refused(&why))?;
     // The command may be a script that asks haft, which would run the command again.
     let mut disabled = config.disabled_providers.clone();
     disabled.push(candidate.source.provider.clone());
@@ -85,12 +104,26 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
             .with("HAFT_DISABLED_PROVIDERS", disabled.join(",")),
         ..asked
     });
+    let question = means.listing.command(candidate, question)?;
+    let is_restricted = question.is_restricted;
     let answer = describe::ask_all(vec![question]).await.pop();
     let answer = answer.ok_or_else(|| problem("it was not asked".to_owned()))?;
     let is_late = |finished: &Finished| matches!(finished.end, End::TimedOut(_));
     let was_late = answer.as_ref().is_ok_and(is_late);
-    let declared = understand(answer, Path::new(program))
-        .map_err(|(why, hint)| problem(format!("`{command}` gives no tools: {why}")).hint(hint));
+    if let Err(error) = &answer
+        && let Some(problem) = Refused::of(candidate).problem(candidate, error)
+    {
+        return Err(Box::new(problem));
+    }
+    let has_failed = !matches!(&answer, Ok(finished) if matches!(finished.end, End::Exited(0)));
+    let declared = understand(answer, Path::new(program)).map_err(|(why, hint)| {
+        let why = if is_restricted && has_failed {
+            format!("{why}; {RESTRICTED}")
+        } else {
+            why
+        };
+        problem(format!("`{command}` gives no tools: {why}")).hint(hint)
+    });
     let declared = match declared {
         Ok(declared) => declared,
         Err(problem) => {
@@ -107,7 +140,7 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
             problem.about(name)
         };
         let made = match declaration {
-            Ok(declaration) => tool(declaration, call, &files, means, candidate)
+            Ok(declaration) => tool(declaration, call, means, candidate)
                 .map_err(|(name, why)| unusable(&name, why)),
             Err((name, why)) => Err(unusable(&name, why.to_string())),
         };
@@ -127,31 +160,24 @@ fn is_haft(program: &str, arguments: &[String]) -> bool {
     is_haft && arguments.iter().any(|argument| argument == "gemini")
 }
 
-/// Returns the files of the project that the commands name, if they are as the user trusted them.
-fn named(
+/// Checks that commands of the user's own settings name no file of the project: they would run code
+/// of whatever project this is.
+fn check_own_commands(
     commands: &GeminiCommands,
     config: &Config,
     candidate: &Candidate,
-) -> Result<NamedFiles, Box<Problem>> {
-    let problem = |text: String| Box::new(Problem::warning(text).at(&candidate.path));
-    let files = files_below(commands, &config.cwd);
-    if !candidate.needs_trust() {
-        return match files.first() {
-            // The user's own settings would run code of whatever project this is.
-            Some(file) => {
-                let text = format!("its commands run a file of the project: {}", file.display());
-                let hint = "put these commands into `.gemini/settings.json` of the project";
-                Err(Box::new(problem(text).hint(hint)))
-            }
-            None => Ok(NamedFiles::default()),
-        };
+) -> Result<(), Box<Problem>> {
+    if candidate.needs_trust() {
+        return Ok(());
     }
-    let named = NamedFiles {
-        files,
-        verified: candidate.verified.clone(),
+    let Some(file) = files_of(commands, config).into_iter().next() else {
+        return Ok(());
     };
-    named.check().map_err(problem)?;
-    Ok(named)
+    let text = format!("its commands run a file of the project: {}", file.display());
+    let hint = "put these commands into `.gemini/settings.json` of the project";
+    Err(Box::new(
+        Problem::warning(text).at(&candidate.path).hint(hint),
+    ))
 }
 
 fn understand(
@@ -173,7 +199,6 @@ type Made = (Arc<Tool>, Arc<dyn Runner>);
 fn tool(
     declaration: Declaration,
     call: &str,
-    files: &NamedFiles,
     means: &LoadContext<'_>,
     candidate: &Candidate,
 ) -> Result<Made, (String, String)> {
@@ -188,27 +213,32 @@ fn tool(
         .map_err(|why| failed(format!("invalid schema of the arguments: {why}")))?;
     let confinement = means.sandboxes.of(config, candidate, &name);
     let confinement = confinement.map_err(|problem| failed(problem.message.clone()))?;
+    let words = vec![call.to_owned()];
+    let spawn = spawn(words, Some(&name), config, &confinement);
+    let spawn = spawn.map_err(|why| failed(why.to_string()))?;
     let call = ProgramCall {
-        spawn: spawn(call, std::slice::from_ref(&name), config, &confinement),
+        spawn,
         form: InputForm::Json,
         schema,
-        files: files.clone(),
+        listing: Some(means.listing.again()),
     };
     let runner = ProgramRunner::new(candidate, call, config, confinement);
     let tool = Tool::new(name, description, input_schema, candidate.source.clone());
     Ok((Arc::new(tool), Arc::new(runner)))
 }
 
-/// Prepares a process of one of the commands. A program with a slash is a path in the project.
-fn spawn(program: &str, arguments: &[String], config: &Config, confinement: &Confinement) -> Spawn {
-    let program = if program.contains('/') {
-        paths::resolve(&config.cwd, Path::new(program))
-    } else {
-        program.into()
-    };
-    confinement.confined(Spawn {
+/// Prepares a process of one of the commands, with the name of a tool as its last argument.
+fn spawn(
+    words: Vec<String>,
+    tool: Option<&str>,
+    config: &Config,
+    confinement: &Confinement,
+) -> Result<Spawn, NotVerified> {
+    let words = command_words(words, config);
+    let command = confinement.commands.command(&config.cwd, &words, [])?;
+    Ok(confinement.confined(Spawn {
         cwd: Some(config.cwd.clone()),
         leftovers: Leftovers::Kill,
-        ..Spawn::new(program, arguments)
-    })
+        ..command.spawn(tool)
+    }))
 }

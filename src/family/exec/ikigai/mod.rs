@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::load::{self, Protocol};
 use super::precedence::{self, Lost};
-use super::verified::{Refused, verified};
+use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, spawn_error};
 use haft_config::Config;
 use haft_discover::Candidate;
@@ -152,8 +152,7 @@ fn spawn(
     confinement.confined(Spawn {
         cwd: Some(config.cwd.clone()),
         leftovers: leftovers(candidate, config),
-        verified: verified(candidate, config),
-        ..Spawn::new(&candidate.resolved, argument)
+        ..confinement.commands.executable(candidate).spawn(argument)
     })
 }
 

@@ -194,7 +194,7 @@ impl Runner for IkigaiRunner {
                 if let Some(error) = self.refused.error(&self.name, &error) {
                     return Err(error);
                 }
-                let (why, _) = spawn_error::explain(&error, self.spawn.program.as_ref());
+                let (why, _) = spawn_error::explain(&error, self.spawn.program.name().as_ref());
                 let error = format!("Tool '{}' could not be started: {why}", self.name);
                 return Ok(failed(Code::Crashed, &error));
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::load::{self, Protocol};
-use super::verified::{Refused, verified};
+use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, spawn_error};
 use description::Description;
 use haft_config::{Config, CustomTools};
@@ -128,7 +128,6 @@ fn spawn(
             ..Limits::default()
         },
         leftovers: Leftovers::Kill,
-        verified: verified(candidate, config),
-        ..Spawn::new(&candidate.resolved, [command])
+        ..confinement.commands.executable(candidate).spawn([command])
     })
 }

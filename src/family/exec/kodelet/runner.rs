@@ -116,7 +116,7 @@ impl Runner for KodeletRunner {
                 if let Some(error) = self.refused.error(&tool, &error) {
                     return Err(error);
                 }
-                let (why, _) = spawn_error::explain(&error, self.spawn.program.as_ref());
+                let (why, _) = spawn_error::explain(&error, self.spawn.program.name().as_ref());
                 let said = Err(format!("failed to run tool: {why}"));
                 return Ok(result::outcome(&self.name, said, Duration::ZERO));
             }

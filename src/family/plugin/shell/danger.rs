@@ -5,6 +5,7 @@
 //! author vouches for with `trustedArgs`. Everything else is refused when the file is loaded.
 
 use super::Refused;
+use super::lexer::Word;
 use super::script::{Command, NoOption};
 use crate::family::plugin::template::{Part, parameters};
 use haft_shell_quote::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
@@ -38,7 +39,7 @@ fn judge_command(
             "write the program's name into the command",
         ));
     }
-    let mut texts: Vec<String> = words.iter().map(|word| text(word)).collect();
+    let mut texts = texts(words);
     let mut from_input = Vec::new();
     if input.is_some() && texts.first().is_some_and(|name| base_name(name) == "xargs") {
         from_input = add_input_of_xargs(&mut texts);
@@ -165,6 +166,11 @@ fn is_interpreter(program: &str) -> bool {
 }
 
 /// Returns the word with holes in place of its parameters.
+/// Returns the words with [`HOLE`] for each value.
+pub(super) fn texts(words: &[Word]) -> Vec<String> {
+    words.iter().map(|word| text(word)).collect()
+}
+
 fn text(word: &[Part]) -> String {
     word.iter()
         .map(|part| match part {

@@ -9,7 +9,7 @@ mod run;
 mod script;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Ground;
@@ -17,6 +17,8 @@ use super::args::Args;
 use super::json::{Fault, Fields};
 use super::limits;
 use super::template::Part;
+use crate::family::tool_command::template_words;
+use haft_process::{CommandWord, project_files};
 use lexer::Word;
 use script::{Script, Step, When};
 
@@ -38,7 +40,7 @@ pub(super) struct Shell {
 
 /// Call whose values are in their places and have passed all checks.
 pub(super) struct ShellPlan {
-    steps: Vec<(When, Vec<Vec<String>>)>,
+    steps: Vec<(When, Vec<Vec<CommandWord>>)>,
     timeout: Duration,
     cwd: PathBuf,
 }
@@ -122,9 +124,20 @@ impl Shell {
         words.flat_map(|word| super::template::parameters(word))
     }
 
+    /// Returns the files of the project that the commands start.
+    pub(super) fn named_files(&self, project: &Path) -> Vec<PathBuf> {
+        let commands = self.steps.iter().flat_map(|step| &step.pipeline);
+        let files = commands.flat_map(|command| {
+            let texts = danger::texts(&command.words);
+            let words = template_words(&self.cwd, &texts, texts.iter().cloned());
+            project_files(project, &self.cwd, &words)
+        });
+        files.collect()
+    }
+
     /// Puts the values into their places.
     pub(super) fn plan(&self, tool: &str, args: &Args) -> Result<ShellPlan, String> {
-        let argv = |command: &script::Command| -> Result<Vec<String>, String> {
+        let argv = |command: &script::Command| -> Result<Vec<CommandWord>, String> {
             let words = command.words.iter();
             let argv: Vec<String> = words
                 .map(|word| argument(tool, word, args))
@@ -132,7 +145,8 @@ impl Shell {
             for rule in &command.no_options {
                 values::check_option(rule, &command.words, &argv)?;
             }
-            Ok(argv)
+            let texts = danger::texts(&command.words);
+            Ok(template_words(&self.cwd, &texts, argv))
         };
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in &self.steps {

@@ -11,8 +11,9 @@ use super::ShellPlan;
 use super::script::When;
 use crate::family::plugin::Ended;
 use crate::family::rights::Confinement;
+use crate::family::tool_command::ToolCommand;
 use haft_config::paths;
-use haft_process::{Captured, End, Keep, Spawn, SpawnError, run_pipeline};
+use haft_process::{Captured, End, Keep, NotVerified, Spawn, SpawnError, run_pipeline};
 use haft_tool::CallCtx;
 
 /// Limit of the standard output that is kept, in bytes, over all programs of a call.
@@ -52,13 +53,21 @@ impl ShellPlan {
             }
             let left = until.saturating_duration_since(Instant::now());
             let room = STDOUT.saturating_sub(so_far.stdout.len());
-            let programs = pipeline.iter().map(|argv| {
-                confinement.confined(Spawn {
+            let programs = pipeline.iter().map(|words| {
+                let command = confinement.commands.command(&self.cwd, words, [])?;
+                Ok(confinement.confined(Spawn {
                     force_token: Some(ctx.force_token()),
-                    ..self.spawn(argv, left, room)
-                })
+                    ..self.spawn(&command, left, room)
+                }))
             });
-            let finished = match run_pipeline(programs.collect(), ctx.cancel()).await {
+            let programs = match programs.collect::<Result<Vec<Spawn>, NotVerified>>() {
+                Ok(programs) => programs,
+                Err(why) => {
+                    so_far.refused(126, &why.to_string());
+                    continue;
+                }
+            };
+            let finished = match run_pipeline(programs, ctx.cancel()).await {
                 Ok(finished) => finished,
                 Err(error) => {
                     so_far.not_started(&error);
@@ -90,21 +99,20 @@ impl ShellPlan {
         so_far.ended()
     }
 
-    fn spawn(&self, argv: &[String], left: Duration, room: usize) -> Spawn {
-        let (program, args) = argv.split_first().expect("a command has a program");
+    fn spawn(&self, command: &ToolCommand, left: Duration, room: usize) -> Spawn {
         Spawn {
             cwd: Some(self.cwd.clone()),
             stdout: Keep::Head(room),
             stderr: Keep::Head(STDERR),
             deadline: Some(left),
-            ..Spawn::new(program, args)
+            ..command.spawn([""; 0])
         }
     }
 }
 
 impl SoFar {
     fn not_started(&mut self, error: &SpawnError) {
-        self.code = match error {
+        let code = match error {
             SpawnError::NotFound { .. } => 127,
             _ => 126,
         };
@@ -118,7 +126,13 @@ impl SoFar {
             }
             error => error.to_string(),
         };
-        self.stderr.push_str(&why);
+        self.refused(code, &why);
+    }
+
+    /// Notes why a program is not started.
+    fn refused(&mut self, code: i32, why: &str) {
+        self.code = code;
+        self.stderr.push_str(why);
         self.stderr.push('\n');
     }
 

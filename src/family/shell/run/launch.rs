@@ -4,12 +4,16 @@
 //! The system takes 128 KiB in one argument or variable. Longer texts go into a script that only
 //! its user can read.
 
+use std::path::Path;
+
 use super::super::definition::{Command, Environment as Variables, Platform};
 use super::outside::check_variables;
 use super::session::Session;
 use super::temp::Scratch;
 use super::words::words;
-use haft_process::Environment;
+use crate::family::tool_command::template_words;
+use haft_process::{CommandWord, Environment};
+use haft_shell_quote::programs::HOLE;
 use haft_shell_quote::shell_word;
 use haft_shell_quote::{self as quote, Dialect, Outside, Piece, Quoted, variable};
 
@@ -25,6 +29,8 @@ pub(crate) struct Launch {
     /// Program to use if the first one is missing.
     pub(crate) instead: Option<&'static str>,
     pub(crate) args: Vec<String>,
+    /// The words of the command as the author wrote them, with [`HOLE`] for each value.
+    texts: Vec<String>,
     /// Variables that are set in addition to the tool's.
     pub(crate) bound: Vec<(String, String)>,
     /// Folder of the script while it runs.
@@ -121,6 +127,7 @@ impl Session<'_> {
         args.push(path.display().to_string());
         Ok(Launch {
             args,
+            texts: shell.to_vec(),
             scratch: Some(scratch),
             ..Launch::new(&shell[0])
         })
@@ -142,18 +149,19 @@ impl Session<'_> {
 
     async fn direct(&self, text: &str, outside: &[Outside]) -> Result<Launch, String> {
         let words = words(text).map_err(|why| format!("`run` cannot be read: {why}"))?;
-        let (mut filled, mut all) = (Vec::new(), Vec::new());
+        let (mut filled, mut all, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for word in &words {
             let pieces = self.pieces(word).await?;
             all.push(pieces.clone());
             // An omitted parameter gives no argument; an empty one gives an empty argument.
             if !pieces.is_empty() || word.is_empty() {
-                filled.push(
-                    pieces
-                        .into_iter()
-                        .map(|piece| piece.text)
-                        .collect::<String>(),
-                );
+                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+                texts.push(if text == *word {
+                    text.clone()
+                } else {
+                    HOLE.to_string()
+                });
+                filled.push(text);
             }
         }
         quote::direct(&all, outside).map_err(|error| error.to_string())?;
@@ -162,6 +170,7 @@ impl Session<'_> {
         let program = program.ok_or("`run` names no program")?;
         Ok(Launch {
             args: filled.collect(),
+            texts,
             ..Launch::new(&program)
         })
     }
@@ -228,11 +237,18 @@ impl Session<'_> {
 }
 
 impl Launch {
+    /// Returns the words of the command for a start of `program` in a folder.
+    pub(super) fn words(&self, program: &str, folder: &Path) -> Vec<CommandWord> {
+        let words = std::iter::once(program).chain(self.args.iter().map(String::as_str));
+        template_words(folder, &self.texts, words.map(str::to_owned))
+    }
+
     fn new(program: &str) -> Launch {
         Launch {
             program: program.to_owned(),
             instead: None,
             args: Vec::new(),
+            texts: vec![program.to_owned()],
             bound: Vec::new(),
             scratch: None,
         }

@@ -32,7 +32,7 @@ mod transform;
 mod transforms;
 mod value;
 mod values;
-mod words;
+pub(super) mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

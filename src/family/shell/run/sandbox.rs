@@ -4,12 +4,11 @@
 //! Rights can only be dropped between the start of a program and its first instruction, so a small
 //! program that does that is started in front of it.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use super::super::definition::{Isolation, Privilege, Security};
 use haft_config::{PermissionProfile, paths};
-use haft_process::{Limits, LinkBounds, Spawn};
+use haft_process::{GrantedPath, Limits, LinkBounds, Spawn, Wrapper};
 use haft_tool::{AccessTarget, PermissionKind};
 
 /// The programs that run containers, the one without a server first.
@@ -74,23 +73,15 @@ pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, Strin
             }
             arguments.push("--");
             spawn.check_rights().map_err(|error| error.to_string())?;
+            let wrapper = Wrapper {
+                name: "setpriv",
+                finds_program: true,
+            };
             Ok(Spawn {
                 rights: spawn.rights.of_wrapper(),
-                ..behind("setpriv", &arguments, spawn)
+                ..spawn.behind(&wrapper, &arguments)
             })
         }
-    }
-}
-
-/// Puts `program` with `arguments` in front of the program in `spawn`.
-fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
-    let mut args: Vec<OsString> = arguments.iter().map(Into::into).collect();
-    args.push(spawn.program);
-    args.extend(spawn.args);
-    Spawn {
-        program: program.into(),
-        args,
-        ..spawn
     }
 }
 
@@ -104,6 +95,8 @@ pub(crate) struct Container<'a> {
     pub(crate) cwd: &'a Path,
     /// Folders that it sees besides the working directory.
     pub(crate) folders: Vec<&'a Path>,
+    /// The folder of the verified copies of the project's files that it starts.
+    pub(crate) image_folder: Option<GrantedPath>,
     /// Names of variables, whose values the program takes from its own environment.
     pub(crate) variables: Vec<String>,
     /// Permissions with their references filled.
@@ -158,6 +151,8 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
         .flatten()
         .filter(|path| path.starts_with(folder));
     options.extend(denied.filter_map(|path| covering_mount(&path)));
+    let image = container.image_folder.iter();
+    options.extend(image.map(|folder| mount(folder.as_path(), ",readonly")));
     options.push(format!("--workdir={}", container.cwd.display()));
     if !(asks_for("network:") && may_connect) {
         options.push("--network=none".to_owned());
@@ -177,12 +172,17 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     );
     options.push(container.image.to_owned());
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    // The program is looked up in the container.
+    let wrapper = Wrapper {
+        name: container.program,
+        finds_program: false,
+    };
     Spawn {
         limits: Limits::default(),
         chosen_by_haft: true,
         // It speaks with the service that runs containers.
         sandbox: None,
-        ..behind(container.program, &options, spawn)
+        ..spawn.behind(&wrapper, &options)
     }
 }
 

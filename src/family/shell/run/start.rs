@@ -90,6 +90,9 @@ impl Session<'_> {
         };
         let memory = self.definition.resources.max_memory.map(|size| size.0);
         let confinement = &self.host_env.confinement;
+        let words = launch.words(program, &cwd);
+        let command = confinement.commands.command(&cwd, &words, []);
+        let command = command.map_err(|why| format!("`{program}` is not started: {why}"))?;
         let spawn = confinement.confined(Spawn {
             cwd: Some(cwd.clone()),
             env,
@@ -102,7 +105,7 @@ impl Session<'_> {
                 memory,
                 ..Limits::default()
             },
-            ..Spawn::new(program, &launch.args)
+            ..command.spawn([""; 0])
         });
         let security = &self.definition.security;
         if !sandbox::is_contained(security) {
@@ -114,6 +117,7 @@ impl Session<'_> {
                 container: None,
             });
         }
+        let image_folder = spawn.program.make_image();
         let scratch = launch.scratch.as_ref().map(|scratch| scratch.path());
         let container = Container {
             program: container_program().ok_or(
@@ -127,6 +131,9 @@ impl Session<'_> {
                 .into_iter()
                 .chain(self.temp.as_ref().map(|temp| temp.path()))
                 .collect(),
+            image_folder: image_folder.map_err(|error| {
+                format!("the verified copies of its files cannot be made: {error}")
+            })?,
             variables: names,
             permissions: &self.permissions,
             bounds: confinement

@@ -11,9 +11,12 @@ mod private_tmp;
 mod start;
 mod syscalls;
 
+use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
 use seccompiler::{BpfProgram, sock_filter};
@@ -64,19 +67,14 @@ pub(super) fn available_namespaces() -> Vec<&'static str> {
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     base: Arc<Inner>,
-    image: Option<Arc<Image>>,
+    image: Option<Arc<ImageAccess>>,
 }
 
-/// Folder with the copies of a verified script, which only its own programs read.
-#[derive(Debug)]
-struct Image {
-    folder: GrantedPath,
-    /// Made for the first program: many scripts are listed and never run.
-    access: OnceLock<ImageAccess>,
-}
-
+/// Access to the copies of a verified script, which only its own programs read.
 #[derive(Debug)]
 struct ImageAccess {
+    /// The inode of the folder: the rules name the folder itself, not its path.
+    inode: u64,
     rules: OwnedFd,
     /// The mount namespace in which the folder is visible.
     mounts: Option<Arc<OwnedFd>>,
@@ -92,6 +90,8 @@ struct Inner {
     handed_over: Option<(BpfProgram, Vec<u16>)>,
     namespaces: Option<Namespaces>,
     tmp: Option<PrivateTmp>,
+    /// Made for the first program of each image: many scripts are listed and never run.
+    images: Mutex<BTreeMap<GrantedPath, Arc<ImageAccess>>>,
 }
 
 impl Sandbox {
@@ -140,43 +140,45 @@ impl Sandbox {
                 layers,
                 tmp,
                 policy: policy.clone(),
+                images: Mutex::default(),
             }),
             image: None,
         })
     }
 
-    /// Returns the same sandbox for programs that also read and start what is in `image`. They share the
-    /// private temporary folder with the others.
-    #[must_use]
-    pub fn with_image(&self, image: GrantedPath) -> Sandbox {
-        Sandbox {
-            base: self.base.clone(),
-            image: Some(Arc::new(Image {
-                folder: image,
-                access: OnceLock::new(),
-            })),
-        }
-    }
-
-    /// Makes what [`Sandbox::restriction`] needs, which allocates.
+    /// Returns the same sandbox for programs that also read and start what is in `folder`. They share
+    /// the private temporary folder with the others.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub(crate) fn prepare(&self) -> Result<(), SandboxError> {
-        if let Some(image) = &self.image
-            && image.access.get().is_none()
-        {
-            let mut policy = self.base.policy.clone();
-            policy.needed.push(image.folder.clone());
-            let namespaces = self.base.namespaces.as_ref();
-            let access = ImageAccess {
-                rules: files::rules(&policy, self.base.tmp.as_ref().map(PrivateTmp::path))?,
-                mounts: namespaces.and_then(|it| it.with_image(&policy, &image.folder)),
-            };
-            // Another thread may have been faster.
-            let _ = image.access.set(access);
-        }
-        Ok(())
+    pub(crate) fn with_image(&self, folder: &GrantedPath) -> io::Result<Sandbox> {
+        let inode = folder.as_path().metadata()?.ino();
+        let mut images = self.base.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = images.get(folder).filter(|access| access.inode == inode);
+        let image = match known {
+            Some(access) => access.clone(),
+            None => {
+                let access = Arc::new(self.image_access(folder, inode)?);
+                images.insert(folder.clone(), access.clone());
+                access
+            }
+        };
+        Ok(Sandbox {
+            base: self.base.clone(),
+            image: Some(image),
+        })
+    }
+
+    fn image_access(&self, folder: &GrantedPath, inode: u64) -> io::Result<ImageAccess> {
+        let mut policy = self.base.policy.clone();
+        policy.needed.push(folder.clone());
+        let rules = files::rules(&policy, self.base.tmp.as_ref().map(PrivateTmp::path));
+        let namespaces = self.base.namespaces.as_ref();
+        Ok(ImageAccess {
+            inode,
+            rules: rules.map_err(io::Error::other)?,
+            mounts: namespaces.and_then(|it| it.with_image(&policy, folder)),
+        })
     }
 
     /// Returns the mechanisms that are in force, and what is missing for this policy.
@@ -208,7 +210,6 @@ impl Sandbox {
         if threads.unwrap_or_default() != 1 {
             return Err(SandboxError::Threads);
         }
-        self.prepare()?;
         start::forbid_core_dumps();
         self.restriction(false)
             .apply(None)
@@ -220,10 +221,8 @@ impl Sandbox {
 
     /// Returns what restricts a process. `hands_over` is true if it has a channel for the
     /// descriptor of its connections.
-    ///
-    /// [`Sandbox::prepare`] comes before it.
     pub(crate) fn restriction(&self, hands_over: bool) -> Restriction<'_> {
-        let access = self.image.as_ref().and_then(|image| image.access.get());
+        let access = self.image.as_ref();
         let namespaces = self.base.namespaces.as_ref();
         let handed_over = self.base.handed_over.as_ref().filter(|_| hands_over);
         Restriction {

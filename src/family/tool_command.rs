@@ -1,0 +1,164 @@
+//! Commands of tools: what a family may start.
+//!
+//! A file of a trusted project is started as a [`VerifiedProgram`] only, whichever family names it:
+//! as an executable, as a program of a command, as the script of an interpreter. So families do not
+//! start paths. They ask the [`CommandScope`] of their tool for a [`ToolCommand`].
+
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_config::Config;
+use haft_discover::Candidate;
+use haft_process::{
+    ChosenProgram, CommandWord, NotVerified, Spawn, SpawnProgram, StateDir, TrustedProject,
+    VerifiedProgram,
+};
+use haft_shell_quote::programs::{HOLE, judge};
+use haft_tool::VerifiedFiles;
+
+use super::rights::interpreter;
+
+/// Endings of the names of files that an interpreter runs.
+const CODE_EXTENSIONS: [&str; 22] = [
+    "awk", "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl",
+    "ps1", "py", "r", "rb", "sh", "tcl", "ts", "tsx", "zsh",
+];
+
+/// Origin of a tool's commands, which decides what they may start.
+#[derive(Clone, Default)]
+pub(crate) struct CommandScope {
+    /// The trusted files of the project that brings the tool; `None` if it is the user's own, or
+    /// trusted without a question.
+    verified: Option<Arc<VerifiedFiles>>,
+    /// The state directory, which has the copies of verified files.
+    state: StateDir,
+}
+
+/// Program of a tool with its first arguments, ready to start.
+#[derive(Clone)]
+pub(crate) struct ToolCommand {
+    program: SpawnProgram,
+    args: Vec<OsString>,
+}
+
+impl CommandScope {
+    /// Returns the scope of the tools of a candidate.
+    pub(super) fn of(candidate: &Candidate, config: &Config) -> CommandScope {
+        CommandScope {
+            verified: candidate.verified.clone(),
+            state: config.state_dir.clone(),
+        }
+    }
+
+    /// Returns the candidate's own file as a program.
+    pub(crate) fn executable(&self, candidate: &Candidate) -> ToolCommand {
+        let path = &candidate.resolved;
+        let program = self.with_project(|project, files| {
+            // No file has this hash: an executable that is not in the grant does not run.
+            let nothing = blake3::Hash::from_bytes([0; blake3::OUT_LEN]);
+            let digest = files.entry(path).map_or(nothing, |entry| entry.digest);
+            VerifiedProgram::of_file(project, path, digest).into()
+        });
+        ToolCommand {
+            program: program.unwrap_or_else(|| by_user(path)),
+            args: Vec::new(),
+        }
+    }
+
+    /// Returns a command that starts in `folder`, with the variables that it sets. The first word is
+    /// the program.
+    ///
+    /// # Errors
+    /// If it names a file of the project that was not trusted.
+    pub(crate) fn command<'a>(
+        &self,
+        folder: &Path,
+        words: &[CommandWord],
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<ToolCommand, NotVerified> {
+        let verified: Option<Result<_, NotVerified>> = self.with_project(|project, _| {
+            let mut program = VerifiedProgram::of_command(project, folder, words)?;
+            for (name, value) in variables {
+                program.set_variable(project, name, value)?;
+            }
+            Ok(ToolCommand {
+                program: program.into(),
+                args: Vec::new(),
+            })
+        });
+        verified.unwrap_or_else(|| {
+            let mut words = words.iter().map(CommandWord::text);
+            Ok(ToolCommand {
+                program: by_user(words.next().unwrap_or_default()),
+                args: words.map(OsString::from).collect(),
+            })
+        })
+    }
+
+    fn with_project<T>(
+        &self,
+        make: impl FnOnce(&TrustedProject<'_>, &VerifiedFiles) -> T,
+    ) -> Option<T> {
+        let files = self.verified.as_ref()?;
+        let project = TrustedProject {
+            root: &files.project,
+            alias: files.alias.as_deref(),
+            state: &self.state,
+            digest: &|path| files.program_digest(path),
+        };
+        Some(make(&project, files))
+    }
+}
+
+impl ToolCommand {
+    /// Returns the start of the program with these further arguments.
+    pub(crate) fn spawn<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Spawn {
+        let own = self.args.iter().cloned();
+        let args = own.chain(args.into_iter().map(Into::into));
+        Spawn::new(self.program.clone(), args)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tool has no verified files: it is the user's own, or trusted without a question"
+)]
+fn by_user(program: impl Into<OsString>) -> SpawnProgram {
+    ChosenProgram::not_of_project(program).into()
+}
+
+/// Returns the words of a command template, of which the first is the program. In `texts`, [`HOLE`]
+/// stands for values; `filled` are the same words with the values. A word is code if it is the
+/// program or what an interpreter runs, and otherwise if it names a file that looks like code.
+pub(super) fn template_words(
+    folder: &Path,
+    texts: &[String],
+    filled: impl IntoIterator<Item = String>,
+) -> Vec<CommandWord> {
+    let judged = judge(texts);
+    let is_script = |index: usize| judged.scripts.iter().any(|script| script.code == index);
+    let words = filled.into_iter().enumerate().map(|(index, word)| {
+        let is_fixed = texts.get(index).is_some_and(|text| !text.contains(HOLE));
+        let is_code = index == 0
+            || judged.file == Some(index)
+            || is_fixed && (is_script(index) || looks_like_code(&folder.join(&word)));
+        if is_code {
+            CommandWord::Code(word)
+        } else {
+            CommandWord::Data(word)
+        }
+    });
+    words.collect()
+}
+
+/// Returns true if a file is likely to be run: by its mode, its first bytes or its name.
+fn looks_like_code(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let has_extension = extension.is_some_and(|extension| CODE_EXTENSIONS.contains(&extension));
+    let found = path.metadata().ok().filter(Metadata::is_file);
+    found.is_some_and(|found| {
+        has_extension || haft_process::is_program(path, &found) || interpreter(path).is_some()
+    })
+}
