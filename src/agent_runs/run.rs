@@ -29,7 +29,7 @@ pub(super) struct Started {
 /// # Errors
 /// [`ErrorKind::Load`] if the program is missing, or if the system refuses to start it.
 pub(super) async fn start(order: Order, cancel: &CancellationToken) -> Result<Started, Error> {
-    let program = order.spawn.program.to_string_lossy().into_owned();
+    let program = order.spawn.program.name().to_string_lossy().into_owned();
     let child = order.spawn.start(cancel).await.map_err(|error| {
         let hint = match error {
             SpawnError::NotFound { .. } => "install it, or name another one as `sessions.command`",

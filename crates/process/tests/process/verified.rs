@@ -311,8 +311,8 @@ fn words_that_name_a_file_run_its_verified_bytes() {
             &["echo", "a", "sub", "no.sh", "--x=y"][..],
             "a sub no.sh --x=y\n",
         ),
-        (&["echo", "-n", "A B"], "A B"),
-        (&["sh", "-c", "echo \"$0\" $1", "x y", "z"], "x y z\n"),
+        (&["echo", "-n", "A B"][..], "A B"),
+        (&["sh", "-c", "echo \"$0\" $1", "x y", "z"][..], "x y z\n"),
     ] {
         assert_eq!(project.output(words), expected);
     }
@@ -335,7 +335,7 @@ fn variables_of_a_command_name_verified_files_too() {
     let program = program.expect("its file is trusted");
     fs::write(project.root().join("env.sh"), "echo EVIL\n").expect("a file of ours");
     let text = refusal(project.start(program, SYSTEM));
-    assert!(text.contains("it changed since you trusted it"), "{text}");
+    assert!(text.contains("changed since you trusted it"), "{text}");
 }
 
 /// Files that were not trusted are refused when the command is read, and again when it starts.
@@ -345,7 +345,7 @@ fn words_that_name_another_file_start_nothing() {
     project.trust("a.sh", "echo RAN\n");
     project.write("evil.sh", "echo RAN\n");
     project.write("bin/tool", "#!/bin/sh\necho RAN\n");
-    fs::write(project.folder.path().join("outside.sh"), "echo RAN\n").expect("a file of ours");
+    fs::write(project.folder.path().join("outside.sh"), "echo OUTSIDE\n").expect("a file of ours");
     symlink("../outside.sh", project.root().join("out.sh")).expect("a file of ours");
     symlink("evil.sh", project.root().join("in.sh")).expect("a file of ours");
     for words in [
@@ -391,10 +391,7 @@ fn words_that_name_another_file_start_nothing() {
     assert!(text.contains("No such file"), "{text}");
     symlink("../outside.sh", project.root().join("a.sh")).expect("a file of ours");
     let text = refusal(project.start(program, SYSTEM));
-    assert!(
-        text.contains("it changed since you trusted it") || text.contains("Unlisted"),
-        "{text}"
-    );
+    assert!(text.contains("changed since you trusted it"), "{text}");
 }
 
 /// The files of a command are swapped continuously: their trusted bytes run, or none.
