@@ -141,7 +141,9 @@ pub(super) fn template_words(
     let is_script = |index: usize| judged.scripts.iter().any(|script| script.code == index);
     let words = filled.into_iter().enumerate().map(|(index, word)| {
         let is_fixed = texts.get(index).is_some_and(|text| !text.contains(HOLE));
+        // The second is the program behind others that start it (`env`, `nice`).
         let is_code = index == 0
+            || index == judged.program
             || judged.file == Some(index)
             || is_fixed && (is_script(index) || looks_like_code(&folder.join(&word)));
         if is_code {
