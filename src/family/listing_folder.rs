@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use haft_config::Config;
 use haft_config::grants::{Store, real};
 use haft_discover::Candidate;
-use haft_process::{Spawn, inherited};
+use haft_process::{Spawn, StateDir, inherited};
 use haft_tool::{Problem, TRUST_HINT};
 use tempfile::TempDir;
 
@@ -29,7 +29,7 @@ pub(crate) struct ListingFolder {
 struct FolderConfig {
     cwd: PathBuf,
     home: PathBuf,
-    state_dir: PathBuf,
+    state_dir: StateDir,
     cache_dir: PathBuf,
     temp_dir: PathBuf,
     /// The answer of a flag.

@@ -172,12 +172,9 @@ fn a_program_in_a_sandbox_undoes_no_refusal_and_silences_no_log() {
             let said = sandbox.sh("haft call reader 2>&1").output;
             assert!(!said.contains("KEY"), "{target} {wrong}: {said}");
             let after = sandbox.sh("haft log --json -n 0").output.lines().count();
-            assert!(
-                after >= before + 1,
-                "{target} {wrong}: the call is recorded"
-            );
+            assert!(after > before, "{target} {wrong}: the call is recorded");
             // What the user does after the message.
-            sandbox.sh("chmod -R u+rwX,go-rwx home/.local/state/haft");
+            let _ = sandbox.sh("chmod -R u+rwX,go-rwx home/.local/state/haft");
         }
     }
 }
@@ -243,7 +240,7 @@ fn calls_that_could_not_be_recorded_are_a_gap() {
         "{}",
         verified.output
     );
-    sandbox.sh("haft call reader");
+    let _ = sandbox.sh("haft call reader");
     let log = sandbox.sh("haft log").output;
     assert!(log.contains("1 lines lost"), "{log}");
     assert_eq!(sandbox.sh("haft log --verify").code, 1);

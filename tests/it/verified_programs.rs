@@ -175,11 +175,12 @@ fn a_race_over_a_program_is_never_won() {
     finished(true);
     let digest = blake3::hash(&fs::read(&good).expect("a program"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let (root, copies) = (project.0.path().join("p"), project.0.path().join("copies"));
+    let root = project.0.path().join("p");
+    let state = haft_process::StateDir::new(project.0.path().join("state"));
     let trusted = haft_process::TrustedProject {
         root: &root,
         alias: None,
-        copies: &copies,
+        state: &state,
         digest: &|_| None,
     };
     let verified = haft_process::VerifiedProgram::of_file(&trusted, &path, digest);
@@ -427,11 +428,12 @@ fn a_binary_runs_and_knows_its_path() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for cwd in [None, Some(sandbox.path().join("home"))] {
         for memory in [None, Some(1 << 32)] {
-            let (root, copies) = (sandbox.path(), sandbox.path().join("copies"));
+            let root = sandbox.path();
+            let state = haft_process::StateDir::new(root.join("state"));
             let trusted = haft_process::TrustedProject {
                 root: &root,
                 alias: None,
-                copies: &copies,
+                state: &state,
                 digest: &|_| None,
             };
             let digest = blake3::hash(&fs::read(&path).expect("a program"));
@@ -716,7 +718,7 @@ fn a_program_that_appears_later_does_not_start() {
         let project = used.project();
         let path = project.0.path().join("p").join(used.program);
         fs::remove_file(&path).expect("a file of ours");
-        project.0.sh("haft trust p --yes");
+        let _ = project.0.sh("haft trust p --yes");
         put(&path, &(used.content)("EVIL"));
         let ran = used.call(&project);
         assert_ne!(ran.code, 0, "{}: {}", used.text, ran.output);

@@ -53,18 +53,22 @@ pub enum Endpoint {
     /// A program, with its rights.
     Program(Box<Spawn>),
     /// A running server.
-    Http {
-        /// Its address.
-        url: Url,
-        /// Headers of each request.
-        headers: Vec<(String, String)>,
-        /// True for the transport of MCP 2024-11-05.
-        is_sse: bool,
-        /// The settings of TLS.
-        tls: TlsConfig,
-        /// The file of the user's login.
-        tokens: TokenStore,
-    },
+    Http(Box<HttpEndpoint>),
+}
+
+/// Address of a running server, with everything that is needed to reach it.
+#[derive(Clone)]
+pub struct HttpEndpoint {
+    /// Its address.
+    pub url: Url,
+    /// Headers of each request.
+    pub headers: Vec<(String, String)>,
+    /// True for the transport of MCP 2024-11-05.
+    pub is_sse: bool,
+    /// The settings of TLS.
+    pub tls: TlsConfig,
+    /// The file of the user's login.
+    pub tokens: TokenStore,
 }
 
 impl Endpoint {
@@ -77,8 +81,8 @@ impl Endpoint {
                 set.map(|value| value.to_string_lossy().into_owned())
                     .collect()
             }
-            Endpoint::Http { headers, .. } => {
-                let values = headers.iter().map(|(_, value)| value.as_str());
+            Endpoint::Http(http) => {
+                let values = http.headers.iter().map(|(_, value)| value.as_str());
                 // A server may repeat the token alone.
                 let values = values.flat_map(|value| value.split(' '));
                 values.map(str::to_owned).collect()
@@ -188,13 +192,14 @@ impl Start<'_> {
                 outgoing = Some(transport.outgoing().clone());
                 self.serve(transport, session.clone()).await?
             }
-            Endpoint::Http {
-                url,
-                headers,
-                is_sse,
-                tls,
-                tokens,
-            } => {
+            Endpoint::Http(http) => {
+                let HttpEndpoint {
+                    url,
+                    headers,
+                    is_sse,
+                    tls,
+                    tokens,
+                } = &**http;
                 let client = http_client::client(tls, headers)?;
                 // The headers of the configuration are for the server, not for the authorization.
                 let mut login = None;
@@ -250,7 +255,7 @@ impl Start<'_> {
     ) -> Result<RunningService<RoleClient, Handler>, String> {
         let is_legacy = self.is_legacy
             // The transport is that of an older protocol.
-            || matches!(self.endpoint, Endpoint::Http { is_sse: true, .. });
+            || matches!(&self.endpoint, Endpoint::Http(http) if http.is_sse);
         let mode = if is_legacy {
             ClientLifecycleMode::Initialize
         } else {

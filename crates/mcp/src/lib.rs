@@ -40,7 +40,7 @@ mod tokens;
 
 pub use address::{Reference, ServerAddress};
 pub use call::CallInput;
-pub use connection::{Connection, Endpoint};
+pub use connection::{Connection, Endpoint, HttpEndpoint};
 pub use definitions::{
     Definitions, Failure, Record, ServerInfo, TIER_HINT, ToolDefinition, Unusable,
 };

@@ -23,7 +23,9 @@ use crate::error::SpawnError;
 use crate::exec_args::{Ends, Order};
 use crate::finished::{End, Exit, Finished};
 use crate::output::{Feed, Output};
-use crate::sandbox::{ExceededLimit, Sandbox, TreeLimits, empty_folder, tree_exceeded, watch_session};
+use crate::sandbox::{
+    ExceededLimit, Sandbox, TreeLimits, empty_folder, tree_exceeded, watch_session,
+};
 use crate::spawn::{Leftovers, Spawn, Stdin};
 use crate::system::{
     self, Cell, Descriptor, Ended, Leader, OurEnd, Pid, Sender, Starvation, launch,

@@ -734,6 +734,10 @@ pub fn report(repairs: &[ModeRepair]) {
 }
 
 #[cfg(all(test, unix))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests change modes behind the module's back"
+)]
 mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

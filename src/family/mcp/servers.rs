@@ -11,7 +11,9 @@ use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
-use haft_mcp::{Endpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign};
+use haft_mcp::{
+    Endpoint, HttpEndpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign,
+};
 use haft_process::{CommandWord, Spawn, StatePart, project_files};
 use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem, TRUST_HINT};
 
@@ -231,13 +233,13 @@ pub(super) fn prepare(
                 return Err(failed(denied(&refusal).message().to_owned()));
             }
             url = Some(address.clone());
-            Endpoint::Http {
+            Endpoint::Http(Box::new(HttpEndpoint {
                 url: address.clone(),
                 headers: headers.clone().into_iter().collect(),
                 is_sse: *is_sse,
                 tls: upstream.tls.clone(),
                 tokens: TokenStore::of(&config.state_dir, config.mcp.login_store, &name, address),
-            }
+            }))
         }
     };
     let (log, domain, about) = (upstream.log.clone(), candidate.trust_domain(), name.clone());

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::{ProjectScope, VerifiedFile, image_place};
+use super::{ProjectScope, VerifiedFile, VerifiedProgram, image_place, make_image};
 use crate::state_dir::StatePart;
 use crate::{GrantedPath, regular_files};
 
@@ -36,15 +36,16 @@ pub(super) struct ImageCopies {
 
 /// Copies files among links to their neighbours.
 pub(super) fn copy(
-    scope: &ProjectScope,
+    program: &VerifiedProgram,
     files: &[(&VerifiedFile, Vec<u8>)],
 ) -> io::Result<ImageCopies> {
+    let (scope, state) = (&program.scope, &program.state);
     let all: Vec<&VerifiedFile> = files.iter().map(|(file, _)| *file).collect();
     let place = image_place(&all);
-    let images = scope.make_image(&place)?;
+    let images = make_image(state, &place)?;
     // Other processes may make the same image at this moment. A program in a sandbox can lock what it
     // can read, so the lock is not in the image.
-    let _lock = scope.state.folder(StatePart::Locks).lock(&place)?;
+    let _lock = state.folder(StatePart::Locks).lock(&place)?;
     let version = version_of(&all);
     remove_others(images.as_path(), &version);
     let folder = images.as_path().join(version);

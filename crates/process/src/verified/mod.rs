@@ -158,6 +158,8 @@ pub struct TrustedProject<'a> {
 #[derive(Clone, Debug)]
 pub struct VerifiedProgram {
     scope: ProjectScope,
+    /// The state directory, which has the copies of its files.
+    state: StateDir,
     /// The program, and its first arguments.
     words: Vec<ProgramWord>,
     /// The index of the program; the words before it are a wrapper's.
@@ -172,7 +174,6 @@ pub struct VerifiedProgram {
 struct ProjectScope {
     root: PathBuf,
     alias: Option<PathBuf>,
-    state: StateDir,
     /// The folder that relative words start from.
     folder: PathBuf,
 }
@@ -197,6 +198,7 @@ impl VerifiedProgram {
         };
         VerifiedProgram {
             scope: ProjectScope::of(project, project.root),
+            state: project.state.clone(),
             words: vec![ProgramWord::file(file)],
             program: 0,
             finds_program: true,
@@ -221,6 +223,7 @@ impl VerifiedProgram {
             .collect::<Result<_, _>>()?;
         Ok(VerifiedProgram {
             scope,
+            state: project.state.clone(),
             words,
             program: 0,
             finds_program: true,
@@ -255,7 +258,7 @@ impl VerifiedProgram {
     /// If it cannot be made, or is not believed.
     pub fn make_image(&self) -> io::Result<Option<GrantedPath>> {
         let files = self.files();
-        let make = || self.scope.make_image(&image_place(&files));
+        let make = || make_image(&self.state, &image_place(&files));
         (!files.is_empty()).then(make).transpose()
     }
 
@@ -300,7 +303,6 @@ impl ProjectScope {
         ProjectScope {
             root: project.root.to_owned(),
             alias: project.alias.map(Path::to_owned),
-            state: project.state.clone(),
             folder: folder.to_owned(),
         }
     }
@@ -319,17 +321,16 @@ impl ProjectScope {
             None => path.into(),
         }
     }
+}
 
-    /// Makes the folder with the copies of all versions of some files, and returns its path, for the
-    /// sandbox of their programs: the rules of a sandbox name existing folders only. It stays when a
-    /// file changes.
-    fn make_image(&self, place: &str) -> io::Result<GrantedPath> {
-        let images = self.state.folder(StatePart::Images);
-        let made = images.make_subfolder(place)?;
-        // Links above the state directory are the user's own.
-        let resolved = LinkBounds::new([]).resolve(&made);
-        resolved.map_err(io::Error::other)
-    }
+/// Makes the folder with the copies of all versions of some files, and returns its path, for the
+/// sandbox of their programs: the rules of a sandbox name existing folders only. It stays when a
+/// file changes.
+fn make_image(state: &StateDir, place: &str) -> io::Result<GrantedPath> {
+    let made = state.folder(StatePart::Images).make_subfolder(place)?;
+    // Links above the state directory are the user's own.
+    let resolved = LinkBounds::new([]).resolve(&made);
+    resolved.map_err(io::Error::other)
 }
 
 /// Returns the name of the folder with the copies of all versions of these files, and of its lock.

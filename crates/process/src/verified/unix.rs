@@ -82,7 +82,7 @@ pub(super) fn prepare(
     };
     let copies = match &contents[..] {
         [] => ImageCopies::default(),
-        contents => image::copy(&program.scope, contents).map_err(NotVerified::Copy)?,
+        contents => image::copy(program, contents).map_err(NotVerified::Copy)?,
     };
     let path_of = |file: &VerifiedFile| match copies.paths.get(file) {
         Some(copy) => Ok(copy.clone()),

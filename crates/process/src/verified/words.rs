@@ -124,7 +124,6 @@ pub fn project_files(root: &Path, folder: &Path, words: &[CommandWord]) -> Vec<P
     let scope = ProjectScope {
         root: root.canonicalize().unwrap_or_else(|_| alias.clone()),
         alias: Some(alias),
-        copies: PathBuf::new(),
         folder: folder.to_owned(),
     };
     // Each file that is found has a hash here, so none is refused.

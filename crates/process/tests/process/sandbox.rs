@@ -12,8 +12,7 @@ use haft_process::atomic_file::Durability;
 use haft_process::sandbox::{self, Access, Net, Sandbox, SandboxError, SandboxPolicy};
 use haft_process::{
     ChosenProgram, End, Exit, Limits, Spawn, SpawnError, StateDir, StatePart, Stdin,
-    TrustedProject, VerifiedProgram,
-    run_pipeline,
+    TrustedProject, VerifiedProgram, run_pipeline,
 };
 use nix::sched::{CloneFlags, unshare};
 use tokio_util::sync::CancellationToken;
@@ -361,36 +360,50 @@ async fn a_program_reaches_nothing_of_the_state_but_its_own_image() {
     let (home, state_home) = (folder(), folder());
     let state_path = state_home.path().canonicalize().expect("it is there");
     let state = StateDir::new(state_path.clone());
-    let images = ["own", "other"].map(|name| {
-        let image = make_images_of(&state, &home.path().join(name)).expect("it is ours");
-        fs::write(image.as_path().join("text"), format!("{name}\n")).expect("it is ours");
-        image
-    });
     let tokens = state.folder(StatePart::Tokens);
     let written = tokens.replace("a.json", b"token\n", Durability::Unsynced);
     written.expect("it is ours");
     let base = SandboxPolicy {
-        hidden: vec![state],
+        hidden: vec![state.clone()],
         ..policy(&[home.path()], &[home.path()])
     };
     let sandbox = Sandbox::new(&base).expect("this kernel has what it needs");
     let is_hidden = !sandbox::available().namespaces.is_empty();
-    // The program asks for the mode, the lock and the text of files, by its arguments.
-    let attempt = "cat \"$1/text\" \"$2/text\" \"$3/tokens/a.json\" 2>/dev/null
+    // The script asks for the mode, the lock and the text of files, by its arguments.
+    let attempt = "#!/bin/sh
+        cat \"$1/text\" \"$2/text\" \"$3/tokens/a.json\" 2>/dev/null
         for path in \"$2\" \"$3/tokens\" \"$3/tokens/a.json\"; do
             flock -n \"$path\" true 2>/dev/null && echo locked
             chmod 777 \"$path\" 2>/dev/null && echo changed
         done
         cd \"$1\" && cat ../../tokens/a.json ../*/text 2>/dev/null; pwd";
+    let home_path = home.path().canonicalize().expect("it is there");
+    let project = TrustedProject {
+        root: &home_path,
+        alias: None,
+        state: &state,
+        digest: &|_| None,
+    };
+    let programs = ["own", "other"].map(|name| {
+        let path = script(&home_path, name, attempt, 0o755);
+        let digest = blake3::hash(attempt.as_bytes());
+        VerifiedProgram::of_file(&project, &path, digest)
+    });
+    let images = programs.clone().map(|program| {
+        let image = program.make_image().expect("it is ours");
+        image.expect("a script has one")
+    });
+    for (image, name) in images.iter().zip(["own", "other"]) {
+        fs::write(image.as_path().join("text"), format!("{name}\n")).expect("it is ours");
+    }
     let arguments = [images[0].as_path(), images[1].as_path(), &state_path];
     let arguments = arguments.map(|path| path.display().to_string());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let own = sandbox.with_image(images[0].clone());
     for _ in 0..2 {
         let spawn = Spawn {
-            sandbox: Some(own.clone()),
+            sandbox: Some(sandbox.clone()),
             cwd: Some(home.path().to_owned()),
-            ..sh(attempt, &arguments)
+            ..Spawn::new(programs[0].clone(), arguments.clone())
         };
         let finished = run(spawn).await;
         let changed = if is_hidden { "" } else { "changed\n" }.repeat(3);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use haft_process::{
-    ChosenProgram, CommandWord, Environment, Finished, NotVerified, Spawn, SpawnError,
+    ChosenProgram, CommandWord, Environment, Finished, NotVerified, Spawn, SpawnError, StateDir,
     TrustedProject, VerifiedProgram, Wrapper, project_files,
 };
 use tempfile::TempDir;
@@ -56,11 +56,11 @@ impl Project {
     }
 
     fn with<T>(&self, make: impl FnOnce(&TrustedProject<'_>) -> T) -> T {
-        let copies = self.root().parent().expect("a folder").join("copies");
+        let state = StateDir::new(self.root().with_file_name("state"));
         make(&TrustedProject {
             root: &self.root(),
             alias: None,
-            copies: &copies,
+            state: &state,
             digest: &|path| self.digests.get(path).copied(),
         })
     }

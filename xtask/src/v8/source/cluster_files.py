@@ -2,7 +2,8 @@
 
 V8's `gni/cluster_build.gni` runs this script, and the `v8` crate leaves V8's own one out. A source
 is compiled with up to `--cluster-size` others of its folder, so that the headers that they share
-are parsed once.
+are parsed once. Sources for Turboshaft's assembler are compiled without the others: they use a
+namespace in which names of V8 stand for other things.
 """
 
 import argparse
@@ -28,8 +29,8 @@ def parse_arguments():
 def clusters(arguments):
     """Yields the name of each cluster's file, and the sources that it includes."""
     number = 0
-    for folder, group in groupby(sorted(arguments.sources, key=key), os.path.dirname):
-        sources = list(group)
+    for (folder, _), group in groupby(sorted(arguments.sources, key=key), key):
+        sources = sorted(group)
         is_small = any(f"/{small}/" in f"/{folder}/" for small in arguments.small_cluster_dirs)
         size = arguments.small_cluster_size if is_small else arguments.cluster_size
         for start in range(0, len(sources), size):
@@ -38,7 +39,7 @@ def clusters(arguments):
 
 
 def key(source):
-    return os.path.dirname(source), source
+    return os.path.dirname(source), source.endswith("-tsa.cc")
 
 
 def write_cluster(arguments, name, sources):

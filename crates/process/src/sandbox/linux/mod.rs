@@ -153,7 +153,11 @@ impl Sandbox {
     /// If the kernel refuses.
     pub(crate) fn with_image(&self, folder: &GrantedPath) -> io::Result<Sandbox> {
         let inode = folder.as_path().metadata()?.ino();
-        let mut images = self.base.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut images = self
+            .base
+            .images
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let known = images.get(folder).filter(|access| access.inode == inode);
         let image = match known {
             Some(access) => access.clone(),
