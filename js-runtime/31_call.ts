@@ -174,33 +174,12 @@ function started(
   // They are not enumerable: a copy of the context has the members of the original.
   Object.defineProperties(context, {
     signal: { value: signal },
-    executeTool: { value: (...given: OtherCall) => executeTool(call, toolCallId, ...given) },
+    executeTool: {
+      value: (name: string, args: unknown, options: NestedOptions = {}) =>
+        callTool(call, name, args, options),
+    },
   });
   return authored.execute(toolCallId, args, signal, onUpdate, context);
-}
-
-type OtherCall = [name: string, args: unknown, options?: NestedOptions];
-
-/**
- * `ctx.executeTool` of pi: calls another tool as a part of this call. Tools of the same module are called
- * directly, because the module could call their functions itself; others are calls of the host.
- */
-async function executeTool(
-  call: RunningCall,
-  toolCallId: string,
-  ...[name, args, options = {}]: OtherCall
-): Promise<unknown> {
-  const tool = modules.get(call.moduleId)?.find((sibling) => sibling.name === name);
-  if (tool === undefined) return await callTool(call, name, args, options);
-  const prepared = await new Promise<Prepared>((resolve, reject) => {
-    whenPrepared(tool, captured.jsonStringify(args ?? {}), resolve, reject);
-  });
-  if (!prepared.ok) throw new Error(prepared.text);
-  const onUpdate = (partial: unknown): void => {
-    options.onUpdate?.(normaliseResult(partial));
-  };
-  const own = options.signal;
-  return normaliseResult(await started(call, tool, toolCallId, prepared.args, onUpdate, own));
 }
 
 function finish(call: RunningCall, result: () => ReturnType<typeof thrownToResult>): void {

@@ -220,7 +220,11 @@ fn a_caller_of_other_hosts_takes_its_scope_along() {
     let config = format!("{CONFIG}remote: {{gpu: {{url: {url}, prefix: gpu_}}}}\n");
     here.write("home/.config/haft/config.yaml", &config);
     here.write("tools.ts", TOOLS);
-    while !here.sh("haft list").output.contains("gpu_sec") {}
+    while !here
+        .sh("haft refresh; haft list")
+        .output
+        .contains("gpu_sec")
+    {}
     let served = serve(&here, &[], &[]);
     // The caller knows the tools of the other host with a prefix.
     let client = Bearer(
@@ -251,12 +255,12 @@ fn a_host_that_offers_some_tools_runs_no_others_for_callers() {
     let here = Sandbox::with_home();
     here.write(
         "home/.config/haft/config.yaml",
-        &format!("remote: {{gpu: {url}}}\n"),
+        &format!("remote: {{gpu: {{url: {url}}}}}\n"),
     );
-    while !here.sh("haft list").output.contains("few") {}
+    while !here.sh("haft refresh; haft list").output.contains("few") {}
     for (path, end) in WAYS {
         let path = json!({"path": path});
-        let called = here.sh(&format!("haft call relay --yolo --args '{path}'"));
+        let called = here.sh(&format!("haft call relay '{path}' --yolo"));
         assert!(called.output.contains(end), "{path}: {}", called.output);
     }
 }

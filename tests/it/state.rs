@@ -236,13 +236,13 @@ fn calls_that_could_not_be_recorded_are_a_gap() {
     let verified = sandbox.sh("haft log --verify");
     assert_eq!(verified.code, 1, "{}", verified.output);
     assert!(
-        verified.output.contains("could not write 1 lines"),
+        verified.output.contains("could not write 2 lines"),
         "{}",
         verified.output
     );
     let _ = sandbox.sh("haft call reader");
     let log = sandbox.sh("haft log").output;
-    assert!(log.contains("1 lines lost"), "{log}");
+    assert!(log.contains("2 lines lost"), "{log}");
     assert_eq!(sandbox.sh("haft log --verify").code, 1);
 }
 
@@ -303,7 +303,8 @@ fn scripts_of_a_project_work_in_the_first_process_of_a_machine() {
 
 #[test]
 fn a_script_sees_only_its_own_image() {
-    let sandbox = Sandbox::with_home();
+    let mut sandbox = Sandbox::with_home();
+    sandbox.profile_of_the_project_is_configured();
     let script = |secret: &str, name: &str| {
         format!(
             "#!/bin/sh\n# {secret}\ncase \"$*\" in *description*) echo '{{\"name\":\"{name}\",\"description\":\"d\",\

@@ -307,7 +307,9 @@ fn no_command_runs_code_of_an_untrusted_project() {
 fn project_with_build_files() -> Sandbox {
     let sandbox = Sandbox::with_home();
     let run = "echo ran >> \"$HOME/trace\"; echo '[{\"name\": \"t\"}]'";
-    let make = format!("tools:\n\t@{}\n", run.replace('$', "$$"));
+    // `tools` is a file, too.
+    let recipe = run.replace('$', "$$");
+    let make = format!(".PHONY: tools list\ntools list:\n\t@{recipe}\n");
     sandbox.write("p/Makefile", &make);
     sandbox.write("p/makefile.mk", &make);
     let package = serde_json::json!({"name": "p", "scripts": {"tools": run}});
@@ -377,7 +379,7 @@ fn commands_of_the_user_find_nothing_of_an_untrusted_project() {
 fn commands_of_the_user_run_in_a_trusted_project() {
     let sandbox = project_with_build_files();
     let settings =
-        serde_json::json!({"tools": {"discoveryCommand": "make -s tools", "callCommand": "cat"}});
+        serde_json::json!({"tools": {"discoveryCommand": "make -s list", "callCommand": "cat"}});
     sandbox.write("home/.gemini/settings.json", &settings.to_string());
     let ran = sandbox.sh("cd p && haft list");
     assert!(

@@ -600,12 +600,6 @@ const USES: &[ProgramUse] = &[
     ),
     program_use(
         ".cycod/tools/t.yaml",
-        "name: t\ndescription: d\nrun: sh '{WORKSPACE}/bin/x'\n",
-        "bin/x",
-        plain,
-    ),
-    program_use(
-        ".cycod/tools/t.yaml",
         "name: t\ndescription: d\nsteps:\n  - name: a\n    run: sh x\n    working-directory: bin\n",
         "bin/x",
         plain,
@@ -619,20 +613,6 @@ const USES: &[ProgramUse] = &[
     program_use(
         ".cycod/tools/t.yaml",
         "name: t\ndescription: d\nrun: ./bin/x\nsecurity: {execution-privilege: reduced}\n",
-        "bin/x",
-        plain,
-    ),
-    program_use(
-        ".aynd/tools/t.json",
-        r#"{"name": "p", "tools": [{"name": "t", "description": "d", "inputSchema": {"type": "object"},
-            "handler": {"type": "shell", "command": "./bin/x"}}]}"#,
-        "bin/x",
-        plain,
-    ),
-    program_use(
-        ".aynd/tools/t.json",
-        r#"{"name": "p", "tools": [{"name": "t", "description": "d", "inputSchema": {"type": "object"},
-            "handler": {"type": "shell", "command": "true && sh bin/x"}}]}"#,
         "bin/x",
         plain,
     ),
@@ -655,15 +635,21 @@ impl ProgramUse {
         put(&program, &(self.content)("good"));
         let project = Project(sandbox);
         let ran = project.0.sh("haft trust p --yes");
-        assert_eq!(ran.code, 0, "{}", ran.output);
-        assert!(ran.output.contains(self.program), "{}", ran.output);
+        assert_eq!(ran.code, 0, "{} {}: {}", self.file, self.text, ran.output);
+        assert!(
+            ran.output.contains(self.program),
+            "{} {}: {}",
+            self.file,
+            self.text,
+            ran.output
+        );
         project
     }
 
     fn call(&self, project: &Project) -> Ran {
         project
             .0
-            .sh("haft --cwd p --approval-mode yolo call t '{}'")
+            .sh("haft --cwd p call t '{}' --approval-mode yolo")
     }
 }
 
@@ -740,7 +726,7 @@ fn files_that_a_tool_reads_may_change() {
     assert!(!ran.output.contains("data.txt"), "{}", ran.output);
     sandbox.write("p/data.txt", "three\n");
     sandbox.write("p/tool.py", "four\n");
-    let ran = sandbox.sh("haft --cwd p --approval-mode yolo call t '{}'");
+    let ran = sandbox.sh("haft --cwd p call t '{}' --approval-mode yolo");
     assert_eq!(ran.output, "three\nfour\n");
 }
 

@@ -41,18 +41,18 @@ pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate])
 pub(crate) fn named_files(config: &Config, settings: &Path) -> Vec<PathBuf> {
     let commands = fs::read_to_string(settings).ok();
     let commands = commands.and_then(|text| GeminiCommands::of(&text));
-    commands.map_or_else(Vec::new, |commands| files_of(&commands, config))
-}
-
-/// Returns the files of the project that the commands name.
-fn files_of(commands: &GeminiCommands, config: &Config) -> Vec<PathBuf> {
-    let discovery = shlex::split(&commands.discovery).unwrap_or_default();
-    let all = [discovery, commands.call.iter().cloned().collect()];
-    let files = all.into_iter().flat_map(|words| {
+    let all = commands.iter().flat_map(words_of);
+    let files = all.flat_map(|words| {
         let words = command_words(words, config);
         project_files(&config.cwd, &config.cwd, &words)
     });
     files.collect()
+}
+
+/// Returns the words of each command.
+fn words_of(commands: &GeminiCommands) -> [Vec<String>; 2] {
+    let discovery = shlex::split(&commands.discovery).unwrap_or_default();
+    [discovery, commands.call.iter().cloned().collect()]
 }
 
 /// Returns the words of a command. A program with a slash is a path in the project.
@@ -160,8 +160,9 @@ fn is_haft(program: &str, arguments: &[String]) -> bool {
     is_haft && arguments.iter().any(|argument| argument == "gemini")
 }
 
-/// Checks that commands of the user's own settings name no file of the project: they would run code
-/// of whatever project this is.
+/// Checks that no word of the user's own commands is a file of the project: they would run code of
+/// whatever project this is. Files that a part of a word names, as in `sh -c './list'`, are found in a
+/// trusted project only.
 fn check_own_commands(
     commands: &GeminiCommands,
     config: &Config,
@@ -170,7 +171,12 @@ fn check_own_commands(
     if candidate.needs_trust() {
         return Ok(());
     }
-    let Some(file) = files_of(commands, config).into_iter().next() else {
+    let mut words = words_of(commands).into_iter().flatten();
+    let file = words.find_map(|word| {
+        let path = paths::resolve(&config.cwd, Path::new(&word));
+        (path.starts_with(&config.cwd) && path.is_file()).then_some(path)
+    });
+    let Some(file) = file else {
         return Ok(());
     };
     let text = format!("its commands run a file of the project: {}", file.display());
