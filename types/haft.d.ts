@@ -616,7 +616,7 @@ export interface ExtensionToolResult<TDetails = any> extends ToolResult<TDetails
 /** The context of a call, with what pi has besides. */
 export interface ExtensionContext extends CustomToolContext {
   readonly signal?: AbortSignal;
-  /** Calls another tool: one of the same module directly, any other one as a call that is approved and logged. */
+  /** Calls another tool of the catalog as a call that is approved and logged; one of the same module is approved already. */
   executeTool(
     name: string,
     args: unknown,

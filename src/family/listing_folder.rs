@@ -25,6 +25,10 @@ pub(crate) struct ListingFolder {
     empty: OnceLock<Result<TempDir, String>>,
 }
 
+/// Part of a message about a command that ran in an empty folder.
+pub(crate) const IN_EMPTY_FOLDER: &str =
+    "it ran in an empty folder, because the project here is not trusted";
+
 /// Part of the configuration that decides about the folder.
 struct FolderConfig {
     cwd: PathBuf,

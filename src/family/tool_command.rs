@@ -5,7 +5,6 @@
 //! start paths. They ask the [`CommandScope`] of their tool for a [`ToolCommand`].
 
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,14 +16,6 @@ use haft_process::{
 };
 use haft_shell_quote::programs::{HOLE, judge};
 use haft_tool::VerifiedFiles;
-
-use super::rights::interpreter;
-
-/// Endings of the names of files that an interpreter runs.
-const CODE_EXTENSIONS: [&str; 22] = [
-    "awk", "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl",
-    "ps1", "py", "r", "rb", "sh", "tcl", "ts", "tsx", "zsh",
-];
 
 /// Origin of a tool's commands, which decides what they may start.
 #[derive(Clone, Default)]
@@ -130,10 +121,8 @@ fn by_user(program: impl Into<OsString>) -> SpawnProgram {
 }
 
 /// Returns the words of a command template, of which the first is the program. In `texts`, [`HOLE`]
-/// stands for values; `filled` are the same words with the values. A word is code if it is the
-/// program or what an interpreter runs, and otherwise if it names a file that looks like code.
+/// stands for values; `filled` are the same words with the values.
 pub(super) fn template_words(
-    folder: &Path,
     texts: &[String],
     filled: impl IntoIterator<Item = String>,
 ) -> Vec<CommandWord> {
@@ -141,26 +130,13 @@ pub(super) fn template_words(
     let is_script = |index: usize| judged.scripts.iter().any(|script| script.code == index);
     let words = filled.into_iter().enumerate().map(|(index, word)| {
         let is_fixed = texts.get(index).is_some_and(|text| !text.contains(HOLE));
-        // The second is the program behind others that start it (`env`, `nice`).
-        let is_code = index == 0
-            || index == judged.program
-            || judged.file == Some(index)
-            || is_fixed && (is_script(index) || looks_like_code(&folder.join(&word)));
-        if is_code {
+        if index == 0 || judged.file == Some(index) || is_fixed && is_script(index) {
             CommandWord::Code(word)
+        } else if is_fixed {
+            CommandWord::Argument(word)
         } else {
             CommandWord::Data(word)
         }
     });
     words.collect()
-}
-
-/// Returns true if a file is likely to be run: by its mode, its first bytes or its name.
-fn looks_like_code(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let has_extension = extension.is_some_and(|extension| CODE_EXTENSIONS.contains(&extension));
-    let found = path.metadata().ok().filter(Metadata::is_file);
-    found.is_some_and(|found| {
-        has_extension || haft_process::is_program(path, &found) || interpreter(path).is_some()
-    })
 }

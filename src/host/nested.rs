@@ -19,9 +19,9 @@ use super::Host;
 use super::call_log::CallEntry;
 use crate::registry::Entry;
 use haft_tool::{
-    Answer, ApprovalPolicy, ApprovalRequest, Approver, Call, Cancellation, Decision, Event,
-    NestedCalls, NotificationFrom, Outcome, Question, Stopped, Updates, UserInterface, Widget,
-    WidgetSurface, queue,
+    Answer, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Cancellation, Decision,
+    Event, NestedCalls, NotificationFrom, Outcome, Question, Stopped, Updates, UserInterface,
+    Widget, WidgetSurface, queue,
 };
 use haft_tool::{Error, ErrorKind};
 
@@ -174,6 +174,24 @@ impl fmt::Debug for PartsOfCall {
 }
 
 impl Part {
+    /// Returns the policy of the call. The module could call its own functions without haft, so that a
+    /// question about them would protect nothing; what the user denies stays denied.
+    fn policy(&self, tool: &Entry) -> ApprovalPolicy {
+        let policy = self.host.approval_policy();
+        if are_of_one_module(tool, &self.caller) {
+            return ApprovalPolicy {
+                mode: ApprovalMode::Yolo,
+                is_chosen: true,
+                is_named: true,
+                ..policy.clone()
+            };
+        }
+        ApprovalPolicy {
+            asks_always: does_more(tool, &self.caller),
+            ..policy.for_unseen_calls()
+        }
+    }
+
     /// Runs the call to its end.
     async fn run(self, events: &queue::Sender<Event>) -> Result<Outcome, Error> {
         let stopped = async {
@@ -195,10 +213,7 @@ impl Part {
             why = &mut stopped => return Ok(Outcome::not_started(why)),
             prepared = prepared => prepared?,
         };
-        let policy = ApprovalPolicy {
-            asks_always: does_more(&entry, &self.caller),
-            ..self.host.approval_policy().for_unseen_calls()
-        };
+        let policy = self.policy(&entry);
         let host = self.host.with_approval(policy);
         let of_part = Cancellation::default();
         let logged = CallEntry::begin(&host, &self.call, &of_part);
@@ -218,6 +233,12 @@ impl Part {
             }
         }
     }
+}
+
+/// Returns true if both tools are functions of the same module.
+fn are_of_one_module(tool: &Entry, caller: &Entry) -> bool {
+    tool.tool.source.family == caller.tool.source.family
+        && tool.resolved_path == caller.resolved_path
 }
 
 /// Returns true if `tool` may do something that `caller` may not do itself.

@@ -57,7 +57,7 @@ export default (pi) => [
 "#;
 
 /// A `haft serve nats`.
-struct Host {
+pub(crate) struct Host {
     child: Child,
     lines: Receiver<String>,
     sandbox: Sandbox,
@@ -82,7 +82,8 @@ impl Host {
         sandbox
     }
 
-    fn serving(
+    /// Starts a host of the tools in `tools.ts` of this sandbox, and waits until it serves.
+    pub(crate) fn serving(
         sandbox: Sandbox,
         server: &Server,
         name: &str,

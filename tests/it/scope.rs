@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::callers::{Bearer, new_token};
 use crate::mcp_client::Client;
+use crate::nats::Host;
 use crate::nats_server::Server;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
@@ -28,17 +29,6 @@ export default (pi) => {
     tool(name, Type.Object({ path: Type.Optional(Type.Array(Type.String())) }), async () => says(`${name} ran`));
 };
 "#;
-
-/// A process that ends with its test.
-struct Child(std::process::Child);
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Limits every surface to `relay` and `few`.
 const CONFIG: &str = "toolsets: {some: [relay, few]}\n";
@@ -212,10 +202,7 @@ fn a_queued_call_has_the_scope_of_its_token_at_each_host() {
 fn a_caller_of_other_hosts_takes_its_scope_along() {
     let server = Server::start();
     let url = server.url();
-    let there = sandbox();
-    let mut command = there.haft();
-    command.args(["--tool", "tools.ts", "serve", "nats", "--url", url.as_str()]);
-    let _host = Child(command.spawn().expect("haft starts"));
+    let _host = Host::serving(sandbox(), &server, "there", |_| {});
     let here = Sandbox::with_home();
     let config = format!("{CONFIG}remote: {{gpu: {{url: {url}, prefix: gpu_}}}}\n");
     here.write("home/.config/haft/config.yaml", &config);
@@ -243,21 +230,14 @@ fn a_caller_of_other_hosts_takes_its_scope_along() {
 fn a_host_that_offers_some_tools_runs_no_others_for_callers() {
     let server = Server::start();
     let url = server.url();
-    let there = sandbox();
-    let mut command = there.haft();
-    command.args(["--tool", "tools.ts", "serve", "nats", "--toolset", "some"]);
-    let _host = Child(
-        command
-            .args(["--url", url.as_str()])
-            .spawn()
-            .expect("haft starts"),
-    );
+    let _host = Host::serving(sandbox(), &server, "there", |command| {
+        command.args(["--toolset", "some"]);
+    });
     let here = Sandbox::with_home();
     here.write(
         "home/.config/haft/config.yaml",
         &format!("remote: {{gpu: {{url: {url}}}}}\n"),
     );
-    while !here.sh("haft refresh; haft list").output.contains("few") {}
     for (path, end) in WAYS {
         let path = json!({"path": path});
         let called = here.sh(&format!("haft call relay '{path}' --yolo"));

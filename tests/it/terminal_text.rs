@@ -158,7 +158,6 @@ fn no_family_and_no_command_controls_the_terminal() {
         &["show", "js"],
         &["show", "yaml"],
         &["doctor"],
-        &["trust"],
         &["call", "js"],
         &["call", "js", "--json"],
         &["call", "js", "--events"],
@@ -171,6 +170,8 @@ fn no_family_and_no_command_controls_the_terminal() {
         &["call", "kodelet", "--approval-mode", "yolo"],
         &[
             "run",
+            "--approval-mode",
+            "yolo",
             "-e",
             "console.log(await tools.js({})); return await tools.js({})",
         ],
@@ -184,6 +185,9 @@ fn no_family_and_no_command_controls_the_terminal() {
         &["tool", "list"],
         &["--verbose", "list"],
         &["call", "no\x1b[2Jsuch\u{202e}"],
+        &["trust", "--yes"],
+        &["list"],
+        &["doctor"],
     ];
     for arguments in commands {
         let written = at_terminal(&sandbox, arguments);

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::verified::Refused;
 use super::{MAX_GRACE, arguments, spawn_error};
 use crate::family::ListingFolder;
+use crate::family::listing_folder::IN_EMPTY_FOLDER;
 use crate::family::rights::Confinement;
 use haft_config::{Config, format_duration};
 use haft_discover::Candidate;
@@ -290,7 +291,7 @@ impl Runner for ProgramRunner {
         };
         let mut outcome = self.outcome(&finished, ctx.stop_reason());
         if is_restricted && outcome.is_error {
-            let note = format!("[haft: {}: {TRUST_HINT}]", super::gemini::RESTRICTED);
+            let note = format!("[haft: {}: {TRUST_HINT}]", IN_EMPTY_FOLDER);
             outcome.content.push(Block::text(note));
         }
         Ok(Outcome { stopped, ..outcome })

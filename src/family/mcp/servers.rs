@@ -9,6 +9,7 @@ use super::Upstream;
 use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
+use crate::family::tool_command::template_words;
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
@@ -103,7 +104,8 @@ pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf
             }) => {
                 let folder = folder_of(config, cwd.as_deref());
                 let mut words = command_words(config, &command, &args);
-                words.extend(env.into_values().map(CommandWord::Code));
+                let variables = env.iter();
+                words.extend(variables.map(|(name, value)| CommandWord::of_variable(name, value)));
                 project_files(&config.cwd, &folder, &words)
             }
             Ok(ServerAddress::Http { .. }) | Err(_) => Vec::new(),
@@ -126,8 +128,10 @@ fn command_words(config: &Config, command: &str, args: &[String]) -> Vec<Command
     } else {
         command.to_owned()
     };
-    let words = std::iter::once(program).chain(args.iter().cloned());
-    words.map(CommandWord::Code).collect()
+    let words: Vec<String> = std::iter::once(program)
+        .chain(args.iter().cloned())
+        .collect();
+    template_words(&words, words.iter().cloned())
 }
 
 /// A server that can be connected.

@@ -63,7 +63,7 @@ fn files_of(config: &Config, text: &str, folder: &Path) -> Vec<PathBuf> {
         }
     };
     let texts: Vec<String> = words.iter().map(with_hole).collect();
-    let words = template_words(folder, &texts, filled);
+    let words = template_words(&texts, filled);
     project_files(&config.cwd, folder, &words)
 }
 

@@ -21,8 +21,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-use super::unix::check_outside;
-use super::{NotVerified, ProjectScope, VerifiedFile, unreadable};
+use super::{NotVerified, ProjectScope, VerifiedFile, VerifiedProgram, unreadable};
 use crate::regular_files;
 
 /// The lowest number of a descriptor that a program is started from.
@@ -53,7 +52,7 @@ pub(super) struct NativeProgram {
 
 /// Verifies the program in an open file that is not a script.
 pub(super) fn ready(
-    scope: &ProjectScope,
+    program: &VerifiedProgram,
     verified: &VerifiedFile,
     file: File,
 ) -> Result<NativeProgram, NotVerified> {
@@ -65,7 +64,7 @@ pub(super) fn ready(
     if let Some(loader) =
         loader(&file).map_err(|error| NotVerified::Unreadable(error.to_string()))?
     {
-        check_loader(scope, &loader)?;
+        check_loader(&program.scope, &loader)?;
     }
     Ok(NativeProgram {
         file: format!("/proc/self/fd/{}", file.as_raw_fd()).into(),
@@ -79,7 +78,9 @@ fn check_loader(scope: &ProjectScope, loader: &Path) -> Result<(), NotVerified> 
         let loader = loader.display().to_string();
         return Err(NotVerified::InterpreterRelative(loader));
     }
-    check_outside(scope, loader).map_err(NotVerified::InterpreterInProject)
+    scope
+        .check_outside(loader)
+        .map_err(NotVerified::InterpreterInProject)
 }
 
 /// Returns the path of the loader that an ELF program names (`PT_INTERP`, elf(5)), in the byte order

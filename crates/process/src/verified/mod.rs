@@ -35,11 +35,17 @@ use windows::prepare;
 use words::ProgramWord;
 pub use words::{CommandWord, project_files};
 
+#[cfg(unix)]
+use crate::owners;
 use crate::regular_files::Refused;
 use crate::sandbox::Sandbox;
 use crate::state_dir::{StateDir, StatePart};
 use crate::system::Descriptor;
 use crate::{GrantedPath, LinkBounds};
+
+/// Folders of the kernel, in which a path means another file for each process.
+#[cfg(unix)]
+const KERNEL_FOLDERS: [&str; 2] = ["/proc", "/dev/fd"];
 
 /// Program of a [`crate::Spawn`].
 #[derive(Clone, Debug)]
@@ -241,7 +247,7 @@ impl VerifiedProgram {
         name: &str,
         value: &str,
     ) -> Result<(), NotVerified> {
-        let value = CommandWord::Code(value.to_owned());
+        let value = CommandWord::of_variable(name, value);
         let value = self.scope.parse(&value, false, project.digest)?;
         self.variables.push((name.into(), value));
         Ok(())
@@ -288,11 +294,12 @@ impl VerifiedProgram {
     fn check_words(&self) -> Result<(), NotVerified> {
         let variables = self.variables.iter().map(|(_, value)| value);
         for (index, word) in self.words.iter().chain(variables).enumerate() {
-            if let Some(text) = word.code() {
-                let is_program = index == self.program;
-                let word = CommandWord::Code(text);
-                self.scope.parse(&word, is_program, &|_| None)?;
-            }
+            let own = |path: &Path| {
+                let file = word.files().find(|file| file.path == path)?;
+                Some(blake3::Hash::from_bytes(file.digest))
+            };
+            self.scope
+                .parse(&word.written, index == self.program, &own)?;
         }
         Ok(())
     }
@@ -311,6 +318,20 @@ impl ProjectScope {
     fn contains(&self, path: &Path) -> bool {
         let alias = self.alias.as_ref();
         path.starts_with(&self.root) || alias.is_some_and(|alias| path.starts_with(alias))
+    }
+
+    /// Checks that neither a file nor any link on the way to it lies in the project, or in a folder
+    /// whose content depends on the process. The error is the place.
+    #[cfg(unix)]
+    fn check_outside(&self, path: &Path) -> Result<(), PathBuf> {
+        let is_of_kernel = |place: &Path| {
+            KERNEL_FOLDERS
+                .iter()
+                .any(|folder| place.starts_with(folder))
+        };
+        let is_inside = |place: &PathBuf| self.contains(place) || is_of_kernel(place);
+        let found = owners::places(path).into_iter().find(is_inside);
+        found.map_or(Ok(()), Err)
     }
 
     /// Returns the path with the project's alias replaced by its real path.

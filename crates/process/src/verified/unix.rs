@@ -23,9 +23,6 @@ use crate::{owners, regular_files};
 /// Size limit of a script in bytes.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// Folders of the kernel, in which a path means another file for each process.
-const KERNEL_FOLDERS: [&str; 2] = ["/proc", "/dev/fd"];
-
 /// Start of the program among the words of a command.
 struct ProgramStart {
     /// The file to execute.
@@ -58,7 +55,7 @@ pub(super) fn prepare(
             check_executable(&file.path)?;
         }
         if is_entry && !is_script && !is_wrapped && is_alone {
-            native = Some(kernel::ready(&program.scope, file, open)?);
+            native = Some(kernel::ready(program, file, open)?);
             continue;
         }
         let limit = if is_script {
@@ -200,11 +197,11 @@ fn find_machine_program(
     match real {
         // A link in the project may be changed, so its target is started.
         Ok(real) if scope.contains(&path) && !scope.contains(&real) => {
-            check_outside(scope, &real).map_err(in_project)?;
+            scope.check_outside(&real).map_err(in_project)?;
             Ok(real)
         }
         _ => {
-            check_outside(scope, &path).map_err(in_project)?;
+            scope.check_outside(&path).map_err(in_project)?;
             Ok(path)
         }
     }
@@ -240,7 +237,9 @@ fn find_interpreter(
         }
         Interpreter::Path(_) | Interpreter::Name(..) => path.to_owned(),
     };
-    check_outside(scope, &file).map_err(NotVerified::InterpreterInProject)?;
+    scope
+        .check_outside(&file)
+        .map_err(NotVerified::InterpreterInProject)?;
     if !file.exists() {
         return Err(NotVerified::InterpreterMissing(text()));
     }
@@ -251,17 +250,4 @@ fn find_interpreter(
         file,
         words: words.chain(options).collect(),
     })
-}
-
-/// Checks that neither a file nor any link on the way to it lies in the project, or in a folder
-/// whose content depends on the process. The error is the place.
-pub(super) fn check_outside(scope: &ProjectScope, path: &Path) -> Result<(), PathBuf> {
-    let is_inside = |place: &Path| {
-        let is_of_kernel = KERNEL_FOLDERS
-            .iter()
-            .any(|folder| place.starts_with(folder));
-        scope.contains(place) || is_of_kernel
-    };
-    let mut places = owners::places(path).into_iter();
-    places.find(|place| is_inside(place)).map_or(Ok(()), Err)
 }

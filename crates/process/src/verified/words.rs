@@ -5,9 +5,12 @@
 //! path of the verified copy is put in at the start.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use super::{NotVerified, ProjectScope, VerifiedFile};
+use crate::system;
 
 /// Characters that end a path inside of a text: those of shells, of options and of lists.
 const DELIMITERS: &[char] = &[
@@ -15,20 +18,62 @@ const DELIMITERS: &[char] = &[
     ']', '{', '}', '$', '\\', '@', '!', '?', '*',
 ];
 
+/// Endings of the names of files that an interpreter runs.
+const CODE_EXTENSIONS: [&str; 22] = [
+    "awk", "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl",
+    "ps1", "py", "r", "rb", "sh", "tcl", "ts", "tsx", "zsh",
+];
+
+/// Variables by which interpreters and the loader of the system run or load files.
+const CODE_VARIABLES: [&str; 9] = [
+    "BASH_ENV",
+    "ENV",
+    "LD_AUDIT",
+    "LD_PRELOAD",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "ZDOTDIR",
+];
+
+/// Use of a file that a word names.
+#[derive(Clone, Copy, PartialEq)]
+enum FileUse {
+    /// It is the program.
+    Program,
+    /// It becomes code.
+    Code,
+    /// It becomes code if it looks like code.
+    Argument,
+}
+
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandWord {
-    /// What it names may become code.
+    /// Each file that it names may become code.
     Code(String),
+    /// An argument of a program. A file that it names is code if it looks like code, and data
+    /// otherwise.
+    Argument(String),
     /// A value. Files that it names are data.
     Data(String),
 }
 
 impl CommandWord {
+    /// Returns the value of a variable as a word.
+    pub fn of_variable(name: &str, value: &str) -> CommandWord {
+        if CODE_VARIABLES.contains(&name) {
+            CommandWord::Code(value.to_owned())
+        } else {
+            CommandWord::Argument(value.to_owned())
+        }
+    }
+
     /// Returns the text.
     pub fn text(&self) -> &str {
         match self {
-            CommandWord::Code(text) | CommandWord::Data(text) => text,
+            CommandWord::Code(text) | CommandWord::Argument(text) | CommandWord::Data(text) => text,
         }
     }
 }
@@ -37,7 +82,8 @@ impl CommandWord {
 #[derive(Clone, Debug)]
 pub(super) struct ProgramWord {
     pub(super) parts: Vec<WordPart>,
-    is_code: bool,
+    /// The word as it was written.
+    pub(super) written: CommandWord,
 }
 
 /// Part of a word.
@@ -51,15 +97,16 @@ pub(super) enum WordPart {
 impl ProgramWord {
     pub(super) fn file(file: VerifiedFile) -> ProgramWord {
         ProgramWord {
+            // What it names is known, so it is not read again.
+            written: CommandWord::Data(file.path.display().to_string()),
             parts: vec![WordPart::File(file)],
-            is_code: true,
         }
     }
 
     pub(super) fn data(text: OsString) -> ProgramWord {
         ProgramWord {
+            written: CommandWord::Data(text.to_string_lossy().into_owned()),
             parts: vec![WordPart::Text(text)],
-            is_code: false,
         }
     }
 
@@ -77,16 +124,6 @@ impl ProgramWord {
             WordPart::Text(_) => None,
             WordPart::File(file) => Some(file),
         })
-    }
-
-    /// Returns the text of a word that may name code, without its files.
-    pub(super) fn code(&self) -> Option<String> {
-        let texts = self.parts.iter().map(|part| match part {
-            WordPart::Text(text) => text.to_str(),
-            WordPart::File(_) => Some("\n"),
-        });
-        let text: Option<String> = texts.collect();
-        text.filter(|_| self.is_code)
     }
 
     /// Returns the word with the path that `place` returns for each file.
@@ -143,23 +180,26 @@ impl ProjectScope {
     /// Returns the word with the files of the project that it names.
     pub(super) fn parse(
         &self,
-        word: &CommandWord,
+        written: &CommandWord,
         is_program: bool,
         digest: &dyn Fn(&Path) -> Option<blake3::Hash>,
     ) -> Result<ProgramWord, NotVerified> {
-        let text = match word {
+        let text = written.text();
+        let use_of_files = match written {
             CommandWord::Data(text) => return Ok(ProgramWord::data(text.into())),
-            CommandWord::Code(text) => text,
+            CommandWord::Code(_) if is_program => FileUse::Program,
+            CommandWord::Code(_) => FileUse::Code,
+            CommandWord::Argument(_) => FileUse::Argument,
         };
         let mut word = ProgramWord {
             parts: Vec::new(),
-            is_code: true,
+            written: written.clone(),
         };
         // A program without a slash is looked up on the path.
         if is_program && !text.contains('/') {
             return Ok(ProgramWord::data(text.into()));
         }
-        if let Some(file) = self.named_file(text, is_program, digest)? {
+        if let Some(file) = self.named_file(text, use_of_files, digest)? {
             word.parts.push(WordPart::File(file));
             return Ok(word);
         }
@@ -177,7 +217,7 @@ impl ProjectScope {
             });
             for from in [Some(start), glued].into_iter().flatten() {
                 let end = start + token.len();
-                let Some(file) = self.named_file(&text[from..end], false, digest)? else {
+                let Some(file) = self.named_file(&text[from..end], use_of_files, digest)? else {
                     continue;
                 };
                 word.parts.push(WordPart::Text(text[begin..from].into()));
@@ -194,7 +234,7 @@ impl ProjectScope {
     fn named_file(
         &self,
         text: &str,
-        is_program: bool,
+        use_of_file: FileUse,
         digest: &dyn Fn(&Path) -> Option<blake3::Hash>,
     ) -> Result<Option<VerifiedFile>, NotVerified> {
         if text.is_empty() || text.contains('\0') {
@@ -210,7 +250,7 @@ impl ProjectScope {
             let path = self.real(&path);
             return Ok(digest(&path).map(|digest| file(&path, digest)));
         };
-        if !real.is_file() {
+        if !real.is_file() || use_of_file == FileUse::Argument && !may_be_code(&real) {
             return Ok(None);
         }
         if self.contains(&real) {
@@ -218,11 +258,25 @@ impl ProjectScope {
             return Ok(Some(file(&real, digest)));
         }
         // A virtual environment of Python links to the interpreter of the machine.
-        if self.contains(&path) && !is_program {
+        if self.contains(&path) && use_of_file != FileUse::Program {
             return Err(NotVerified::LeadsOut(path));
         }
         Ok(None)
     }
+}
+
+/// Returns true if a file is likely to be run: by its mode, its name or its first bytes.
+fn may_be_code(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    if extension.is_some_and(|extension| CODE_EXTENSIONS.contains(&extension)) {
+        return true;
+    }
+    let is_program = path
+        .metadata()
+        .is_ok_and(|found| system::is_program(path, &found));
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    is_program || read.is_ok() && start == *b"#!"
 }
 
 /// Removes `.` and `..` from a path, which are often written in commands.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::program::{self, InputForm, ProgramCall, ProgramRunner};
 use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, describe, spawn_error};
+use crate::family::listing_folder::IN_EMPTY_FOLDER;
 use declarations::{Declaration, Declared};
 use haft_config::{Config, paths};
 use haft_discover::{Candidate, GeminiCommands};
@@ -21,10 +22,6 @@ use haft_process::{
 };
 use haft_tool::schema::Schema;
 use haft_tool::{Problem, Runner, TRUST_HINT, Tool};
-
-/// Part of the problem of a command that ran in an empty folder.
-pub(super) const RESTRICTED: &str =
-    "it ran in an empty folder, because the project here is not trusted";
 
 /// Loads the tools of each settings file.
 pub(crate) async fn load_all(means: &LoadContext<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
@@ -118,7 +115,7 @@ async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, 
     let has_failed = !matches!(&answer, Ok(finished) if matches!(finished.end, End::Exited(0)));
     let declared = understand(answer, Path::new(program)).map_err(|(why, hint)| {
         let why = if is_restricted && has_failed {
-            format!("{why}; {RESTRICTED}")
+            format!("{why}; {IN_EMPTY_FOLDER}")
         } else {
             why
         };

@@ -129,7 +129,7 @@ impl Shell {
         let commands = self.steps.iter().flat_map(|step| &step.pipeline);
         let files = commands.flat_map(|command| {
             let texts = danger::texts(&command.words);
-            let words = template_words(&self.cwd, &texts, texts.iter().cloned());
+            let words = template_words(&texts, texts.iter().cloned());
             project_files(project, &self.cwd, &words)
         });
         files.collect()
@@ -146,7 +146,7 @@ impl Shell {
                 values::check_option(rule, &command.words, &argv)?;
             }
             let texts = danger::texts(&command.words);
-            Ok(template_words(&self.cwd, &texts, argv))
+            Ok(template_words(&texts, argv))
         };
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in &self.steps {

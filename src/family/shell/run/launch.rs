@@ -4,8 +4,6 @@
 //! The system takes 128 KiB in one argument or variable. Longer texts go into a script that only
 //! its user can read.
 
-use std::path::Path;
-
 use super::super::definition::{Command, Environment as Variables, Platform};
 use super::outside::check_variables;
 use super::session::Session;
@@ -237,10 +235,10 @@ impl Session<'_> {
 }
 
 impl Launch {
-    /// Returns the words of the command for a start of `program` in a folder.
-    pub(super) fn words(&self, program: &str, folder: &Path) -> Vec<CommandWord> {
+    /// Returns the words of the command for a start of `program`.
+    pub(super) fn words(&self, program: &str) -> Vec<CommandWord> {
         let words = std::iter::once(program).chain(self.args.iter().map(String::as_str));
-        template_words(folder, &self.texts, words.map(str::to_owned))
+        template_words(&self.texts, words.map(str::to_owned))
     }
 
     fn new(program: &str) -> Launch {

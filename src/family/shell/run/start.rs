@@ -90,7 +90,7 @@ impl Session<'_> {
         };
         let memory = self.definition.resources.max_memory.map(|size| size.0);
         let confinement = &self.host_env.confinement;
-        let words = launch.words(program, &cwd);
+        let words = launch.words(program);
         let command = confinement.commands.command(&cwd, &words, []);
         let command = command.map_err(|why| format!("`{program}` is not started: {why}"))?;
         let spawn = confinement.confined(Spawn {

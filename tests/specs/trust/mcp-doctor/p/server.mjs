@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-appendFileSync(new URL("../started.txt", import.meta.url), "started\n");
+appendFileSync("../started.txt", "started\n");
 const tools = [{ name: "say", description: "Says hello", inputSchema: { type: "object" } }];
 const answers = {
   initialize: ({ protocolVersion }) => ({
