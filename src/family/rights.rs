@@ -86,7 +86,7 @@ pub(crate) struct Confinement {
     limits: Limits,
     /// The name of the tool.
     name: Arc<str>,
-    /// What its commands may start.
+    /// Programs that its commands may start.
     pub(crate) commands: CommandScope,
     /// Files that its programs can read and start besides the granted ones.
     own: Vec<GrantedPath>,

@@ -284,7 +284,7 @@ fn the_results_are_those_of_git() {
     assert!(diff.contains("2 files changed"), "{diff}");
 }
 
-/// What a user's own filter does for a project is bounded by the sandbox of the project's tools.
+/// The sandbox of the project's tools bounds a user's own filter, too.
 #[test]
 fn git_runs_in_the_sandbox_of_the_project() {
     let mut repository = Repository::new();

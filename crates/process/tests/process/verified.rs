@@ -480,7 +480,7 @@ fn a_wrapper_starts_the_verified_program() {
     assert!(start(&["./t"]).is_err());
 }
 
-/// What a project's commands name belongs to what the user trusts.
+/// The files that a project's commands name belong to those that the user trusts.
 #[test]
 fn the_files_that_a_command_names_are_found() {
     let project = Project::new();
