@@ -133,13 +133,17 @@ fn project() -> Sandbox {
     sandbox
 }
 
+/// A name that no tool has.
+const NO_TOOL: &str = "no\x1b[2Jsuch\u{202e}";
+
 fn at_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let mut command: Command = sandbox.haft();
     command
         .current_dir(sandbox.path().join("p"))
         .args(arguments);
     let mut terminal = Terminal::start(100, &command);
-    if arguments == ["trust"] {
+    // A tool that does not exist may be one of the project.
+    if arguments == ["trust"] || arguments.contains(&NO_TOOL) {
         // It discards what was typed before the question.
         terminal.shows("[y/N]");
         terminal.types("n\r");
@@ -184,7 +188,8 @@ fn no_family_and_no_command_controls_the_terminal() {
         &["tool", "get", "yaml"],
         &["tool", "list"],
         &["--verbose", "list"],
-        &["call", "no\x1b[2Jsuch\u{202e}"],
+        &["call", NO_TOOL],
+        &["trust"],
         &["trust", "--yes"],
         &["list"],
         &["doctor"],
