@@ -83,7 +83,7 @@ impl CommandWord {
 pub(super) struct ProgramWord {
     pub(super) parts: Vec<WordPart>,
     /// The word as it was written.
-    pub(super) written: CommandWord,
+    written: CommandWord,
 }
 
 /// Part of a word.
@@ -97,8 +97,7 @@ pub(super) enum WordPart {
 impl ProgramWord {
     pub(super) fn file(file: VerifiedFile) -> ProgramWord {
         ProgramWord {
-            // What it names is known, so it is not read again.
-            written: CommandWord::Data(file.path.display().to_string()),
+            written: CommandWord::Code(file.path.display().to_string()),
             parts: vec![WordPart::File(file)],
         }
     }
@@ -124,6 +123,20 @@ impl ProgramWord {
             WordPart::Text(_) => None,
             WordPart::File(file) => Some(file),
         })
+    }
+
+    /// Returns the word with a line feed for each file, whose hash is known.
+    pub(super) fn without_files(&self) -> CommandWord {
+        let texts = self.parts.iter().map(|part| match part {
+            WordPart::Text(text) => text.to_string_lossy(),
+            WordPart::File(_) => "\n".into(),
+        });
+        let text = texts.collect();
+        match self.written {
+            CommandWord::Code(_) => CommandWord::Code(text),
+            CommandWord::Argument(_) => CommandWord::Argument(text),
+            CommandWord::Data(_) => CommandWord::Data(text),
+        }
     }
 
     /// Returns the word with the path that `place` returns for each file.

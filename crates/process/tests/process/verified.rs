@@ -508,3 +508,43 @@ fn a_program_of_the_user_is_not_compared() {
         .block_on(spawn.run(&CancellationToken::new()));
     assert_eq!(finished.expect("it starts").stdout.text(), "ran\n");
 }
+
+/// A database, a log or an output file changes at each use.
+#[test]
+fn arguments_that_name_data_may_change_and_those_that_name_code_may_not() {
+    let mut project = Project::new();
+    project.trust("run.sh", "#!/bin/sh\ncat \"$1\"\n");
+    project.write("program", "echo RAN\n");
+    let data = project.root().join("data.txt");
+    let command = |argument: CommandWord| {
+        let words = [
+            CommandWord::Code("/bin/sh".to_owned()),
+            CommandWord::Code("run.sh".to_owned()),
+            argument,
+        ];
+        project.with(|trusted| VerifiedProgram::of_command(trusted, &project.root(), &words))
+    };
+    let argument = |text: &str| CommandWord::Argument(text.to_owned());
+    let reads = command(argument("data.txt")).expect("data is not verified");
+    for text in ["one", "two"] {
+        fs::write(&data, text).expect("a file of ours");
+        let finished = project.start(reads.clone(), SYSTEM).expect("it starts");
+        assert_eq!(finished.stdout.text(), text);
+    }
+    fs::write(project.root().join("hook.mjs"), "").expect("a file of ours");
+    for word in [
+        argument("hook.mjs"),
+        argument("--import=./hook.mjs"),
+        argument("-r./hook.mjs"),
+        argument("a,program"),
+        CommandWord::of_variable("BASH_ENV", "data.txt"),
+        CommandWord::of_variable("TOOL", "./program"),
+    ] {
+        let refused = command(word.clone());
+        assert!(
+            matches!(refused, Err(NotVerified::Unlisted(_))),
+            "{word:?}: {refused:?}"
+        );
+    }
+    assert!(command(CommandWord::of_variable("DATABASE", "data.txt")).is_ok());
+}
