@@ -201,7 +201,7 @@ impl Chain {
 }
 
 impl Batch {
-    /// Returns the lines of `parts`, chained after `head`.
+    /// Lines of `parts`, chained after `head`.
     fn of(head: &Head, parts: &[&Bodies]) -> Batch {
         let lines: usize = parts.iter().map(|part| part.ends.len()).sum();
         let bytes: usize = parts.iter().map(|part| part.bytes.len()).sum();
@@ -356,7 +356,7 @@ impl Held {
 }
 
 impl Head {
-    /// Returns the head of an empty log.
+    /// Head of an empty log.
     fn start() -> Head {
         Head {
             n: 0,
@@ -365,7 +365,7 @@ impl Head {
     }
 }
 
-/// Returns the hash of a line without its end of line.
+/// Hash of a line without its end of line.
 pub(super) fn hash(line: &[u8]) -> String {
     blake3::hash(line).to_hex().to_string()
 }
@@ -375,7 +375,7 @@ pub(super) fn lock(folder: &LogFolder, repairs: &mut Vec<ModeRepair>) -> io::Res
     folder.files().lock_noting(LOCK, repairs)
 }
 
-/// Returns the content of `head.json`; `None` if the file is missing or invalid. Notes in `repairs` what
+/// Content of `head.json`; `None` if the file is missing or invalid. Notes in `repairs` what
 /// was set right.
 pub(super) fn head_of(
     folder: &LogFolder,
@@ -400,7 +400,7 @@ fn read_head(mut file: &File) -> io::Result<Option<Head>> {
     Ok(read.ok().and_then(|_| serde_json::from_str(&text).ok()))
 }
 
-/// Returns the names of all files of the log, the oldest first.
+/// Names of all files of the log, the oldest first.
 pub(super) fn files(folder: &LogFolder) -> io::Result<Vec<String>> {
     let mut repairs = Vec::new();
     let checked = folder.files().check(false, &mut repairs);
@@ -413,7 +413,7 @@ pub(super) fn files(folder: &LogFolder) -> io::Result<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the names of the rotated files, the oldest first.
+/// Names of the rotated files, the oldest first.
 fn rotated_files(folder: &LogFolder) -> io::Result<Vec<String>> {
     // All numbers have the same number of digits, so the order of the names is that of the numbers.
     let mut names = folder.files().names()?;
@@ -465,7 +465,7 @@ fn first_line(file: &File) -> io::Result<Option<Line>> {
     Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
 }
 
-/// Returns the number of the first line of a file.
+/// Number of the first line of a file.
 pub(super) fn first_number(folder: &LogFolder, name: &str) -> Option<u64> {
     let file = open_to_read(folder, name).ok()?;
     Some(first_line(&file).ok()??.n)
@@ -501,7 +501,7 @@ fn end_of(file: &File) -> io::Result<End> {
     }
 }
 
-/// Returns the problem with the log, if there is one: it cannot be written, its end was changed, or lines
+/// Problem with the log, if there is one: it cannot be written, its end was changed, or lines
 /// could not be written. Appends nothing, unless a mode was wrong.
 pub(crate) fn check(folder: &LogFolder) -> Option<Problem> {
     let mut repairs = Vec::new();
@@ -532,7 +532,7 @@ pub(crate) fn check(folder: &LogFolder) -> Option<Problem> {
     }
 }
 
-/// Returns the problem of a log that cannot be written.
+/// Problem of a log that cannot be written.
 pub(super) fn problem(folder: &LogFolder, error: &io::Error) -> Problem {
     let why = haft_config::paths::plain(error);
     Problem::warning(format!("calls are not recorded: {why}"))

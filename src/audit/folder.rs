@@ -36,7 +36,7 @@ pub(super) struct GapCounter {
 }
 
 impl LogFolder {
-    /// Returns the folder of the log of `config`, whether it exists or not.
+    /// Folder of the log of `config`, whether it exists or not.
     pub(crate) fn of(config: &Config) -> LogFolder {
         LogFolder {
             files: config.state_dir.folder(StatePart::Audit),
@@ -44,18 +44,18 @@ impl LogFolder {
         }
     }
 
-    /// Returns the files of the log.
+    /// Files of the log.
     pub(super) fn files(&self) -> &StateFolder {
         &self.files
     }
 
-    /// Returns the gaps that no line of the log notes yet.
+    /// Gaps that no line of the log notes yet.
     pub(super) fn gaps(&self) -> Vec<LogGap> {
         let names = self.gaps.names().unwrap_or_default();
         names.into_iter().filter_map(LogGap::of).collect()
     }
 
-    /// Returns the gaps that processes have left which ended.
+    /// Gaps that processes have left which ended.
     pub(super) fn left_gaps(&self) -> Vec<LogGap> {
         let mut gaps = self.gaps();
         gaps.retain(|gap| !gap.name.starts_with(&own_prefix()) && !is_process_running(gap.pid));
@@ -68,7 +68,7 @@ impl LogFolder {
         let _ = self.gaps.remove(&gap.name);
     }
 
-    /// Returns the counter of the writer with this number.
+    /// Counter of the writer with this number.
     pub(super) fn gap_counter(&self, writer: usize) -> GapCounter {
         GapCounter {
             gaps: self.gaps.clone(),
@@ -77,13 +77,13 @@ impl LogFolder {
         }
     }
 
-    /// Returns the path of a file of the log, for messages.
+    /// Path of a file of the log, for messages.
     #[expect(clippy::disallowed_methods, reason = "the path is only shown")]
     pub(crate) fn path_for_messages(&self, name: &str) -> PathBuf {
         self.files.path_for_messages(name)
     }
 
-    /// Returns the path of the file of a gap, for messages.
+    /// Path of the file of a gap, for messages.
     #[expect(clippy::disallowed_methods, reason = "the path is only shown")]
     pub(super) fn gap_path(&self, gap: &LogGap) -> PathBuf {
         self.gaps.path_for_messages(&gap.name)
@@ -120,7 +120,7 @@ impl GapCounter {
     }
 }
 
-/// Returns the beginning of the names of the files that this process makes.
+/// Beginning of the names of the files that this process makes.
 fn own_prefix() -> String {
     format!("{}-{:08x}-", std::process::id(), process_key())
 }

@@ -390,8 +390,9 @@ impl Writer {
         }
         queue.problem = Some(problem);
         let lost = queue.lost;
-        let new = || self.folder.gap_counter(self.number);
-        queue.gap.get_or_insert_with(new).set(lost);
+        let gap = &mut queue.gap;
+        gap.get_or_insert_with(|| self.folder.gap_counter(self.number))
+            .set(lost);
     }
 }
 

@@ -107,8 +107,10 @@ impl ListingFolder {
             );
             return Err(Box::new(problem(text).hint(TRUST_HINT)));
         }
-        let make = || empty_folder(config).map_err(|error| error.to_string());
-        let folder = match self.empty.get_or_init(make) {
+        let made = self
+            .empty
+            .get_or_init(|| empty_folder(config).map_err(|error| error.to_string()));
+        let folder = match made {
             Ok(folder) => folder.path(),
             Err(why) => {
                 let text = format!("there is no empty folder for its command: {why}");
@@ -143,12 +145,12 @@ impl ListingFolder {
     /// Returns true if the user trusts the project in the working directory.
     fn is_trusted(&self) -> bool {
         let config = &self.config;
-        let is_granted = || {
-            let store = Store::at(&config.state_dir, &config.home);
-            matches!(store.read(&real(&config.cwd)), Ok(Some(_)))
-        };
-        let is_trusted = || config.is_trusted.unwrap_or_else(is_granted);
-        *self.is_trusted.get_or_init(is_trusted)
+        *self.is_trusted.get_or_init(|| {
+            config.is_trusted.unwrap_or_else(|| {
+                let store = Store::at(&config.state_dir, &config.home);
+                matches!(store.read(&real(&config.cwd)), Ok(Some(_)))
+            })
+        })
     }
 }
 

@@ -140,15 +140,10 @@ impl Sandboxes {
         } = RightsReader::new(config).of(candidate, name)?;
         let source = profile.source;
         // It was resolved when it was found, and what runs was verified.
-        let file = GrantedPath::without_links(&candidate.resolved);
-        let mut own: Vec<GrantedPath> = file.into_iter().collect();
-        own.extend(
-            folders
-                .iter()
-                .flat_map(|folder| GrantedPath::without_links(folder)),
-        );
+        let own = std::iter::once(&candidate.resolved).chain(&folders);
+        let own = own.flat_map(|path| GrantedPath::without_links(path));
         let limits = config.limits_of(candidate.bounds_level()).of_programs();
-        match self.confine(name, rights, source, own) {
+        match self.confine(name, rights, source, own.collect()) {
             Ok(confined) => Ok(Confinement {
                 limits,
                 commands: CommandScope::of(candidate, config),

@@ -35,7 +35,7 @@ pub(crate) struct ToolCommand {
 }
 
 impl CommandScope {
-    /// Returns the scope of the tools of a candidate.
+    /// Scope of the tools of a candidate.
     pub(super) fn of(candidate: &Candidate, config: &Config) -> CommandScope {
         CommandScope {
             verified: candidate.verified.clone(),
@@ -58,7 +58,7 @@ impl CommandScope {
         }
     }
 
-    /// Returns a command that starts in `folder`, with the variables that it sets. The first word is
+    /// Command that starts in `folder`, with the variables that it sets. The first word is
     /// the program.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl CommandScope {
 }
 
 impl ToolCommand {
-    /// Returns the start of the program with these further arguments.
+    /// Start of the program with these further arguments.
     pub(crate) fn spawn<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Spawn {
         let own = self.args.iter().cloned();
         let args = own.chain(args.into_iter().map(Into::into));
@@ -120,7 +120,7 @@ fn by_user(program: impl Into<OsString>) -> SpawnProgram {
     ChosenProgram::not_of_project(program).into()
 }
 
-/// Returns the words of a command template, of which the first is the program. In `texts`, [`HOLE`]
+/// Words of a command template, of which the first is the program. In `texts`, [`HOLE`]
 /// stands for values; `filled` are the same words with the values.
 pub(super) fn template_words(
     texts: &[String],

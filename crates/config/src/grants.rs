@@ -141,7 +141,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns what the user does about it; `else_do` if only a new record helps.
-    fn remedy(&self, else_do: &'static str) -> &'static str {
+    pub(crate) fn remedy(&self, else_do: &'static str) -> &'static str {
         match self {
             StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
             StoreError::State(error @ (StateError::Open | StateError::Exposed(_))) => {
@@ -201,7 +201,7 @@ impl RecordFolder {
         Ok(self.folder.exists()?)
     }
 
-    /// Returns the path of the record about `path`, for messages.
+    /// Path of the record about `path`, for messages.
     pub(crate) fn place_of(&self, path: &Path) -> PathBuf {
         place(&self.folder, &name_of(path))
     }
@@ -227,20 +227,20 @@ impl RecordFolder {
     }
 }
 
-/// Returns the path of a file of the state, for messages.
+/// Path of a file of the state, for messages.
 #[expect(clippy::disallowed_methods, reason = "the path is only shown")]
 fn place(folder: &StateFolder, name: &str) -> PathBuf {
     folder.path_for_messages(name)
 }
 
-/// Returns the name of the record about `path`.
+/// Name of the record about `path`.
 fn name_of(path: &Path) -> String {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
     format!("{}.json", &hash[..32])
 }
 
 impl Store {
-    /// Returns the store in a state directory.
+    /// Store in a state directory.
     pub fn at(state: &StateDir, home: &Path) -> Store {
         Store {
             records: RecordFolder::new(state, StatePart::Trust, home),
@@ -248,7 +248,7 @@ impl Store {
         }
     }
 
-    /// Returns the store of the grants of tests.
+    /// Store of the grants of tests.
     pub fn of_tests(state: &StateDir, home: &Path) -> Store {
         let of_tests = RecordFolder::new(state, StatePart::TestTrust, home);
         Store {
@@ -269,7 +269,7 @@ impl Store {
         }
     }
 
-    /// Returns the problem of a grant that cannot be used.
+    /// Problem of a grant that cannot be used.
     pub fn problem(&self, project: &Path, error: &StoreError) -> Problem {
         let hint = error.remedy(match error {
             StoreError::OtherVersion => "`haft trust` shows what would run, and asks again",
@@ -344,12 +344,12 @@ impl Store {
         (projects, problems)
     }
 
-    /// Returns the path of the grant of a project, for messages and for a watcher.
+    /// Path of the grant of a project, for messages and for a watcher.
     pub fn place_of(&self, project: &Path) -> PathBuf {
         self.records.place_of(project)
     }
 
-    /// Returns the hash of the file with the grant of a project; `None` if there is none.
+    /// Hash of the file with the grant of a project; `None` if there is none.
     pub fn hash_of(&self, project: &Path) -> Option<blake3::Hash> {
         let name = name_of(project);
         let bytes = self.records.folder.read(&name, MAX_RECORD_BYTES).ok()??;
@@ -365,7 +365,7 @@ pub fn allows(file: &ProjectFile<'_>) -> bool {
     grant.is_some_and(|grant| grant.config.as_deref() == Some(digest(file.text).as_str()))
 }
 
-/// Returns the hash of a text that is not in any graph.
+/// Hash of a text that is not in any graph.
 pub fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
@@ -377,7 +377,7 @@ pub fn real(directory: &Path) -> PathBuf {
         .unwrap_or_else(|_| directory.to_owned())
 }
 
-/// Returns a path as text. Different paths have different texts, even if they are not UTF-8.
+/// Path as text. Different paths have different texts, even if they are not UTF-8.
 pub fn text_of(path: &Path) -> String {
     match path.to_str() {
         Some(text) => text.to_owned(),
@@ -389,7 +389,7 @@ pub fn text_of(path: &Path) -> String {
     }
 }
 
-/// Returns the path with this text.
+/// Path with this text.
 pub fn path_of(text: &str) -> PathBuf {
     let url = text.strip_prefix('\0').and_then(|url| Url::parse(url).ok());
     let path = url.and_then(|url| url.to_file_path().ok());

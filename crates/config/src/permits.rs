@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::grants::{RecordFolder, StoreError, path_of, real, text_of};
-use haft_process::{
-    GrantedPath, LinkBounds, PathRefusal, StateDir, StateError, StatePart, regular_files,
-};
+use haft_process::{GrantedPath, LinkBounds, PathRefusal, StateDir, StatePart, regular_files};
 use haft_tool::error::{Error, ErrorKind};
 use haft_tool::{Permission, PermissionKind, PermissionProfile, PermissionSource, Problem, Tier};
 
@@ -274,13 +272,7 @@ impl Permits {
 
     /// Returns the problem of a permit that is not believed.
     pub fn problem(&self, file: &Path, error: &StoreError) -> Problem {
-        let hint = match error {
-            StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
-            StoreError::State(error @ (StateError::Open | StateError::Exposed(_))) => {
-                error.remedy()
-            }
-            _ => "remove that file after a look at it, and use `haft permit` again",
-        };
+        let hint = error.remedy("remove that file after a look at it, and use `haft permit` again");
         let text = format!("what you permitted and refused this tool cannot be read: {error}");
         Problem::error(text)
             .at(self.records.place_of(&real(file)))

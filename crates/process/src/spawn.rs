@@ -148,7 +148,7 @@ impl Limits {
         }
     }
 
-    /// Returns the smaller of both limits of the tree and of the open files.
+    /// Smaller of both limits of the tree and of the open files.
     #[must_use]
     pub fn narrowed(self, other: Limits) -> Limits {
         fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -164,7 +164,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits that are measured. `memory` is that of the tree, if nothing else enforces
+    /// Limits that are measured. `memory` is that of the tree, if nothing else enforces
     /// it.
     pub(super) fn measured(&self, memory: Option<u64>) -> TreeLimits {
         TreeLimits {
@@ -205,7 +205,7 @@ impl Spawn {
         }
     }
 
-    /// Returns the program as an argument of `wrapper`, after `args`.
+    /// Program as an argument of `wrapper`, after `args`.
     #[must_use]
     pub fn behind(self, wrapper: &Wrapper, args: &[&str]) -> Spawn {
         let args = args.iter().map(Into::into).collect();
@@ -226,7 +226,7 @@ impl Spawn {
         }
     }
 
-    /// Returns the folders in which the program's name is looked up. Our `PATH` finds the program
+    /// Folders in which the program's name is looked up. Our `PATH` finds the program
     /// even if the child may not see that variable.
     pub(super) fn search_path(&self, variables: &Resolved) -> Option<OsString> {
         let own = variables.path().map(OsStr::to_owned);
@@ -244,7 +244,7 @@ impl Spawn {
         self.sandbox.is_some() || system::MEASURES_MEMORY
     }
 
-    /// Returns the variables of the child.
+    /// Variables of the child.
     pub(super) fn variables(&self) -> Resolved {
         self.env.resolve(|name| self.rights.shows(name))
     }

@@ -249,7 +249,7 @@ impl StateDir {
         StateDir { root }
     }
 
-    /// Returns a folder with files that haft believes.
+    /// Folder with files that haft believes.
     pub fn folder(&self, part: StatePart) -> StateFolder {
         StateFolder {
             root: self.root.clone(),
@@ -261,7 +261,7 @@ impl StateDir {
         }
     }
 
-    /// Returns the path of a folder with files for the user, whether it exists or not.
+    /// Path of a folder with files for the user, whether it exists or not.
     pub fn user_folder(&self, folder: UserFolder) -> PathBuf {
         self.root.join(folder.relative())
     }
@@ -293,7 +293,7 @@ impl StateDir {
 }
 
 impl StateFolder {
-    /// Returns a folder of a cache, whether it exists or not. A cached file that is not believed is made
+    /// Folder of a cache, whether it exists or not. A cached file that is not believed is made
     /// again.
     pub fn of_cache(path: PathBuf) -> StateFolder {
         StateFolder {
@@ -303,7 +303,7 @@ impl StateFolder {
         }
     }
 
-    /// Returns the folder at `path` for the files of running servers.
+    /// Folder at `path` for the files of running servers.
     pub fn of_runtime(path: PathBuf) -> StateFolder {
         StateFolder::of_cache(path)
     }
@@ -356,7 +356,7 @@ impl StateFolder {
         modified.ok()?.elapsed().ok()
     }
 
-    /// Returns the time at which an entry of the folder was made or removed last.
+    /// Time at which an entry of the folder was made or removed last.
     pub fn modified(&self) -> Option<std::time::SystemTime> {
         self.path.metadata().ok()?.modified().ok()
     }
@@ -391,7 +391,7 @@ impl StateFolder {
         fs::rename(self.path.join(from), self.path.join(to))
     }
 
-    /// Returns the names of its entries, sorted; none if it is missing.
+    /// Names of its entries, sorted; none if it is missing.
     ///
     /// # Errors
     /// If the folder is not believed, or cannot be listed.
@@ -420,10 +420,8 @@ impl StateFolder {
     ) -> Result<File, StateError> {
         let is_read = file_use == FileUse::Read;
         if is_read {
-            let missing = || io::Error::from(io::ErrorKind::NotFound);
-            return self
-                .open_existing(name, repairs)?
-                .ok_or_else(|| missing().into());
+            let file = self.open_existing(name, repairs)?;
+            return file.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into());
         }
         self.check(true, repairs)?;
         let mut options = File::options();
@@ -525,7 +523,7 @@ impl StateFolder {
         )))
     }
 
-    /// Returns the path of the folder, or of a file in it, for messages and for a watcher of changes.
+    /// Path of the folder, or of a file in it, for messages and for a watcher of changes.
     /// Everything else uses the other functions, which check what they use.
     pub fn path_for_messages(&self, name: &str) -> PathBuf {
         if name.is_empty() {
@@ -535,7 +533,7 @@ impl StateFolder {
         }
     }
 
-    /// Returns the path of a folder in it, which is made and checked.
+    /// Path of a folder in it, which is made and checked.
     pub(crate) fn make_subfolder(&self, name: &str) -> io::Result<PathBuf> {
         let subfolder = StateFolder {
             path: self.path.join(name),

@@ -291,7 +291,7 @@ impl Runner for ProgramRunner {
         };
         let mut outcome = self.outcome(&finished, ctx.stop_reason());
         if is_restricted && outcome.is_error {
-            let note = format!("[haft: {}: {TRUST_HINT}]", IN_EMPTY_FOLDER);
+            let note = format!("[haft: {IN_EMPTY_FOLDER}: {TRUST_HINT}]");
             outcome.content.push(Block::text(note));
         }
         Ok(Outcome { stopped, ..outcome })

@@ -39,7 +39,7 @@ impl Configured {
     }
 }
 
-/// Returns the servers of a candidate's file.
+/// Servers of a candidate's file.
 pub(super) fn read(
     config: &Config,
     candidate: &Candidate,
@@ -86,7 +86,7 @@ fn import_of(config: &Config, candidate: &Candidate) -> McpImport {
     imports.find(is_file).unwrap_or(McpImport::Project)
 }
 
-/// Returns the files of the project that the servers of a project's file start. They decide what runs,
+/// Files of the project that the servers of a project's file start. They decide what runs,
 /// so they belong to what the user trusts.
 pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf> {
     let servers = read(config, candidate).unwrap_or_default().into_iter();
@@ -119,7 +119,7 @@ fn folder_of(config: &Config, cwd: Option<&Path>) -> PathBuf {
     cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd))
 }
 
-/// Returns the words of a server's command. A program with a slash is a path in the project, as for
+/// Words of a server's command. A program with a slash is a path in the project, as for
 /// other tools.
 fn command_words(config: &Config, command: &str, args: &[String]) -> Vec<CommandWord> {
     let program = if command.contains('/') {

@@ -9,7 +9,7 @@
 //! Submodules have configurations of their own and are not entered. git runs in the sandbox of the
 //! project's tools.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -142,23 +142,23 @@ impl<'a> NeutralGit<'a> {
                 .collect(),
         };
         // Programs that the user or the machine configured may run: git-lfs, for example.
-        let named: BTreeSet<Vec<u8>> = git
-            .list()
-            .await?
-            .into_iter()
-            .filter(|key| key.is_of_repository() && key.neutral_value().is_some())
-            .map(|key| key.name)
-            .collect();
+        let mut named = BTreeMap::new();
+        for key in git.list().await? {
+            if key.is_of_repository()
+                && let Some(value) = neutral_value(&key.name)
+            {
+                named.insert(key.name, value);
+            }
+        }
         if named.is_empty() {
             return Ok(git);
         }
-        for name in &named {
-            let value = neutral_value(name).unwrap_or_default();
+        for (name, value) in &named {
             let key = os_string(name).ok_or_else(|| not_neutral(name))?;
             git.settings.push((key, value.into()));
         }
         let listed = git.list().await?;
-        for name in &named {
+        for name in named.keys() {
             let last = listed.iter().rfind(|key| key.name == *name);
             if last.is_none_or(|key| key.scope != b"command") {
                 return Err(not_neutral(name));
@@ -193,7 +193,7 @@ impl<'a> NeutralGit<'a> {
         Ok(keys)
     }
 
-    /// Returns the output of git in the project, as text.
+    /// Output of git in the project, as text.
     pub(super) async fn run(&self, args: &[&str]) -> Result<String, Failed> {
         Ok(self.output(args).await?.text())
     }
@@ -239,13 +239,9 @@ impl ListedKey {
     fn is_of_repository(&self) -> bool {
         !matches!(&self.scope[..], b"system" | b"global" | b"command")
     }
-
-    fn neutral_value(&self) -> Option<&'static str> {
-        neutral_value(&self.name)
-    }
 }
 
-/// Returns the value with which a key of the configuration starts no program; `None` for a key that
+/// Value with which a key of the configuration starts no program; `None` for a key that
 /// names none. git lists the section and the last part in lower case.
 fn neutral_value(name: &[u8]) -> Option<&'static str> {
     let mut parts = name.split(|byte| *byte == b'.');

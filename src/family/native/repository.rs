@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 /// Limit of the repositories that lend objects.
 const MAX_LENDERS: usize = 8;
 
-/// Returns the folders that git reads besides the project.
+/// Folders that git reads besides the project.
 pub(super) fn folders(project: &Path, home: &Path) -> Vec<PathBuf> {
     let Ok(project) = project.canonicalize() else {
         return Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn folders(project: &Path, home: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the folder that a `.git` file leads to, if it leads back to that file: that of a linked
+/// Folder that a `.git` file leads to, if it leads back to that file: that of a linked
 /// worktree, or of a submodule.
 fn linked_dir(git: &Path) -> Option<PathBuf> {
     let worktree = git.parent()?;
@@ -74,7 +74,7 @@ fn linked_dir(git: &Path) -> Option<PathBuf> {
     (by_worktree || by_submodule()).then_some(git_dir)
 }
 
-/// Returns the folder of the repository that a worktree belongs to.
+/// Folder of the repository that a worktree belongs to.
 fn common_dir(git_dir: &Path) -> PathBuf {
     let common = read(&git_dir.join("commondir"));
     let common = common.and_then(|text| git_dir.join(text.trim()).canonicalize().ok());
@@ -85,7 +85,7 @@ fn common_dir(git_dir: &Path) -> PathBuf {
         .unwrap_or_else(|| git_dir.to_owned())
 }
 
-/// Returns the folders of objects that a repository borrows.
+/// Folders of objects that a repository borrows.
 fn lenders(common: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut left = vec![common.join("objects")];

@@ -8,14 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{Exposed, FileAccess, Why};
+use crate::granted_path::MAX_LINKS;
 use crate::unix::kernel::owner_of_unmapped;
 
 const GROUP_WRITE: u32 = 0o020;
 const OTHER_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
-
-/// The most links on the way to a file, as in the kernel.
-const MAX_LINKS: u32 = 40;
 
 /// Implements [`crate::owners::check`].
 pub(crate) fn check_owners(path: &Path) -> Result<(), Exposed> {

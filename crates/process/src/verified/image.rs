@@ -86,7 +86,7 @@ pub(super) fn copy(
     })
 }
 
-/// Returns the place of a file below the project; of a file outside of it, the name alone.
+/// Place of a file below the project; of a file outside of it, the name alone.
 fn place_in_project(scope: &ProjectScope, path: &Path) -> io::Result<PathBuf> {
     // The path of the project is resolved already, so that of the file must be too.
     let folder = path.parent().unwrap_or(path).canonicalize()?;
@@ -95,7 +95,7 @@ fn place_in_project(scope: &ProjectScope, path: &Path) -> io::Result<PathBuf> {
     Ok(inside.map_or_else(|_| name.into(), |inside| inside.join(name)))
 }
 
-/// Returns the name of the folder of this version of the files.
+/// Name of the folder of this version of the files.
 fn version_of(files: &[&VerifiedFile]) -> String {
     let digests: Vec<&[u8]> = files.iter().map(|file| &file.digest[..]).collect();
     blake3::hash(&digests.concat()).to_hex()[..32].to_owned()

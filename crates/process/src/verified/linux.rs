@@ -21,7 +21,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-use super::{NotVerified, ProjectScope, VerifiedFile, VerifiedProgram, unreadable};
+use super::{NativeProgram, NotVerified, ProjectScope, VerifiedFile, VerifiedProgram, unreadable};
 use crate::regular_files;
 
 /// The lowest number of a descriptor that a program is started from.
@@ -41,14 +41,6 @@ const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
 
 /// Command of `fcntl` that chooses the signal of a lease (fcntl(2)). `libc` has no name for it.
 const F_SETSIG: i32 = 10;
-
-/// A native program that is verified.
-pub(super) struct NativeProgram {
-    /// The file to execute.
-    pub(super) file: PathBuf,
-    /// The descriptor that `file` names.
-    pub(super) held: Option<OwnedFd>,
-}
 
 /// Verifies the program in an open file that is not a script.
 pub(super) fn ready(

@@ -2,20 +2,10 @@
 //! a file without a name.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
 use super::image;
-use super::{NotVerified, VerifiedFile, VerifiedProgram, unreadable};
+use super::{NativeProgram, NotVerified, VerifiedFile, VerifiedProgram, unreadable};
 use crate::regular_files;
-
-/// A native program that is verified.
-pub(super) struct NativeProgram {
-    /// The file to execute.
-    pub(super) file: PathBuf,
-    /// No descriptor is needed for a copy.
-    pub(super) held: Option<OwnedFd>,
-}
 
 /// Verifies the program in an open file that is not a script. The verified bytes are copied to a
 /// folder that only this user can write to, and the copy is started.

@@ -62,7 +62,7 @@ pub enum SpawnProgram {
 pub struct ChosenProgram(OsString);
 
 impl ChosenProgram {
-    /// Returns the program with this name or path. The caller states that no project brings it.
+    /// Program with this name or path. The caller states that no project brings it.
     pub fn not_of_project(program: impl Into<OsString>) -> ChosenProgram {
         ChosenProgram(program.into())
     }
@@ -112,7 +112,7 @@ impl SpawnProgram {
         }
     }
 
-    /// Returns the program as an argument of `wrapper`, a program of haft's own, after `args`, with
+    /// Program as an argument of `wrapper`, a program of haft's own, after `args`, with
     /// the arguments that follow.
     pub(crate) fn behind(
         self,
@@ -155,7 +155,7 @@ pub struct TrustedProject<'a> {
     pub alias: Option<&'a Path>,
     /// The state directory, which has the copies of its files.
     pub state: &'a StateDir,
-    /// Returns the hash that a file must have to become code; `None` if it was not trusted.
+    /// Hash that a file must have to become code; `None` if it was not trusted.
     pub digest: &'a dyn Fn(&Path) -> Option<blake3::Hash>,
 }
 
@@ -192,7 +192,7 @@ struct VerifiedFile {
 }
 
 impl VerifiedProgram {
-    /// Returns a file of the project as a program, which must have the hash `digest`.
+    /// File of the project as a program, which must have the hash `digest`.
     pub fn of_file(
         project: &TrustedProject<'_>,
         path: &Path,
@@ -212,7 +212,7 @@ impl VerifiedProgram {
         }
     }
 
-    /// Returns the program of a command of the project, which starts in `folder`. The first word is
+    /// Program of a command of the project, which starts in `folder`. The first word is
     /// the program.
     ///
     /// # Errors
@@ -264,8 +264,10 @@ impl VerifiedProgram {
     /// If it cannot be made, or is not believed.
     pub fn make_image(&self) -> io::Result<Option<GrantedPath>> {
         let files = self.files();
-        let make = || make_image(&self.state, &image_place(&files));
-        (!files.is_empty()).then(make).transpose()
+        if files.is_empty() {
+            return Ok(None);
+        }
+        make_image(&self.state, &image_place(&files)).map(Some)
     }
 
     /// Returns its files, each once.
@@ -278,7 +280,7 @@ impl VerifiedProgram {
         files
     }
 
-    /// Returns the number of words that name the file.
+    /// Number of words that name the file.
     #[cfg(unix)]
     fn uses(&self, file: Option<&VerifiedFile>) -> usize {
         let variables = self.variables.iter().map(|(_, value)| value);
@@ -320,17 +322,15 @@ impl ProjectScope {
     /// whose content depends on the process. The error is the place.
     #[cfg(unix)]
     fn check_outside(&self, path: &Path) -> Result<(), PathBuf> {
-        let is_of_kernel = |place: &Path| {
-            KERNEL_FOLDERS
-                .iter()
-                .any(|folder| place.starts_with(folder))
-        };
-        let is_inside = |place: &PathBuf| self.contains(place) || is_of_kernel(place);
-        let found = owners::places(path).into_iter().find(is_inside);
+        let mut places = owners::places(path).into_iter();
+        let found = places.find(|place| {
+            let mut of_kernel = KERNEL_FOLDERS.iter();
+            self.contains(place) || of_kernel.any(|folder| place.starts_with(folder))
+        });
         found.map_or(Ok(()), Err)
     }
 
-    /// Returns the path with the project's alias replaced by its real path.
+    /// Path with the project's alias replaced by its real path.
     fn real<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         let alias = self.alias.as_ref();
         match alias.and_then(|alias| path.strip_prefix(alias).ok()) {
@@ -350,7 +350,7 @@ fn make_image(state: &StateDir, place: &str) -> io::Result<GrantedPath> {
     resolved.map_err(io::Error::other)
 }
 
-/// Returns the name of the folder with the copies of all versions of these files, and of its lock.
+/// Name of the folder with the copies of all versions of these files, and of its lock.
 fn image_place(files: &[&VerifiedFile]) -> String {
     let paths = files.iter().map(|file| file.path.as_os_str());
     let paths: Vec<&[u8]> = paths.map(OsStr::as_encoded_bytes).collect();
@@ -421,6 +421,15 @@ pub(super) struct ReadyProgram {
     pub(super) image: Option<GrantedPath>,
     /// The descriptor that `file` names, and those that exclude writers.
     pub(super) held: Vec<Descriptor>,
+}
+
+/// A native program that is verified.
+#[cfg(unix)]
+struct NativeProgram {
+    /// The file to execute.
+    file: PathBuf,
+    /// The descriptor that `file` names; `None` for a copy.
+    held: Option<Descriptor>,
 }
 
 impl VerifiedFile {

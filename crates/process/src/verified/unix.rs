@@ -81,11 +81,8 @@ pub(super) fn prepare(
         [] => ImageCopies::default(),
         contents => image::copy(program, contents).map_err(NotVerified::Copy)?,
     };
-    let path_of = |file: &VerifiedFile| match copies.paths.get(file) {
-        Some(copy) => Ok(copy.clone()),
-        // A native program has no copy if its own descriptor is started.
-        None => Ok(file.path.clone()),
-    };
+    // A native program has no copy if its own descriptor is started.
+    let path_of = |file: &VerifiedFile| copies.paths.get(file).unwrap_or(&file.path).clone();
     let start = match (entry, native, interpreter) {
         (Some(file), Some(native), _) => ProgramStart {
             file: native.file,
@@ -96,14 +93,14 @@ pub(super) fn prepare(
         (Some(file), None, Some(interpreter)) if !is_wrapped => ProgramStart {
             file: interpreter.file,
             path: file.path.clone(),
-            words: [interpreter.words, vec![path_of(file)?.into()]].concat(),
+            words: [interpreter.words, vec![path_of(file).into()]].concat(),
             held: None,
         },
         // The wrapper starts the copy, whose interpreter was checked.
         (Some(file), ..) => ProgramStart {
-            file: path_of(file)?,
+            file: path_of(file),
             path: file.path.clone(),
-            words: vec![path_of(file)?.into()],
+            words: vec![path_of(file).into()],
             held: None,
         },
         (None, ..) => find_program(program, search, cwd)?,

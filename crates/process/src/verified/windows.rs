@@ -22,7 +22,7 @@ pub(super) fn prepare(
 ) -> Result<ReadyProgram, NotVerified> {
     let files = program.files().into_iter().map(open);
     let held = files.collect::<Result<_, _>>()?;
-    let path_of = |file: &VerifiedFile| Ok(file.path.clone());
+    let path_of = |file: &VerifiedFile| file.path.clone();
     let words = program.words.iter().map(|word| word.with_paths(path_of));
     let words = words.collect::<Result<_, _>>()?;
     let variables = program.variables.iter().map(|(name, value)| {

@@ -61,7 +61,7 @@ pub enum CommandWord {
 }
 
 impl CommandWord {
-    /// Returns the value of a variable as a word.
+    /// Value of a variable as a word.
     pub fn of_variable(name: &str, value: &str) -> CommandWord {
         if CODE_VARIABLES.contains(&name) {
             CommandWord::Code(value.to_owned())
@@ -109,7 +109,7 @@ impl ProgramWord {
         }
     }
 
-    /// Returns the text of a word with one part, or the path of its file.
+    /// Text of a word with one part, or the path of its file.
     pub(super) fn text(&self) -> &OsStr {
         match self.parts.first() {
             Some(WordPart::Text(text)) => text,
@@ -125,7 +125,7 @@ impl ProgramWord {
         })
     }
 
-    /// Returns the word with a line feed for each file, whose hash is known.
+    /// Word with a line feed for each file, whose hash is known.
     pub(super) fn without_files(&self) -> CommandWord {
         let texts = self.parts.iter().map(|part| match part {
             WordPart::Text(text) => text.to_string_lossy(),
@@ -139,17 +139,17 @@ impl ProgramWord {
         }
     }
 
-    /// Returns the word with the path that `place` returns for each file.
+    /// Word with the path that `place` returns for each file.
     pub(super) fn with_paths(
         &self,
-        place: impl Fn(&VerifiedFile) -> Result<PathBuf, NotVerified>,
+        place: impl Fn(&VerifiedFile) -> PathBuf,
     ) -> Result<OsString, NotVerified> {
         let mut filled = OsString::new();
         for part in &self.parts {
             match part {
                 WordPart::Text(text) => filled.push(text),
                 WordPart::File(file) => {
-                    let path = place(file)?;
+                    let path = place(file);
                     // In a text of several parts, these characters have a meaning.
                     let is_plain = path.to_str().is_some_and(|path| !path.contains(DELIMITERS));
                     if self.parts.len() > 1 && !is_plain {
@@ -167,7 +167,7 @@ impl ProgramWord {
     }
 }
 
-/// Returns the files of the project `root` that the words of a command name, which starts in
+/// Files of the project `root` that the words of a command name, which starts in
 /// `folder`. The first word is the program.
 pub fn project_files(root: &Path, folder: &Path, words: &[CommandWord]) -> Vec<PathBuf> {
     let alias = root.to_owned();
@@ -190,7 +190,7 @@ pub fn project_files(root: &Path, folder: &Path, words: &[CommandWord]) -> Vec<P
 }
 
 impl ProjectScope {
-    /// Returns the word with the files of the project that it names.
+    /// Word with the files of the project that it names.
     pub(super) fn parse(
         &self,
         written: &CommandWord,
@@ -243,7 +243,7 @@ impl ProjectScope {
         Ok(word)
     }
 
-    /// Returns the file of the project that a text names.
+    /// File of the project that a text names.
     fn named_file(
         &self,
         text: &str,

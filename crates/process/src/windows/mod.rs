@@ -24,6 +24,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_DIRECTORY};
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
 
 pub(crate) use crate::no_cell::{Cell, limit_open_files, open_deleted_files};
 pub(crate) use crate::owners::{create_private_folder, restrict};

@@ -231,7 +231,7 @@ impl KeptPath {
     }
 }
 
-/// Returns the descriptor of a copy of the mount at `path`.
+/// Descriptor of a copy of the mount at `path`.
 fn copy_mount(path: &CStr) -> Result<libc::c_int, Errno> {
     #[allow(unsafe_code, reason = "no crate offers this call without allocating")]
     // SAFETY: the path ends with NUL.
