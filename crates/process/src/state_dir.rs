@@ -286,6 +286,7 @@ impl StateDir {
 
     /// Creates the directory if it is missing, and returns its real path, over which a sandbox puts an
     /// empty folder; `None` if there is none.
+    #[cfg(target_os = "linux")]
     pub(crate) fn to_hide(&self) -> Option<PathBuf> {
         make_folder(&self.root).ok()?;
         self.root.canonicalize().ok()

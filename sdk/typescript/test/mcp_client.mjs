@@ -1,6 +1,7 @@
 // A program that is an MCP server, and its client.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -55,6 +56,11 @@ export function startServer(t, runtime = [process.execPath], program = SERVER) {
     env: { ...process.env, ...env, HAFT_BINARY: process.env.HAFT_BINARY },
     stdio: ["pipe", "pipe", "inherit"],
   });
-  atEnd(t, () => child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  // Its haft writes into the home until the program has ended: a kill would not wait for that.
+  atEnd(t, async () => {
+    child.stdin.end();
+    await exited;
+  });
   return { child, client: new McpClient(child) };
 }
