@@ -164,8 +164,13 @@ fn for_model(tool: &haft::Tool) -> Value {
     })
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+fn main() -> Result<(), Error> {
+    haft::run_worker_process();
+    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    runtime.block_on(serve_agent())
+}
+
+async fn serve_agent() -> Result<(), Error> {
     let project = std::env::args_os()
         .nth(1)
         .map_or_else(|| ".".into(), PathBuf::from);

@@ -240,11 +240,6 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Deletes the tools of a module that is in another isolate from now on. */
-export function leave(moduleId: number): void {
-  modules.delete(moduleId);
-}
-
 /** Answers with the description of a tool as its author computes it now. */
 export function currentDescription(id: number, moduleId: number, toolIndex: number): void {
   try {

@@ -8,7 +8,7 @@ import { hideNodeBootstrap } from "ext:haft/06_loader.ts";
 import { verifyCode } from "ext:haft/07_verify.ts";
 import "ext:haft/08_warm.ts";
 import { redirectConsole } from "ext:haft/13_logger.ts";
-import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
+import { currentDescription, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
 import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
@@ -44,5 +44,4 @@ function start(given: string): void {
   render,
   cancel,
   session: sessionEvent,
-  leave,
 };

@@ -315,12 +315,6 @@ impl Host {
         haft_engine::version()
     }
 
-    /// Returns the number of threads of the process that still run native code of killed tools. V8
-    /// cannot stop such a thread; it has the lowest priority.
-    pub fn stuck_threads() -> usize {
-        Engine::stuck_threads()
-    }
-
     /// Keeps one worker process ready for the next module that needs one, for a program that makes
     /// calls for a long time. Nothing is started for tools without `isolation`.
     pub fn keep_spare_worker(&self) {
@@ -378,11 +372,6 @@ impl Host {
         self.end_calls();
         tokio::join!(self.inner.engine.shutdown(), self.inner.connections.close());
         self.inner.sandboxes.close();
-    }
-
-    /// Declares that the program ends after the host, so that memory need not be freed.
-    pub(crate) fn ends_with_program(&self) {
-        self.inner.engine.ends_with_program();
     }
 
     /// Ends the host, then its calls. A call that starts in between sees that the host has ended.

@@ -63,6 +63,7 @@ mod tool_files;
 mod tool_test;
 
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
+pub use family::js::run_worker_process;
 pub use haft_config::{Config, Flags};
 pub use haft_tool::{
     Block, Call, Cancellation, Error, ErrorKind, Event, Outcome, Problem, Severity, Tier, Tool,
@@ -180,86 +181,7 @@ pub mod program {
     /// Runs the program with these arguments, of which the first is its own name, and returns its
     /// exit code.
     pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-        let mut arguments = arguments.into_iter().peekable();
-        let own_name = arguments.next();
-        if arguments.peek().is_some_and(|word| word == super::READER) {
-            return match haft_engine::graph::serve_reader() {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(_) => ExitCode::FAILURE,
-            };
-        }
-        if arguments
-            .peek()
-            .is_some_and(|word| word == crate::family::js::workers::WORKER)
-        {
-            if arguments
-                .nth(1)
-                .is_none_or(|version| version != crate::family::js::workers::VERSION)
-            {
-                return ExitCode::from(crate::family::js::workers::OTHER_VERSION);
-            }
-            haft_process::harden();
-            let programs = crate::family::js::programs;
-            if arguments
-                .next()
-                .is_some_and(|word| word == crate::family::js::workers::ZYGOTE)
-            {
-                let heap = arguments
-                    .next()
-                    .and_then(|heap| heap.to_str()?.parse().ok());
-                return heap.map_or(ExitCode::FAILURE, |heap| {
-                    haft_engine::run_zygote(heap, programs)
-                });
-            }
-            return haft_engine::run_worker(programs);
-        }
-        super::use_reader("/proc/self/exe");
-        super::use_worker("/proc/self/exe");
-        crate::surface::cli::run(own_name.into_iter().chain(arguments))
-    }
-}
-
-/// Argument with which `haft` starts as the parser of text from untrusted projects.
-const READER: &str = "__reader";
-
-/// Variables of that process. The allocator reserves its memory in pieces of 64 MiB: one piece of its
-/// default size, 1 GiB, is as much as the process may map.
-const READER_VARIABLES: [(&str, &str); 1] = [("MIMALLOC_ARENA_RESERVE", "64MiB")];
-
-/// Sets the `haft` program that runs the worker processes of this process.
-///
-/// The `haft` program uses itself. A program that embeds this crate uses the `haft` on its `PATH`
-/// unless it calls this function; it must have the same version. Tools with the isolation `process`
-/// or `sandbox` need it: by default those that a project brings. Only the first call has an effect.
-pub fn use_worker(program: impl Into<std::path::PathBuf>) {
-    family::js::workers::use_program(program.into());
-}
-
-/// Sets the `haft` program that parses text from untrusted projects for this process.
-///
-/// The `haft` program uses itself. A program that embeds this crate should set an installed `haft`
-/// of the same version before it reads a project. Only the first call has an effect.
-///
-/// Without such a program, the text is parsed in this process. Files of more than 2 MiB are not
-/// parsed then, and a text that needs too much memory exhausts that of this process.
-pub fn use_reader(program: impl Into<std::path::PathBuf>) {
-    let program = program.into();
-    haft_engine::graph::set_reader(Box::new(move || {
-        let started = haft_process::Helper::start(&program, &["haft", READER], &READER_VARIABLES);
-        let helper = started.inspect_err(|error| {
-            tracing::warn!(%error, program = %program.display(), "no reader can be started");
-        });
-        Some(Box::new(Reader(helper.ok()?)) as Box<dyn haft_engine::graph::Reader>)
-    }));
-}
-
-struct Reader(haft_process::Helper);
-
-impl haft_engine::graph::Reader for Reader {
-    fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
-        let answer = self.0.ask(request);
-        answer
-            .inspect_err(|error| tracing::debug!(%error, "the reader does not answer"))
-            .ok()
+        crate::run_worker_process();
+        crate::surface::cli::run(arguments)
     }
 }

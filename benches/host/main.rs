@@ -26,8 +26,13 @@ use std::time::{Duration, Instant};
 /// Number of repetitions in [`mean`] and [`bare_mean`], each of which starts a process.
 const REPETITIONS: u32 = 300;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
+    haft::run_worker_process();
+    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    runtime.block_on(measure())
+}
+
+async fn measure() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (subject, words) = words.split_first().unwrap_or((&"", &[]));

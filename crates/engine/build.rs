@@ -461,35 +461,6 @@ primordials.ObjectDefineProperty(TCPWrap.prototype, \"open\", {
         "        const realPathString = String(realPath);
         core.ops.op_haft_refuse_preopen(realPathString);",
     ),
-    (
-        // The locks of all isolates are in one table of the process.
-        "ext:deno_web/locks.js",
-        "      encodeLockName(name),",
-        "      op_haft_lock_scope() + encodeLockName(name),",
-    ),
-    (
-        "ext:deno_web/locks.js",
-        "import { core, primordials } from \"ext:core/mod.js\";",
-        "import { core, primordials } from \"ext:core/mod.js\";
-import { op_haft_lock_scope } from \"ext:core/ops\";",
-    ),
-    (
-        "ext:deno_web/locks.js",
-        "    const { held, pending } = op_lock_manager_query();",
-        "    const scope = op_haft_lock_scope();
-    const own = (locks) => {
-      const found = [];
-      for (let i = 0; i < locks.length; i++) {
-        if (!StringPrototypeStartsWith(locks[i].name, scope)) continue;
-        locks[i].name = StringPrototypeSlice(locks[i].name, scope.length);
-        found[found.length] = locks[i];
-      }
-      return found;
-    };
-    const all = op_lock_manager_query();
-    const held = own(all.held);
-    const pending = own(all.pending);",
-    ),
 ];
 
 fn corrected(specifier: &str, source: String) -> String {

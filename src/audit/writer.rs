@@ -454,7 +454,7 @@ fn call(open: &Open) -> RecordedCall {
         },
         isolation: notes
             .bounds
-            .filter(|bounds| bounds.rights.isolation > Isolation::None)
+            .filter(|bounds| bounds.rights.isolation == Isolation::Sandbox)
             .map(|bounds| bounds.summary()),
         arguments: arguments.clone(),
         approval: notes.approval.map(|(decision, rule)| DecisionRecord {

@@ -33,6 +33,7 @@ pub struct HostBuilder {
     ui: Option<Arc<dyn UserInterface>>,
     session: Option<Arc<dyn SessionProvider>>,
     models: Models,
+    worker_program: Option<PathBuf>,
 }
 
 /// Policy for the tools of a project: which of them run without a question.
@@ -141,6 +142,15 @@ impl HostBuilder {
         self
     }
 
+    /// Sets the program of the worker processes in which modules run: a `haft` of this version, or a
+    /// program that calls [`run_worker_process`](crate::run_worker_process). For code that has no
+    /// `main` of its own, such as an extension of another program. The default is the running
+    /// program.
+    pub fn worker_program(mut self, program: impl Into<PathBuf>) -> HostBuilder {
+        self.worker_program = Some(program.into());
+        self
+    }
+
     /// Sets the limits of time and memory. Replaces what the user configured.
     pub fn limits(mut self, limits: Limits) -> HostBuilder {
         self.limits = Some(limits);
@@ -192,6 +202,7 @@ impl HostBuilder {
         let approver = self.approver.take();
         let (ui, session) = (self.ui.take(), self.session.take());
         let models = std::mem::take(&mut self.models);
+        let worker_program = self.worker_program.take();
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
         let mut registry = NameRegistry::new(&config.built_in_tool_names);
@@ -208,10 +219,11 @@ impl HostBuilder {
             }
             loaded.push(tool.load(config.limits.grace).map_err(usage)?);
         }
-        let setup = Setup {
+        let mut setup = Setup {
             tools: loaded,
             ..Setup::lasting()
         };
+        setup.world.worker_program = worker_program;
         let host = Host::with(config, setup);
         host.set_default_ui(ui);
         host.set_session(session);

@@ -58,9 +58,6 @@ impl Host {
             "Tools in the catalog.",
             tools as i64,
         );
-        let stuck = Host::stuck_threads() as i64;
-        let about = "Threads on which native code of killed tools still runs.";
-        gauge(&mut text, "haft_stuck_threads", about, stuck);
         text
     }
 }

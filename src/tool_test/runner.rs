@@ -57,7 +57,6 @@ pub(super) fn quiet_config(
     let mut config = Config::resolve_with(flags, &env)?;
     config.only_providers = Some(PROVIDERS.map(str::to_owned).to_vec());
     config.limits.grace = GRACE;
-    config.limits.isolates = 1;
     // Texts are compared whole, so a long text must not be spilled.
     config.limits.spill_kb = 0;
     Ok(config)

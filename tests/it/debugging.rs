@@ -142,11 +142,6 @@ fn stops_at_a_breakpoint(isolation: &str) {
 
 #[test]
 fn a_debugger_stops_a_call_whose_clock_stands_still() {
-    stops_at_a_breakpoint("none");
-}
-
-#[test]
-fn a_debugger_stops_a_call_in_a_worker_process() {
     stops_at_a_breakpoint("process");
 }
 
@@ -177,7 +172,7 @@ fn signal(debugged: &Debugged, signal: Signal) {
 
 #[test]
 fn a_paused_call_goes_on_when_its_debugger_leaves() {
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let sandbox = Sandbox::with_home();
         let (debugged, mut node) = paused(&sandbox, isolation);
         node.kill().expect("it is our child");
@@ -190,7 +185,7 @@ fn a_paused_call_goes_on_when_its_debugger_leaves() {
 
 #[test]
 fn ctrl_c_ends_a_paused_call() {
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let sandbox = Sandbox::with_home();
         sandbox.write("home/.config/haft/config.yaml", "limits: {grace: 100ms}\n");
         let (debugged, mut node) = paused(&sandbox, isolation);
@@ -286,7 +281,7 @@ fn nothing_listens_beyond_the_machine() {
 
 #[test]
 fn a_profile_names_the_places_of_the_source() {
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let sandbox = Sandbox::with_home();
         let busy = "  const until = performance.now() + 300;\n  while (performance.now() < until);\n  return text;";
         sandbox.write("greet.ts", &TOOL.replace("  return text;", busy));

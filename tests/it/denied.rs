@@ -98,7 +98,7 @@ fn what_is_denied_is_not_read() {
         project.permit(permission);
         let command = format!("cat {path}");
         for (way, output) in [
-            ("module", project.module("none", "read", path)),
+            ("module", project.module("process", "read", path)),
             (
                 "module, later",
                 project.module("process", "readLater", path),
@@ -134,7 +134,7 @@ fn what_is_denied_is_not_written() {
         let before = fs::read_to_string(&file).ok();
         let command = format!("printf DONE > {path}");
         let tries: [(&str, &dyn Fn() -> String); 4] = [
-            ("module", &|| project.module("none", "write", path)),
+            ("module", &|| project.module("process", "write", path)),
             ("module in a sandbox", &|| {
                 project.module("sandbox", "write", path)
             }),
@@ -184,13 +184,13 @@ fn a_denied_variable_is_not_seen() {
         project.permit(permission);
         let command = format!("echo ${name}");
         for (way, output) in [
-            ("module", project.module("none", "env", name)),
-            ("module, all", project.module("none", "allEnv", name)),
+            ("module", project.module("process", "env", name)),
+            ("module, all", project.module("process", "allEnv", name)),
             (
                 "module in a sandbox",
                 project.module("sandbox", "env", name),
             ),
-            ("its program", project.module("none", "sh", &command)),
+            ("its program", project.module("process", "sh", &command)),
             ("YAML", project.program(&command)),
         ] {
             let case = format!("{permission} {name}, {way}: {output}");
@@ -263,7 +263,7 @@ fn a_denied_host_is_not_reached() {
         // Only an entry that names the host itself leads through the proxy into the local network.
         let is_named = is_open && !permission.contains("/8");
         for (way, output, is_open) in [
-            ("module", project.module("none", "net", &url), is_open),
+            ("module", project.module("process", "net", &url), is_open),
             (
                 "module in a sandbox",
                 project.module("sandbox", "net", &url),
@@ -309,9 +309,12 @@ fn a_denied_program_is_not_started() {
         project.permit(permission);
         let command = format!("{program} file");
         for (way, output) in [
-            ("spawn", project.module("none", "spawn", program)),
-            ("Bun.spawnSync", project.module("none", "command", program)),
-            ("pi.exec", project.module("none", "exec", program)),
+            ("spawn", project.module("process", "spawn", program)),
+            (
+                "Bun.spawnSync",
+                project.module("process", "command", program),
+            ),
+            ("pi.exec", project.module("process", "exec", program)),
             (
                 "module in a sandbox",
                 project.module("sandbox", "spawn", program),
@@ -326,7 +329,7 @@ fn a_denied_program_is_not_started() {
     // A denied folder contains them all, by whatever name it is reached.
     project.permit("run: {deny: [/bin]}");
     for op in ["command", "exec"] {
-        let output = project.module("none", op, "cat");
+        let output = project.module("process", op, "cat");
         assert!(output.contains("is not permitted"), "{op}: {output}");
     }
     let output = project.program("cat file");
@@ -365,7 +368,7 @@ fn what_a_permit_denies_nothing_grants() {
 fn modules_use_harmless_devices_under_every_profile() {
     let project = Project::new();
     project.permit("read: [a], write: [a]");
-    for isolation in ["none", "sandbox"] {
+    for isolation in ["process", "sandbox"] {
         for device in ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"] {
             let code = format!("/dev/../{}", &device[1..]);
             for path in [device, &code] {
@@ -379,6 +382,6 @@ fn modules_use_harmless_devices_under_every_profile() {
         assert_eq!(output, "undefined\n");
     }
     project.permit("read: {allow: [a], deny: [/dev]}");
-    let output = project.module("none", "open", "/dev/null");
+    let output = project.module("process", "open", "/dev/null");
     assert!(output.contains("is not permitted"), "{output}");
 }

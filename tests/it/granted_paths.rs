@@ -535,7 +535,7 @@ export default () => ({name: "race", description: "d", parameters: {type: "objec
     project.write("tools/race.ts", &module.replace("CWD", &cwd));
     project.write("home/.ssh/other", "SECRET");
     project.write(USERS, "permissions: {read: [app], write: [app]}\n");
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let output = project
             .sh(&format!(
                 "HAFT_ISOLATION={isolation} haft --tool ../../tools/race.ts call race"

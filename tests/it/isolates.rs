@@ -1,5 +1,5 @@
-//! Modules over several isolates: a busy module does not block the others, and the state of a
-//! module never exists twice.
+//! Modules that share a worker process: they wait for each other, and the end of one call loses none
+//! that has not begun.
 //!
 //! The order of events is the proof, never a time: a loop ends when the test ends it, and only
 //! then.
@@ -14,7 +14,6 @@ use tempfile::TempDir;
 /// A module that counts its calls, and computes for ever or until it is released.
 const COUNTER: &str = r#"
 import { existsSync } from "node:fs";
-HELPER
 const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
 const tool = (pi, name, execute) =>
   ({ name, label: name, description: name, parameters: pi.zod.object({}), execute });
@@ -38,19 +37,16 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A host with a module for each name; `helper` is a line of all of them but of `free`.
-    fn with(names: &[&str], helper: &str, isolates: u32) -> Fixture {
+    /// A host with a module for each name.
+    fn with(names: &[&str]) -> Fixture {
         let dir = tempfile::tempdir().expect("the temporary directory can be written");
         for name in names {
-            let helper = if *name == "free" { "" } else { helper };
-            let module = COUNTER.replace("NAME", name).replace("HELPER", helper);
+            let module = COUNTER.replace("NAME", name);
             let module = module.replace("DIR", &dir.path().display().to_string());
             let path = dir.path().join(format!("{name}.js"));
             std::fs::write(path, module).expect("a directory of ours");
         }
-        std::fs::write(dir.path().join("helper.js"), "export const shared = {};\n")
-            .expect("a directory of ours");
-        let host = Host::new(config(dir.path(), names, isolates));
+        let host = Host::new(config(dir.path(), names));
         Fixture { host, dir }
     }
 
@@ -80,7 +76,7 @@ impl Fixture {
     }
 }
 
-fn config(dir: &Path, names: &[&str], isolates: u32) -> Config {
+fn config(dir: &Path, names: &[&str]) -> Config {
     let env = Env {
         current_dir: Some(dir.to_owned()),
         home: Some(dir.join("home")),
@@ -92,100 +88,65 @@ fn config(dir: &Path, names: &[&str], isolates: u32) -> Config {
         ..Flags::default()
     };
     let mut config = crate::sandbox::resolve(flags, &env).expect("this is a fine configuration");
-    config.limits.isolates = isolates;
     // Nothing here may end because of another timeout.
     config.limits.grace = std::time::Duration::from_secs(60);
     config
 }
 
-/// Issue 3, 8: a busy module does not keep another from answering.
+/// Modules of one party share the state of one program, so they run one after another.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_module_that_was_never_called_gets_out_of_the_way() {
-    let fixture = Fixture::with(&["one", "two"], "", 2);
-    let computing = fixture.compute("one_compute").await;
-    assert_eq!(fixture.text("two_count").await, "1");
-    // A migrated module stays in its new isolate.
-    assert_eq!(fixture.text("two_count").await, "2");
-    fixture.host.kill().await;
-    assert!(computing.outcome().await.is_err());
+async fn a_busy_module_delays_another_until_it_ends() {
+    let fixture = Fixture::with(&["one", "two"]);
+    let mut computing = fixture.start("one_until_released");
+    while !matches!(computing.next_event().await, Event::Update(_)) {}
+    let mut waiting = Box::pin(fixture.text("two_is_released"));
+    // Polled once, the call is requested.
+    assert!(futures::poll!(&mut waiting).is_pending());
+    std::fs::write(fixture.dir.path().join("released"), "").expect("a directory of ours");
+    assert_eq!(waiting.await, "true");
+    computing.outcome().await.expect("it ends by itself");
+    fixture.host.shutdown().await;
 }
 
-/// A tool sees the caller's session in every isolate.
+/// A call that JavaScript has not seen is not lost with the worker process of a call that is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_for_a_killed_one_runs_in_the_next_worker() {
+    let fixture = Fixture::with(&["one", "two"]);
+    assert_eq!(fixture.text("two_count").await, "1");
+    let computing = fixture.compute("one_compute").await;
+    let mut waiting = Box::pin(fixture.text("two_count"));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    computing.cancellation().kill();
+    assert!(
+        computing
+            .outcome()
+            .await
+            .expect("it is an outcome")
+            .is_error
+    );
+    // The state of the module was lost with the worker.
+    assert_eq!(waiting.await, "1");
+    fixture.host.shutdown().await;
+}
+
+/// A tool sees the caller's session, also in a worker process that replaces another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_isolates_know_the_same_session() {
-    let fixture = Fixture::with(&["one", "two"], "", 2);
+    let fixture = Fixture::with(&["one", "two"]);
     let event = r#"{"event":{"reason":"start"},"branch":[{"id":"a"},{"id":"b"}]}"#;
     let event = RawValue::from_string(event.into()).expect("JSON");
     fixture.host.session_event(&event).await;
     let here = fixture.text("one_session").await;
     assert!(here.ends_with(" 2"), "{here}");
     let computing = fixture.compute("one_compute").await;
+    computing.cancellation().kill();
+    assert!(
+        computing
+            .outcome()
+            .await
+            .expect("it is an outcome")
+            .is_error
+    );
     assert_eq!(fixture.text("two_session").await, here);
-    fixture.host.kill().await;
-    assert!(computing.outcome().await.is_err());
-}
-
-/// Both compute at once, and a third one is answered only when an isolate becomes free.
-#[tokio::test(flavor = "multi_thread")]
-async fn there_are_as_many_isolates_as_were_allowed() {
-    let fixture = Fixture::with(&["one", "two", "three"], "", 3);
-    let one = fixture.compute("one_compute").await;
-    let two = fixture.compute("two_compute").await;
-    assert_eq!(fixture.text("three_count").await, "1");
-    fixture.host.kill().await;
-    assert!(one.outcome().await.is_err() && two.outcome().await.is_err());
-}
-
-/// A called module has state, so it waits instead of starting anew in another isolate.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_module_that_was_called_waits_for_its_isolate() {
-    let fixture = Fixture::with(&["one", "two", "free"], "", 3);
-    assert_eq!(fixture.text("two_count").await, "1");
-    waits(&fixture, &fixture).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_module_that_shares_a_file_waits_for_its_isolate() {
-    let fixture = Fixture::with(&["one", "two", "free"], "import \"./helper.js\";", 3);
-    waits(&fixture, &fixture).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_module_that_touches_what_all_share_waits_for_its_isolate() {
-    let fixture = Fixture::with(&["one", "two", "free"], "globalThis.here ??= 0;", 3);
-    waits(&fixture, &fixture).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn after_a_change_of_the_environment_every_module_waits() {
-    let fixture = Fixture::with(&["one", "two"], "process.env.HERE = \"1\";", 3);
-    waits(&fixture, &Fixture::with(&["one", "free"], "", 2)).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn with_one_isolate_every_module_waits() {
-    let fixture = Fixture::with(&["one", "two"], "", 1);
-    waits(&fixture, &Fixture::with(&["one", "free"], "", 2)).await;
-}
-
-/// The second module of `fixture` runs only when the first has stopped computing. Meanwhile a module of
-/// `other` that was requested later has migrated, so there was time to do so.
-async fn waits(fixture: &Fixture, other: &Fixture) {
-    let mut computing = fixture.start("one_until_released");
-    while !matches!(computing.next_event().await, Event::Update(_)) {}
-    let mut waiting = Box::pin(fixture.text("two_is_released"));
-    // Polled once, the call is requested.
-    assert!(futures::poll!(&mut waiting).is_pending());
-    let blocked = if std::ptr::eq(fixture, other) {
-        None
-    } else {
-        Some(other.compute("one_compute").await)
-    };
-    assert_eq!(other.text("free_count").await, "1");
-    std::fs::write(fixture.dir.path().join("released"), "").expect("a directory of ours");
-    assert_eq!(waiting.await, "true");
-    computing.outcome().await.expect("it ends by itself");
-    if blocked.is_some() {
-        other.host.kill().await;
-    }
+    fixture.host.shutdown().await;
 }

@@ -8,6 +8,12 @@
     reason = "tests start haft from outside, as its users do"
 )]
 
+/// Serves the worker processes of the hosts in this program: the test runner has the `main`.
+#[ctor::ctor(unsafe)]
+fn serve_workers() {
+    haft::run_worker_process();
+}
+
 // The sandbox that every test of the program runs in.
 mod sandbox;
 // A terminal for one program, to read from and type on.
@@ -38,7 +44,7 @@ mod engine;
 mod sandbox_attacks;
 // Worker processes of modules.
 mod workers;
-// Modules over several isolates.
+// Modules that share a worker process.
 mod isolates;
 // Denied entries of permissions, kind by kind.
 mod denied;

@@ -359,7 +359,7 @@ const REFUSED: &str = "`read` access to `/etc/hostname` is not permitted: ";
 
 #[test]
 fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
-    let mut client = profiled("read: [/usr]", "none");
+    let mut client = profiled("read: [/usr]", "process");
     for _ in 0..2 {
         let id = client.request("tools/call", json!({"name": "twice"}));
         let request = question(&mut client);
@@ -395,7 +395,7 @@ fn a_refused_access_is_asked_about_and_the_answer_holds_for_the_call() {
 
 #[test]
 fn a_cancelled_call_withdraws_the_question_about_an_access() {
-    let mut client = profiled("read: [/usr]", "none");
+    let mut client = profiled("read: [/usr]", "process");
     let id = client.request("tools/call", json!({"name": "reads"}));
     let request = question(&mut client);
     client.notify("notifications/cancelled", json!({"requestId": id}));
@@ -411,7 +411,7 @@ fn a_cancelled_call_withdraws_the_question_about_an_access() {
 fn nobody_is_asked_beyond_the_configured_permissions_or_without_a_profile() {
     for config in [
         "permissions: {read: [/usr]}\n",
-        "permissions: {read: [/usr]}\nprofiles: {small: {isolation: none, read: [/usr/lib]}}\n\
+        "permissions: {read: [/usr]}\nprofiles: {small: {isolation: process, read: [/usr/lib]}}\n\
          sandbox: {user: small}\n",
     ] {
         let sandbox = Sandbox::with_home();
@@ -422,21 +422,4 @@ fn nobody_is_asked_beyond_the_configured_permissions_or_without_a_profile() {
         let said = text(&client.call("reads", json!({}))).to_owned();
         assert!(said.starts_with(REFUSED), "{said}");
     }
-}
-
-#[test]
-fn a_worker_asks_through_its_host() {
-    let mut client = profiled("read: [/usr]", "process");
-    let id = client.request("tools/call", json!({"name": "twice"}));
-    let request = question(&mut client);
-    client.reply(&request, accept("choice", ONCE));
-    assert_eq!(text(&client.answer(id)["result"]), "true true");
-    let id = client.request("tools/call", json!({"name": "reads"}));
-    let request = question(&mut client);
-    client.notify("notifications/cancelled", json!({"requestId": id}));
-    client.reply(&request, accept("choice", ONCE));
-    let id = client.request("tools/call", json!({"name": "reads"}));
-    let request = question(&mut client);
-    client.reply(&request, accept("choice", "no"));
-    assert!(text(&client.answer(id)["result"]).starts_with(REFUSED));
 }

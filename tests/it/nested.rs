@@ -150,8 +150,7 @@ async fn reads_run_and_the_user_is_asked_about_the_rest() {
 
 #[tokio::test]
 async fn a_tool_does_nothing_through_others_that_it_may_not_do_itself() {
-    for isolation in [Isolation::None, Isolation::Process, Isolation::Sandbox] {
-        haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+    for isolation in [Isolation::Process, Isolation::Sandbox] {
         let sandbox = Sandbox::with_home();
         sandbox.write(
             "home/.config/haft/config.yaml",

@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::json;
 
 use crate::callers::until;
-use crate::sandbox::{Sandbox, has_sandboxes, has_workers};
+use crate::sandbox::{Sandbox, has_sandboxes};
 use crate::served::{Events, Reply, Served};
 
 /// The seed's own plugin file, and a tool that waits until it is stopped.
@@ -891,32 +891,21 @@ fn listeners_are_notified_of_tools_and_problems() {
     );
 }
 
-/// S11: native code that outlives its call is counted, gets the lowest priority, and blocks no
-/// other tool.
+/// Native code that V8 cannot stop ends with the worker process of its call.
 #[test]
-fn killed_native_code_is_counted() {
+fn killed_native_code_blocks_no_other_tool() {
     let sandbox = sandbox();
     sandbox.write(
         "home/.omp/agent/tools/derive.js",
         r#"
 import { pbkdf2Sync } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 const says = (text) => ({ content: [{ type: "text", text: String(text) }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 export default () => [
   tool("derive", async () => says(pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512"))),
-  tool("priorities", async () => says(
-    readdirSync("/proc/self/task").map((id) => {
-      // The name of a thread may hold spaces; its priority is the 19th field.
-      return readFileSync(`/proc/self/task/${id}/stat`, "utf8").split(") ")[1].split(" ")[16];
-    }).filter((nice) => nice === "19").length)),
+  tool("answers", async () => says("here")),
 ];
 "#,
-    );
-    // Files of the kernel need every permission.
-    sandbox.write(
-        "home/.config/haft/config.yaml",
-        "permissions:\n  ffi: all\n",
     );
     let served = serve(&sandbox, &[]);
     let killed = served.post(
@@ -924,22 +913,13 @@ export default () => [
         r#"{"arguments":{},"timeoutMs":200}"#,
     );
     assert!(killed.body.contains("was killed after"), "{}", killed.body);
-    let in_process = if has_workers() {
-        // It ended with its worker process.
-        "0"
-    } else {
-        while served.get("/api/health").json()["stuckThreads"] != 1 {}
-        "1"
-    };
-    let counted = served.post("/api/tools/priorities/call", r#"{"arguments":{}}"#);
+    let answer = served.post("/api/tools/answers/call", r#"{"arguments":{}}"#);
     assert_eq!(
-        counted.json()["content"][0]["text"],
-        in_process,
+        answer.json()["content"][0]["text"],
+        "here",
         "{}",
-        counted.body
+        answer.body
     );
-    let left = served.get("/api/health").json();
-    assert_eq!(left["stuckThreads"].to_string(), in_process);
 }
 
 #[test]
@@ -957,7 +937,7 @@ fn the_server_reports_its_health() {
     assert_eq!(health.status, 200);
     assert_eq!(
         health.json(),
-        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "tools": "COMPLETE", "stuckThreads": 0})
+        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "tools": "COMPLETE"})
     );
     let catalog = served.get("/api/catalog").json();
     let tools = catalog["tools"].as_array().expect("a list");

@@ -30,12 +30,7 @@ pub struct Sandbox {
 /// Returns the isolation of tools in this run of the tests, by the variable `HAFT_TEST_ISOLATION`.
 fn isolation() -> Option<Isolation> {
     let name = std::env::var("HAFT_TEST_ISOLATION").ok()?;
-    Some(Isolation::from_name(&name).expect("`none`, `process` or `sandbox`"))
-}
-
-/// Returns true if this run of the tests has the modules in worker processes.
-pub fn has_workers() -> bool {
-    isolation().is_some_and(|isolation| isolation != Isolation::None)
+    Some(Isolation::parse(&name).expect("`process` or `sandbox`"))
 }
 
 /// Returns true if this run of the tests has the modules in sandboxes.
@@ -48,7 +43,6 @@ pub fn resolve(flags: Flags, env: &Env) -> Result<Config, haft::Error> {
     let mut config = Config::resolve_with(flags, env)?;
     config.sandbox.project = Some(TOOLS_PROFILE.to_owned());
     if let Some(isolation) = isolation() {
-        haft::use_worker(env!("CARGO_BIN_EXE_haft"));
         config.isolation = isolation;
     }
     Ok(config)

@@ -84,7 +84,6 @@ fn tool<R: Into<ToolOutput> + 'static>(
 
 /// Returns the builder of a host that uses nothing of this machine.
 fn builder(root: &Path) -> HostBuilder {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     Host::builder().cwd(root).env(env(root))
 }
 
@@ -950,7 +949,6 @@ async fn the_example_agent_works() {
     sandbox.write("README.md", "A short text about nothing\n");
     sandbox.write(".omp/tools/shout.ts", SHOUT);
     let root = sandbox.path();
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     let host = agent::host(&root).env(env(&root)).build().expect("a host");
     let model = agent::ScriptedModel::new([
         agent::Turn::Call {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rstest::rstest;
 
-use crate::sandbox::{Sandbox, has_workers};
+use crate::sandbox::{Sandbox, has_sandboxes};
 
 #[rstest]
 fn example(#[files("example-tools/*/*/session.txt")] session: PathBuf) {
@@ -91,7 +91,7 @@ fn differs_in_isolation(step: &Step, actual: &[String]) -> bool {
         let others = lines.iter().filter(|line| !names_it(line));
         others.cloned().collect()
     };
-    has_workers() && matches(&others(&step.expected), &others(actual))
+    has_sandboxes() && matches(&others(&step.expected), &others(actual))
 }
 
 /// Returns the lines before the first command, and the commands. A command goes on after a `\` at the

@@ -171,14 +171,8 @@ fn is_unreadable(graph: &Graph) -> bool {
     openings.any(|opening| unreadable.contains(&opening.what))
 }
 
-/// Makes the program under test the reader of this process.
-fn use_reader() {
-    haft::use_reader(env!("CARGO_BIN_EXE_haft"));
-}
-
 #[test]
 fn every_construct_is_read_or_refused_at_any_depth() {
-    use_reader();
     let sandbox = Sandbox::with_home();
     for construct in CONSTRUCTS {
         for count in COUNTS {
@@ -268,7 +262,6 @@ fn hostile_text_is_a_line_on_the_page() {
 /// The parser runs in a separate process, whose memory limit does not affect the host.
 #[test]
 fn a_reader_that_crashes_is_a_line_on_the_page() {
-    use_reader();
     let sandbox = Sandbox::with_home();
     // Sound, shallow, and far more tree than the limit allows.
     let wide = format!("import 'node:fs';\nx=[{}];\n", "{a:[1]},".repeat(1_800_000));

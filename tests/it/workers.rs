@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use haft::config::{Env, Isolation};
-use haft::{Call, Error, Event, Flags, Host, Outcome, RunningCall};
+use haft::{Call, Config, Error, Event, Flags, Host, Outcome, RunningCall};
 use serde_json::value::RawValue;
 
 use crate::arena;
@@ -52,6 +52,15 @@ fn host_limited(
     isolation: Isolation,
     change: impl FnOnce(&mut haft::config::Limits),
 ) -> Host {
+    Host::new(config(sandbox, files, isolation, change))
+}
+
+fn config(
+    sandbox: &Sandbox,
+    files: &[&str],
+    isolation: Isolation,
+    change: impl FnOnce(&mut haft::config::Limits),
+) -> Config {
     let env = Env {
         current_dir: Some(sandbox.path()),
         home: Some(sandbox.path().join("home")),
@@ -67,7 +76,7 @@ fn host_limited(
     config.limits.worker_mb = 700;
     config.limits.worker_processes = 60;
     change(&mut config.limits);
-    Host::new(config)
+    config
 }
 
 fn start(host: &Host, tool: &str, how: &str) -> RunningCall {
@@ -86,7 +95,6 @@ async fn call(host: &Host, tool: &str, how: &str) -> Result<Outcome, Error> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_dies_costs_only_its_running_calls() {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let host = host(&sandbox, &["tools.ts"]);
@@ -117,7 +125,6 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_a_killed_worker_has_not_seen_are_answered_by_the_next() {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     let sandbox = Sandbox::with_home();
     let pipe = sandbox.fifo("pipe");
     let tools = TOOLS.replace(
@@ -161,7 +168,6 @@ async fn calls_that_a_killed_worker_has_not_seen_are_answered_by_the_next() {
 /// A tool that never gives its thread back reports nothing, so haft's process asks.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_start_of_a_tool_that_blocks_its_thread_is_reported() {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     let sandbox = Sandbox::with_home();
     let spins = r#"tool(pi, "spins", () => { for (;;); }),"#;
     let tools = TOOLS.replace("(pi) => [", &format!("(pi) => [ {spins}"));
@@ -211,14 +217,15 @@ fn a_program_that_is_no_worker_is_an_error() {
         "workers::a_program_that_is_no_worker_is_an_error",
         async |arena| {
             let program = arena.folder().join("worker.sh");
-            haft::use_worker(&program);
             for (name, body, expected) in NO_WORKERS {
                 std::fs::write(&program, format!("#!/bin/sh\n{body}\n")).expect("a folder");
                 let mode = std::fs::Permissions::from_mode(0o755);
                 std::fs::set_permissions(&program, mode).expect("a file of ours");
                 let sandbox = Sandbox::with_home();
                 sandbox.write("tools.ts", TOOLS);
-                let host = host(&sandbox, &["tools.ts"]);
+                let config = config(&sandbox, &["tools.ts"], Isolation::Process, |_| {});
+                let builder = Host::builder().config(config).worker_program(&program);
+                let host = builder.build().expect("a configuration");
                 let problems = host.catalog().await.problems.clone();
                 let problem = problems.first().expect("the module cannot be loaded");
                 assert!(problem.message.contains(expected), "{name}: {problem:?}");
@@ -308,7 +315,6 @@ fn has_zygote() -> bool {
 }
 
 async fn serve_by_spares() {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
     for isolation in [Isolation::Process, Isolation::Sandbox] {
         let sandbox = Sandbox::with_home();
         sandbox.write("own/tools.ts", TOOLS);
@@ -400,7 +406,7 @@ fn workers_that_are_forked_share_no_random_numbers_and_no_rights() {
     arena::alone(
         "workers::workers_that_are_forked_share_no_random_numbers_and_no_rights",
         async |arena| {
-            compare_workers("haft-worker").await;
+            compare_workers().await;
             arena.assert_no_process_is_left();
         },
     );
@@ -412,15 +418,14 @@ fn workers_that_are_started_share_no_random_numbers_and_no_rights() {
         "workers::workers_that_are_started_share_no_random_numbers_and_no_rights",
         &[("HAFT_ZYGOTE", "0")],
         async |arena| {
-            compare_workers("haft").await;
+            compare_workers().await;
             arena.assert_no_process_is_left();
         },
     );
 }
 
-/// Compares three workers, whose process has this name.
-async fn compare_workers(name: &str) {
-    haft::use_worker(env!("CARGO_BIN_EXE_haft"));
+/// Compares three workers.
+async fn compare_workers() {
     for isolation in [Isolation::Process, Isolation::Sandbox] {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", FACTS);
@@ -439,7 +444,7 @@ async fn compare_workers(name: &str) {
         };
         let all: [&serde_json::Value; 3] = [&one, &other, &third];
         for (index, facts) in all.iter().enumerate() {
-            assert_eq!(facts["name"], name, "{isolation:?}");
+            assert_eq!(facts["name"], "haft-worker", "{isolation:?}");
             let same = serde_json::json!([true, 45, 49999, 5, "timed-out", "ca978112", "ran\n"]);
             assert_eq!(facts["same"], same, "{isolation:?}");
             for later in &all[index + 1..] {
@@ -477,7 +482,6 @@ fn a_worker_ends_with_programs_that_use_too_much() {
     arena::alone(
         "workers::a_worker_ends_with_programs_that_use_too_much",
         async |arena| {
-            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
             for isolation in [Isolation::Process, Isolation::Sandbox] {
                 let sandbox = Sandbox::with_home();
                 sandbox.write("tools.ts", GREEDY);
@@ -524,7 +528,6 @@ fn a_worker_and_its_programs_use_only_the_processors_of_the_limit() {
     for zygote in ["0", "1"] {
         let name = "workers::a_worker_and_its_programs_use_only_the_processors_of_the_limit";
         arena::alone_with(name, &[("HAFT_ZYGOTE", zygote)], async |arena| {
-            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
             for (isolation, regained) in [(Isolation::Process, all), (Isolation::Sandbox, 1)] {
                 let sandbox = Sandbox::with_home();
                 sandbox.write("tools.ts", PROCESSORS);
@@ -542,21 +545,45 @@ fn a_worker_and_its_programs_use_only_the_processors_of_the_limit() {
     }
 }
 
+/// A program may have several hosts: each has its own directory, rights and environment.
 #[test]
-fn no_spare_worker_is_started_for_modules_in_the_process_of_haft() {
-    arena::alone(
-        "workers::no_spare_worker_is_started_for_modules_in_the_process_of_haft",
-        async |_| {
-            haft::use_worker(env!("CARGO_BIN_EXE_haft"));
-            let sandbox = Sandbox::with_home();
-            sandbox.write("tools.ts", TOOLS);
-            let host = host_with(&sandbox, &["tools.ts"], Isolation::None);
-            host.keep_spare_worker();
-            assert_eq!(pid_of(&host).await, std::process::id());
-            assert_eq!(workers_now(), BTreeSet::new());
+fn two_hosts_of_one_program_have_workers_of_their_own() {
+    let name = "workers::two_hosts_of_one_program_have_workers_of_their_own";
+    arena::alone(name, async |arena| {
+        const WHERE: &str = r#"
+import fs from "node:fs";
+const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+const tool = (pi, name, execute) =>
+  ({ name, label: name, description: name, parameters: pi.zod.object({ how: pi.zod.string().optional() }), execute });
+export default (pi) => [
+  tool(pi, "where", () => text(process.cwd() === pi.cwd && fs.readFileSync("data.txt", "utf8"))),
+  tool(pi, "moves", () => { process.chdir("/"); process.umask(0o077); return text(process.cwd()); }),
+  tool(pi, "mask", () => text(process.umask().toString(8))),
+];
+"#;
+        let sandboxes = [Sandbox::with_home(), Sandbox::with_home()];
+        let hosts = [0, 1].map(|index| {
+            sandboxes[index].write("tools.ts", WHERE);
+            sandboxes[index].write("data.txt", &index.to_string());
+            host(&sandboxes[index], &["tools.ts"])
+        });
+        let said = async |index: usize, tool: &str| {
+            let outcome = call(&hosts[index], tool, "").await;
+            outcome.expect("it runs").text()
+        };
+        for index in [0, 1, 0] {
+            assert_eq!(said(index, "where").await, index.to_string());
+        }
+        let mask = said(1, "mask").await;
+        assert_eq!(said(0, "moves").await, "/");
+        assert_eq!(said(0, "mask").await, "77");
+        assert_eq!(said(1, "where").await, "1");
+        assert_eq!(said(1, "mask").await, mask);
+        for host in &hosts {
             host.shutdown().await;
-        },
-    );
+        }
+        arena.assert_no_process_is_left();
+    });
 }
 
 /// Kills a process and waits until it has ended.

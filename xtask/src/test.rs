@@ -17,12 +17,12 @@ pub struct Test {
     #[arg(long)]
     fast: bool,
 
-    /// Run the tests of JavaScript tools with this isolation: `process` or `sandbox`
-    #[arg(long, value_name = "LEVEL", value_parser = ["process", "sandbox"])]
-    isolation: Option<String>,
+    /// Run the tests of JavaScript tools with their modules in sandboxes
+    #[arg(long)]
+    sandbox: bool,
 
     /// Of those, run only the part that CI runs
-    #[arg(long, requires = "isolation")]
+    #[arg(long, requires = "sandbox")]
     small: bool,
 }
 
@@ -69,9 +69,9 @@ impl Test {
     pub fn run(self) -> Result<()> {
         prerequisites::for_the_tests()?;
         let root = workspace::root();
-        if let Some(isolation) = &self.isolation {
+        if self.sandbox {
             let mut cargo = command::cargo(&root);
-            cargo.env("HAFT_TEST_ISOLATION", isolation);
+            cargo.env("HAFT_TEST_ISOLATION", "sandbox");
             cargo.args(["test", "--test", "it", "--"]);
             cargo.args(if self.small {
                 &SMALL[..]

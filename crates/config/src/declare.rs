@@ -623,10 +623,7 @@ values! {
         text.parse().map_err(|_| format!("`{text}` is neither read nor write nor exec"))
     };
     ToolPattern: Form::Text, ToolPattern::parse;
-    Isolation: Form::Word(&["none", "process", "sandbox"]), |text: &str| {
-        let found = Isolation::from_name(text.trim());
-        found.ok_or_else(|| format!("`{text}` is neither none nor process nor sandbox"))
-    };
+    Isolation: Form::Word(&["process", "sandbox"]), Isolation::parse;
 }
 
 impl<T: Value> Value for Option<T> {

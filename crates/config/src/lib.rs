@@ -139,7 +139,7 @@ declare::settings! {
         /// Separation of tools from haft's process: `none`, `process` or `sandbox`, for tools whose
         /// profile does not set it. In a project's own file: the minimum for its tools. See
         /// sandbox.md.
-        pub isolation: Isolation = "none", env "HAFT_ISOLATION";
+        pub isolation: Isolation = "process", env "HAFT_ISOLATION";
         /// Named permissions with a separation, for `sandbox`. `full`, `workspace` and `read-only`
         /// are built in. See permissions.md.
         // A project must not define what its tools may do.

@@ -7,10 +7,6 @@ use super::{CustomTools, Isolation, PermissionProfile, parse_duration};
 use haft_process::sandbox::{ExceededLimit, TreeLimits};
 use haft_tool::error::{Error, ErrorKind};
 
-/// Maximum number of isolates by default. More would fill a machine with many cores with copies of
-/// the runtime.
-const MAX_ISOLATES: usize = 8;
-
 /// Minimum heap that boots the runtime and one zod module, in MiB.
 const LEAST_HEAP_MB: u32 = 32;
 
@@ -38,9 +34,6 @@ settings! {
         /// Maximum JavaScript memory of one isolate, in MiB. See limits.md.
         // Plenty for tools, and two runaway isolates still fit a small machine.
         pub heap_mb: u32 = "512" => whole(ANY, " of MiB"), env "HAFT_HEAP_MB";
-        /// Maximum number of isolates for tools that get in each other's way; 1: all share one;
-        /// `auto`: one for each core, at most 8.
-        pub isolates: u32 = "auto" => isolates, env "HAFT_ISOLATES";
         /// Maximum memory of a worker process together with the programs that its modules start, or
         /// of a program of another tool with what it starts, in MiB; `auto`: three quarters of the machine's memory. See sandbox.md.
         // A build may need most of the machine, and a leak must not end other programs.
@@ -95,7 +88,7 @@ impl Default for Narrowing {
             permissions: PermissionProfile::everything(),
             limits: Limits::largest(),
             custom_tools: CustomTools::largest(),
-            isolation: Isolation::None,
+            isolation: Isolation::Process,
             profile: None,
         }
     }
@@ -109,7 +102,6 @@ impl Limits {
             load_timeout: Duration::MAX,
             grace: Duration::MAX,
             heap_mb: u32::MAX,
-            isolates: u32::MAX,
             worker_mb: u32::MAX,
             worker_processes: u32::MAX,
             worker_cpus: u32::MAX,
@@ -126,7 +118,6 @@ impl Limits {
     pub(super) fn shared_with(self, project: &Limits) -> Limits {
         let narrowed = self.narrowed(project);
         Limits {
-            isolates: narrowed.isolates,
             spill_kb: narrowed.spill_kb,
             keep_detached: narrowed.keep_detached,
             ..self
@@ -143,7 +134,6 @@ impl Limits {
             load_timeout: self.load_timeout.min(other.load_timeout),
             grace: self.grace.min(other.grace),
             heap_mb: self.heap_mb.min(other.heap_mb),
-            isolates: self.isolates.min(other.isolates),
             worker_mb: self.worker_mb.min(other.worker_mb),
             worker_processes: self.worker_processes.min(other.worker_processes),
             worker_cpus: self.worker_cpus.min(other.worker_cpus),
@@ -195,11 +185,6 @@ impl Limits {
             );
             return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
         }
-        if self.isolates == 0 {
-            let hint = "1 keeps all tools together; leave it out for one for each core";
-            let text = "isolates 0: no tool could run";
-            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
-        }
         Ok(())
     }
 }
@@ -209,17 +194,6 @@ fn limit(slot: &mut Option<Duration>) -> Slot<'_> {
     declare::scalar(Form::Text, slot, |text| match text.trim() {
         "none" => Ok(None),
         text => parse_duration(text).map(Some),
-    })
-}
-
-/// A number of isolates. `auto` is the number that can compute at once, at most [`MAX_ISOLATES`].
-fn isolates(slot: &mut u32) -> Slot<'_> {
-    declare::scalar(Form::Text, slot, |text| match text.trim() {
-        "auto" => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            Ok(u32::try_from(cores.min(MAX_ISOLATES)).unwrap_or(1))
-        }
-        text => declare::whole_number(text, &ANY, ""),
     })
 }
 

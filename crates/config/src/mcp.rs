@@ -153,7 +153,7 @@ settings! {
         pub timeout: Option<Duration> = "";
         /// Time without a call after which the server is stopped. Default: 5m.
         pub idle: Option<Duration> = "";
-        /// Separation of the program: `none` or `sandbox`, if its profile does not set it.
+        /// Separation of the program: `process` or `sandbox`, if its profile does not set it.
         pub isolation: Option<Isolation> = "";
     }
 }

@@ -94,7 +94,7 @@ impl Settings for ProfileSettings {
         let mut fields = declare::fields!(self {
             /// Profile from which the missing keys are taken. Default: `full`.
             extends = "";
-            /// Separation: `none`, `process` or `sandbox`. Default: the setting `isolation`.
+            /// Separation: `process` or `sandbox`. Default: the setting `isolation`.
             isolation = "";
         });
         let permissions = Rc::new(RefCell::new(&mut self.permissions));

@@ -1,38 +1,19 @@
 //! Questions to the user about an access that a tool's permissions do not grant.
 //!
-//! Deno's runtime asks its prompter where a permission is neither granted nor refused by name. The
-//! check is synchronous, so the isolate's thread waits for the answer; calls in the same isolate
-//! wait with it, and the deadlines of all of them are paused. The wait ends with the answer, and
-//! as soon as one of these calls is cancelled, before the isolate itself would be ended.
-//!
-//! The prompter belongs to the process, and the runtime asks one question at a time. A second
-//! isolate of the same process waits for its turn. A call that is cancelled meanwhile is ended like
-//! one that never yields; its thread goes on as soon as the first question is answered.
-//!
-//! A granted access holds until the next call in the isolate ends: the runtime cannot tell calls
-//! apart. Then the isolate has its own permissions again.
+//! Calls in the isolate wait while its thread waits for the answer, and the deadlines of all of them
+//! are paused. The wait ends with the answer, and as soon as one of these calls is cancelled, before
+//! the isolate itself would be ended.
 
-use std::cell::{Cell, RefCell};
-use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 
-use deno_runtime::deno_permissions::PermissionsContainer;
-use deno_runtime::deno_permissions::prompter::{
-    GetFormattedStackFn, PermissionPrompter, PromptResponse, set_prompter,
-};
 use futures::future::{BoxFuture, select_all};
 
-use super::caller_link::CallerLink;
 use super::isolate_state::IsolateState;
-use super::permissions;
 use super::permits::{GrantedNow, PermitStore};
 use super::requests::RunningCall;
-use haft_process::{files_of_entry, in_real_folder};
 use haft_tool::{
-    AccessTarget, Answer, Isolation, NoticeLevel, Notification, PermissionKind, PermissionProfile,
-    Progress, Prompt, Updates,
+    Answer, Isolation, NoticeLevel, Notification, PermissionKind, Progress, Prompt, Updates,
 };
 
 /// The answers that the user can give.
@@ -40,114 +21,6 @@ const ONCE: &str = "yes, until this call ends";
 const ALWAYS: &str = "yes, always for this tool";
 const FROM_THE_NEXT: &str = "yes, for this tool from its next call on";
 const NO: &str = "no";
-
-thread_local! {
-    /// The isolate of this thread, if its user may be asked.
-    static ISOLATE: RefCell<Option<Askable>> = const { RefCell::new(None) };
-    /// True if an answer has changed the isolate's permissions.
-    static IS_CHANGED: Cell<bool> = const { Cell::new(false) };
-}
-
-#[derive(Clone)]
-struct Askable {
-    callers: Arc<dyn CallerLink>,
-    permissions: Arc<PermissionProfile>,
-}
-
-/// Installs the prompter; once, before the first isolate.
-pub(super) fn install_prompter() {
-    set_prompter(Box::new(Prompter));
-}
-
-/// Registers the isolate of this thread.
-pub(super) fn belongs_to(callers: &Arc<dyn CallerLink>, permissions: &Arc<PermissionProfile>) {
-    let asks = permissions.askable.is_some() || permissions::has_asked_entries(permissions);
-    let askable = asks.then(|| Askable {
-        callers: callers.clone(),
-        permissions: permissions.clone(),
-    });
-    ISOLATE.set(askable);
-}
-
-/// Returns the isolate's own permissions, if answers have changed them. A call has ended.
-pub(super) fn restored_permissions() -> Option<PermissionsContainer> {
-    if !IS_CHANGED.replace(false) {
-        return None;
-    }
-    let permissions = ISOLATE.with_borrow(|isolate| {
-        let isolate = isolate.as_ref();
-        isolate.map(|isolate| isolate.permissions.clone())
-    });
-    let permissions = permissions?;
-    // They could be used when the isolate was started.
-    permissions::of_profile(&permissions).ok()
-}
-
-struct Prompter;
-
-impl PermissionPrompter for Prompter {
-    fn prompt(
-        &mut self,
-        message: &str,
-        name: &str,
-        _api_name: Option<&str>,
-        _is_unary: bool,
-        _get_stack: Option<GetFormattedStackFn>,
-    ) -> PromptResponse {
-        let Some(isolate) = ISOLATE.with_borrow(Clone::clone) else {
-            return PromptResponse::Deny;
-        };
-        // The refusal is noted in the isolate, too, until the call ends.
-        IS_CHANGED.set(true);
-        let asked = access_in(message, name);
-        let is_granted = asked.is_some_and(|(kind, what)| {
-            // Deno's lists lack the patterns that its order does not suit.
-            isolate.permissions.grants(kind, &what)
-                || isolate.permissions.may_be_asked(kind, &what)
-                    && isolate.callers.ask_permission(kind, &what)
-        });
-        if is_granted {
-            PromptResponse::Allow
-        } else {
-            PromptResponse::Deny
-        }
-    }
-}
-
-/// Returns the access in the runtime's question, for example `read access to "/etc/passwd"`. `None`
-/// if it names no resource: then the user would not see what is granted.
-fn access_in(message: &str, name: &str) -> Option<(PermissionKind, String)> {
-    let kind = PermissionKind::from_name(name)?;
-    let what = message.strip_prefix(name)?.strip_prefix(" access to ")?;
-    let what = what.strip_prefix('"')?.strip_suffix('"')?;
-    let has_path = matches!(
-        kind,
-        PermissionKind::Read | PermissionKind::Write | PermissionKind::Ffi
-    );
-    if !has_path {
-        return Some((kind, what.to_owned()));
-    }
-    // The runtime names a relative path as it was written, also with `..`.
-    let path = in_real_folder(&std::path::absolute(what).ok()?);
-    Some((kind, path.into_os_string().into_string().ok()?))
-}
-
-/// Waits on this thread for an answer. The question needs an event loop of its own: that of the
-/// isolate stands still.
-pub(super) fn wait(answer: impl Future<Output = bool> + Send + 'static) -> bool {
-    let (sender, answered) = mpsc::channel();
-    let ask = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build();
-        if let Ok(runtime) = runtime {
-            // The thread may have been abandoned meanwhile.
-            let _ = sender.send(runtime.block_on(answer));
-        }
-    };
-    let thread = thread::Builder::new().name("haft-question".into());
-    thread.spawn(ask).is_ok() && answered.recv().unwrap_or(false)
-}
 
 /// Asks the user whether the tools of an isolate may access `what`, and stores the answer if it is
 /// for good. False without a question if the user may not be asked.
@@ -218,14 +91,6 @@ pub(super) fn ask(
             _ => false,
         }
     })
-}
-
-/// Returns true if the permissions refuse a program that `pi.exec` starts, and the user may be asked
-/// about it. A program that is granted under another spelling is not asked about.
-pub(super) fn is_program_refused(permissions: &PermissionProfile, command: &str) -> bool {
-    let files = files_of_entry(command);
-    let decision = permissions.decide(PermissionKind::Run, AccessTarget::Program(&files));
-    !decision.is_granted() && permissions.may_be_asked(PermissionKind::Run, command)
 }
 
 /// Returns true for accesses that the kernel decides about in a sandbox. Its rules cannot be

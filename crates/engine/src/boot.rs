@@ -24,8 +24,8 @@ use super::op_host::OpHost;
 use super::platform::Threads;
 use super::transpile_cache::Compiled;
 use super::{
-    EngineOptions, IsolateKey, asking, code_cache, eval_guard, load_trace, permissions, platform,
-    refusal, snapshot, sqlite, telemetry,
+    EngineOptions, IsolateKey, access_prompter, code_cache, eval_guard, load_trace, permissions,
+    platform, refusal, snapshot, sqlite, telemetry,
 };
 use haft_tool::PermissionProfile;
 
@@ -48,7 +48,6 @@ pub(super) struct Functions {
     pub(super) render: v8::Global<v8::Function>,
     pub(super) cancel: v8::Global<v8::Function>,
     pub(super) session: v8::Global<v8::Function>,
-    pub(super) leave: v8::Global<v8::Function>,
 }
 
 /// A page of WebAssembly is 64 kB.
@@ -163,7 +162,7 @@ pub(super) fn boot(
 pub(super) fn start_v8(heap_mb: u32, threads: Threads) {
     PLATFORM.call_once(|| {
         load_trace::install_recorder();
-        asking::install_prompter();
+        access_prompter::install_prompter();
         sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -386,7 +385,6 @@ fn take_functions(
         render: take("render")?,
         cancel: take("cancel")?,
         session: take("session")?,
-        leave: take("leave")?,
     })
 }
 

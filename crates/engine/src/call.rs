@@ -175,9 +175,8 @@ impl Module {
         }
     }
 
-    /// Waits for the answer without a limit. While the request is queued, its module may migrate to
-    /// another isolate. Leftover work that blocks the isolate is ended after the grace period, in
-    /// which the isolate has taken no request.
+    /// Waits for the answer without a limit. Leftover work that blocks the isolate is ended after
+    /// the grace period, in which the isolate has taken no request.
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let grace = self.engine.inner.options.grace(self.key.domain);
         let asked_at = Instant::now();
@@ -203,8 +202,6 @@ impl Module {
             if still_for >= grace {
                 isolate.terminate_if_blocked_by_leftover_work();
                 is_waiting = false;
-            } else if is_waiting {
-                self.engine.migrate_if_blocked(isolate, self);
             }
             // The interval grows, because ten thousand calls may wait. One check falls on the end
             // of the grace period.

@@ -10,28 +10,32 @@ use deno_core::InspectorMsg;
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 
+use super::connection::Connection;
 use super::inspector::{InspectedIsolate, Target};
-use super::isolate_state::IsolateState;
 use super::lock;
 
 /// The isolates of an engine to which debuggers can attach.
 #[derive(Default)]
 pub struct Inspector {
-    isolates: Mutex<Vec<Weak<IsolateState>>>,
+    isolates: Mutex<Vec<Weak<Connection>>>,
 }
 
 /// Connection of a debugger to an isolate. Ends the session when it is dropped.
 pub struct InspectorSession {
-    shared: Arc<IsolateState>,
+    connection: Arc<Connection>,
     id: u32,
     messages: UnboundedReceiver<InspectorMsg>,
 }
 
 impl Inspector {
     /// Adds an isolate that is ready.
-    pub(super) fn add(&self, isolate: &Arc<IsolateState>) {
+    pub(super) fn add(&self, isolate: &Arc<Connection>) {
         let mut isolates = lock(&self.isolates);
-        isolates.retain(|isolate| isolate.upgrade().is_some_and(|isolate| !isolate.is_gone()));
+        isolates.retain(|isolate| {
+            isolate
+                .upgrade()
+                .is_some_and(|isolate| !isolate.state().is_gone())
+        });
         isolates.push(Arc::downgrade(isolate));
     }
 
@@ -43,31 +47,25 @@ impl Inspector {
 
     /// Connects a debugger to the isolate with that id; `None` if there is none.
     pub fn connect(&self, id: &str) -> Option<InspectorSession> {
-        let (shared, target) = self.targets().find(|(_, target)| target.has_id(id))?;
+        let (connection, target) = self.targets().find(|(_, target)| target.has_id(id))?;
         let session = target.new_session();
         let (outgoing, messages) = unbounded();
-        match (shared.connection(), &shared.sessions) {
-            (Some(connection), _) => {
-                target.delivers_to(session, outgoing);
-                connection.open_inspector(session);
-            }
-            (None, Some(sessions)) => sessions.open(session, outgoing),
-            (None, None) => return None,
-        }
+        target.delivers_to(session, outgoing);
+        connection.open_inspector(session);
         Some(InspectorSession {
-            shared,
+            connection,
             id: session,
             messages,
         })
     }
 
-    fn targets(&self) -> impl Iterator<Item = (Arc<IsolateState>, Arc<Target>)> {
+    fn targets(&self) -> impl Iterator<Item = (Arc<Connection>, Arc<Target>)> {
         let isolates = lock(&self.isolates).clone().into_iter();
         isolates
             .filter_map(|isolate| isolate.upgrade())
-            .filter(|isolate| !isolate.is_gone())
+            .filter(|isolate| !isolate.state().is_gone())
             .filter_map(|isolate| {
-                let target = isolate.target.clone()?;
+                let target = isolate.state().target.clone()?;
                 Some((isolate, target))
             })
     }
@@ -76,11 +74,7 @@ impl Inspector {
 impl InspectorSession {
     /// Sends a message of the debugger.
     pub fn send(&self, message: String) {
-        match (self.shared.connection(), &self.shared.sessions) {
-            (Some(connection), _) => connection.inspect(self.id, message),
-            (None, Some(sessions)) => sessions.send(self.id, message),
-            (None, None) => {}
-        }
+        self.connection.inspect(self.id, message);
     }
 
     /// Waits for the next message to the debugger; `None` when the isolate ends. Cancel safe.
@@ -88,9 +82,9 @@ impl InspectorSession {
         let message = tokio::select! {
             biased;
             message = self.messages.next() => message?,
-            () = self.shared.gone() => return None,
+            () = self.connection.state().gone() => return None,
         };
-        if let Some(target) = &self.shared.target {
+        if let Some(target) = &self.connection.state().target {
             target.note(self.id, &message.content);
         }
         Some(message.content)
@@ -99,12 +93,8 @@ impl InspectorSession {
 
 impl Drop for InspectorSession {
     fn drop(&mut self) {
-        match (self.shared.connection(), &self.shared.sessions) {
-            (Some(connection), _) => connection.close_inspector(self.id),
-            (None, Some(sessions)) => sessions.close(self.id),
-            (None, None) => {}
-        }
-        if let Some(target) = &self.shared.target {
+        self.connection.close_inspector(self.id);
+        if let Some(target) = &self.connection.state().target {
             target.session_ended(self.id);
         }
     }

@@ -32,6 +32,7 @@ use deno_runtime::deno_io::fs::{File, FsError, FsResult, FsStat, FsStatFs};
 use deno_runtime::deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use super::extension::too_large;
+use super::load_trace;
 use super::pinned::{FileBounds, Pin};
 use super::procfs::{self, Use};
 use super::verify::Verifier;
@@ -307,7 +308,6 @@ macro_rules! real_files {
 real_files! {
     fn cwd() -> FsResult<PathBuf>;
     fn tmp_dir() -> FsResult<PathBuf>;
-    fn chdir(path: &CheckedPath) -> FsResult<()>;
     fn umask(mask: Option<u32>) -> FsResult<u32>;
     fn stat_sync(path: &CheckedPath) -> FsResult<FsStat>;
     fn lstat_sync(path: &CheckedPath) -> FsResult<FsStat>;
@@ -342,6 +342,11 @@ real_files! {
     pair fn link_sync, link_async(from, to);
 
     own {
+        fn chdir(&self, path: &CheckedPath) -> FsResult<()> {
+            load_trace::mark_side_effects("it changes the working directory");
+            RealFs.chdir(path)
+        }
+
         fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
             check_count()?;
             let what = use_of(options);

@@ -9,14 +9,13 @@ use std::sync::{Arc, Mutex, Weak};
 
 use super::isolate_state::DedicatedModules;
 use super::module::Listener;
-use super::placement::{IsolatePool, Migrations};
+use super::placement::IsolatePool;
 use super::{Engine, lock};
 
 /// The isolates of one generation's modules, and the state that these modules share.
 #[derive(Default)]
 pub(super) struct Generation {
     pub(super) homes: tokio::sync::Mutex<IsolatePool>,
-    pub(super) moves: Migrations,
     pub(super) loners: Arc<DedicatedModules>,
     /// The modules that listen for session events.
     pub(super) listeners: Mutex<Vec<Listener>>,

@@ -1,17 +1,20 @@
 //! The V8 engine: the only module that names deno_core and V8.
 //!
 //! The rest of haft holds an [`Engine`], which is `Send`, and exchanges JSON text with it. Each
-//! isolate runs on a thread of its own and contains modules. A thread that does not answer is ended
-//! from outside. Programs are started elsewhere, by an implementation of [`Programs`].
+//! isolate runs in a worker process and contains modules. A process that does not answer is killed.
+//! Programs are started elsewhere, by an implementation of [`Programs`].
 
+mod access_prompter;
 mod advertised;
 mod approved_call;
 mod asking;
 mod boot;
 mod cache;
 mod call;
-mod caller_link;
+mod caller_bridge;
 mod code_cache;
+mod code_set;
+mod connection;
 mod debuggers;
 mod domain;
 mod eval_guard;
@@ -23,18 +26,16 @@ pub mod graph;
 mod inspector;
 mod isolate;
 mod isolate_state;
-mod isolation;
 mod load_batch;
+mod load_inputs;
 mod load_trace;
 mod loader;
-mod local_link;
 mod memory;
 mod messages;
 mod module;
 mod nested_calls;
 mod op_host;
 mod options;
-mod panic_guard;
 mod pending;
 mod permissions;
 mod permits;
@@ -56,17 +57,14 @@ mod snapshot;
 mod source;
 mod spin_wait;
 mod sqlite;
-mod stuck_threads;
 pub mod telemetry;
-mod termination;
-mod thread;
 mod transpile_cache;
 mod users;
 mod verify;
 mod version;
 mod widgets;
 mod worker;
-mod worker_report;
+mod worker_process;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,13 +77,13 @@ use haft_tool::{Debugging, Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
+pub use code_set::CodeSet;
+use connection::{Connection, Spares};
 pub use debuggers::{Inspector, InspectorSession};
 pub use domain::{CodePaths, IsolateKey};
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
 pub use inspector::InspectedIsolate;
-use isolate_state::IsolateState;
-pub use isolation::CodeSet;
 pub use load_batch::{Described, LoadBatch, LoadRequest};
 pub use loader::is_provided;
 pub use messages::Lost;
@@ -106,8 +104,7 @@ pub use session::new_session_id;
 pub use spin_wait::{CallSpin, LeftOutCall, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
-use worker::Spares;
-pub use worker::{run_worker, run_zygote};
+pub use worker_process::{run_worker, run_zygote};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
@@ -121,7 +118,7 @@ struct Inner {
     options: EngineOptions,
     generations: Generations,
     /// Every isolate that may still exist, retired and terminated ones too.
-    isolates: std::sync::Mutex<Vec<Arc<IsolateState>>>,
+    isolates: std::sync::Mutex<Vec<Arc<Connection>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
@@ -134,11 +131,7 @@ struct Inner {
 
 impl Engine {
     /// Returns an engine that has not started anything yet.
-    pub fn new(mut options: EngineOptions) -> Self {
-        if options.debugging.is_inspected {
-            // A request that waits for a paused isolate would start another one.
-            options.isolates = 1;
-        }
+    pub fn new(options: EngineOptions) -> Self {
         let inner = Arc::new(Inner {
             inspector: options.debugging.is_inspected.then(Arc::default),
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
@@ -205,11 +198,6 @@ impl Engine {
         profile
     }
 
-    /// Returns the number of threads on which native code of killed tools still runs.
-    pub fn stuck_threads() -> usize {
-        stuck_threads::count()
-    }
-
     /// Returns the evaluator of small expressions, whose isolate no module shares.
     pub fn expressions(&self) -> &Expressions {
         &self.inner.expressions
@@ -219,9 +207,7 @@ impl Engine {
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
         if let Some(verifier) = &self.inner.options.verifier {
             for isolate in &*self.isolates() {
-                if let Some(connection) = isolate.connection() {
-                    connection.trust(&files);
-                }
+                isolate.trust(&files);
             }
             verifier.trust(files);
         }
@@ -266,8 +252,7 @@ impl Engine {
         self.inner.pending.take_lost()
     }
 
-    /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
-    /// native code is not waited for.
+    /// Ends all isolates; running calls fail. Takes a second at most.
     pub async fn shutdown(&self) {
         self.inner.spares.close(&self.inner.options).await;
         // Dropping the last handle terminates an isolate that is not terminated yet.
@@ -279,18 +264,11 @@ impl Engine {
             isolate.terminate(Termination::because("the host is shutting down"));
         }
         for isolate in isolates {
-            isolate.gone().await;
+            isolate.state().gone().await;
         }
     }
 
-    /// Notes that the program ends after [`Self::shutdown`], so that memory need not be freed.
-    pub fn ends_with_program(&self) {
-        for isolate in &*self.isolates() {
-            isolate.skip_teardown();
-        }
-    }
-
-    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<IsolateState>>> {
+    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Connection>>> {
         lock(&self.inner.isolates)
     }
 }

@@ -1,8 +1,8 @@
 //! Loads a batch of modules: cached descriptions are used, and those of loaded modules are cached.
 //!
 //! Modules that must be loaded are loaded one after another, because each sees the changes of the
-//! earlier ones to the globals. Meanwhile another thread compiles them and builds their import
-//! graphs.
+//! earlier ones to the globals. Meanwhile another thread of the isolate's process compiles those that
+//! come next, and one of this process builds their import graphs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use url::Url;
 
 use super::cache::{Cache, Fresh};
 use super::graph::{Graph, Grapher};
-use super::load_trace::LoadTrace;
-use super::loader::Prefetch;
-use super::source::{ImportCollector, on_deep_stack};
-use super::transpile_cache::Compiled;
+use super::load_inputs::LoadTrace;
+use super::messages::Ask;
+use super::placement::NO_MODULE;
+use super::source::on_deep_stack;
 use super::{CodePaths, Engine, IsolateKey, LoadFailure, Module};
-use haft_tool::{Isolation, ToolRights, TrustDomain};
+use haft_tool::{ToolRights, TrustDomain};
 
 /// Longest wait for import graphs after the last module was loaded. Only the cache needs them.
 const GRAPH_WAIT: Duration = Duration::from_secs(2);
@@ -55,7 +55,9 @@ pub struct LoadBatch {
     cache: Option<Arc<Cache>>,
     places: Vec<Place>,
     next: usize,
-    graphs: Option<oneshot::Receiver<(Prefetch, Vec<Graph>)>>,
+    graphs: Option<oneshot::Receiver<Vec<Graph>>>,
+    /// The keys whose isolates know the files of the batch.
+    announced: HashSet<IsolateKey>,
     /// The isolates in which a module changed state that later modules can see. Later descriptions
     /// then hold only together with that module, so they are not cached.
     traces: HashSet<IsolateKey>,
@@ -92,6 +94,7 @@ impl Engine {
             places: wanted.iter().map(place).collect(),
             next: 0,
             graphs: None,
+            announced: HashSet::new(),
             traces: HashSet::new(),
         };
         if let Some(cache) = round.cache.clone() {
@@ -105,49 +108,48 @@ impl Engine {
                 place.known = known;
             }
         }
-        round.work_ahead();
+        round.build_graphs();
         round
     }
 }
 
 impl LoadBatch {
-    /// Starts all work that needs no isolate on another thread, in the order of need.
-    fn work_ahead(&mut self) {
+    /// Builds the import graphs of the modules to load on another thread, for the cache.
+    fn build_graphs(&mut self) {
         let unknown = self.places.iter().filter(|place| place.known.is_none());
-        let options = &self.engine.inner.options;
-        let announced: Vec<_> = unknown
-            .map(|place| {
-                let verifier = options.verifier_of(place.key.domain).cloned();
-                let is_local = place.key.isolation == Isolation::None;
-                (place.path.clone(), verifier, is_local)
-            })
-            .collect();
-        if announced.is_empty() {
+        let paths: Vec<_> = unknown.map(|place| place.path.clone()).collect();
+        if paths.is_empty() || self.cache.is_none() {
             return;
         }
-        let paths: Vec<_> = announced.iter().map(|(path, ..)| path.clone()).collect();
-        // A worker process compiles its modules itself.
-        let local = announced.into_iter().filter(|(.., is_local)| *is_local);
-        let local = local.map(|(path, verifier, _)| (path, verifier));
-        let ahead = Prefetch::announce(local.collect());
-        let lesson = self.cache.is_some().then(ImportCollector::begin);
         let (done, graphs) = oneshot::channel();
         // A thread of the runtime would delay the end of the program, because the runtime waits for
         // it.
-        let thread = std::thread::Builder::new().name("haft-ahead".into());
-        let compiled = Compiled::open(self.engine.inner.options.cache.as_deref());
+        let thread = std::thread::Builder::new().name("haft-graphs".into());
         let started = thread.spawn(move || {
-            let graphs = on_deep_stack(|| {
-                ahead.compile(compiled);
+            let built = on_deep_stack(|| {
                 let grapher = Grapher::default();
-                let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
-                paths.iter().filter_map(graph).collect()
+                paths.iter().map(|path| grapher.graph(path)).collect()
             });
-            // `ahead` is sent with the graphs, because its drop removes compiled files that the
-            // isolate still uses. The receiver may be gone by now.
-            let _ = done.send((ahead, graphs));
+            // The receiver may be gone by now.
+            let _ = done.send(built);
         });
         self.graphs = started.is_ok().then_some(graphs);
+    }
+
+    /// Lets the isolate of the modules with this key compile them before they are loaded.
+    async fn announce(&mut self, key: &IsolateKey) {
+        if !self.announced.insert(key.clone()) {
+            return;
+        }
+        let same = self.places.iter().filter(|place| place.key == *key);
+        let files = same.filter(|place| place.known.is_none());
+        let files: Vec<_> = files.map(|place| place.path.clone()).collect();
+        // A single module is compiled when it is loaded, which is now.
+        if files.len() > 1
+            && let Ok(isolate) = self.engine.isolate_for(NO_MODULE, key).await
+        {
+            isolate.send(Ask::Announce { files });
+        }
     }
 
     /// Loads the next module or takes it from the cache.
@@ -157,7 +159,7 @@ impl LoadBatch {
     pub async fn load_next(&mut self) -> Result<Described, LoadFailure> {
         let at = self.next;
         self.next += 1;
-        let Some(place) = self.places.get_mut(at) else {
+        let Some(place) = self.places.get(at) else {
             return Err(LoadFailure::Engine("it was not announced".into()));
         };
         let Some(url) = place.url.clone() else {
@@ -174,6 +176,7 @@ impl LoadBatch {
                 is_remembered: true,
             });
         }
+        self.announce(&key).await;
         let (loaded, notes) = self.engine.load_url(url, key.clone(), rights).await;
         if notes.as_ref().is_none_or(|notes| notes.mark_side_effects) {
             self.traces.insert(key);
@@ -182,7 +185,7 @@ impl LoadBatch {
         if let Some(notes) = notes
             && !had_traces
         {
-            place.fresh = Some((text.clone(), notes));
+            self.places[at].fresh = Some((text.clone(), notes));
         }
         Ok(Described {
             module,
@@ -196,7 +199,7 @@ impl LoadBatch {
         let (Some(cache), Some(graphs)) = (self.cache, self.graphs) else {
             return;
         };
-        let Ok(Ok((_ahead, graphs))) = tokio::time::timeout(GRAPH_WAIT, graphs).await else {
+        let Ok(Ok(graphs)) = tokio::time::timeout(GRAPH_WAIT, graphs).await else {
             return;
         };
         let unknown = self

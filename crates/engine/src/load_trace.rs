@@ -6,55 +6,15 @@
 //! never too little.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use super::load_inputs::LoadTrace;
+use super::worker::HostLink;
 use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
-use serde::{Deserialize, Serialize};
-
 use haft_tool::{PermissionKind, PermissionProfile};
-
-/// Inputs of one load.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct LoadTrace {
-    /// The environment variables that it read.
-    pub(super) env: BTreeSet<String>,
-    /// Set if it listed the environment variables.
-    pub(super) lists_env: bool,
-    /// Start of the load.
-    pub(super) since: Option<SystemTime>,
-    /// The paths that it accessed, other than by importing.
-    pub(super) looked: BTreeSet<PathBuf>,
-    /// Files that change with the system information that it read.
-    pub(super) system: BTreeSet<PathBuf>,
-    /// Native code that it loaded. The inputs of that code are not visible, so its file stands for
-    /// them.
-    pub(super) native: BTreeSet<PathBuf>,
-    /// The specifiers that `require` did not find.
-    pub(super) unfound: BTreeSet<String>,
-    /// The files that it imported, with the hash of what was read.
-    pub(super) imported: BTreeMap<PathBuf, String>,
-    /// The files, imported by now, whose text names a clock other than `Date`.
-    pub(super) timely: BTreeSet<PathBuf>,
-    /// Reason for which the description must not be cached, if there is one.
-    pub(super) mark_uncacheable: Option<String>,
-    /// Set if it changed state that the modules after it can see.
-    pub(super) mark_side_effects: bool,
-    /// Set if it, or a module before it, put something on the global object under a registered
-    /// symbol.
-    pub(super) has_symbols: bool,
-}
-
-/// Receiver of the accesses of an isolate, which are made for its running calls.
-pub(super) trait AccessListener {
-    /// Records an access of the tool that `haft permit --record` runs.
-    fn accessed(&self, kind: PermissionKind, what: &str);
-
-    /// Records a host that one of the running calls connects to.
-    fn host_connected(&self, target: &str);
-}
 
 #[derive(Default)]
 struct Recorder {
@@ -68,8 +28,9 @@ struct Recorder {
 }
 
 thread_local! {
-    /// The callers of the isolate of this thread, whose calls may have caused the recorded accesses.
-    static CALLERS: RefCell<Option<Arc<dyn AccessListener>>> = const { RefCell::new(None) };
+    /// The link to the callers of the isolate of this thread, whose calls may have caused the recorded
+    /// accesses.
+    static LINK: RefCell<Option<Arc<HostLink>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Recorder> = RefCell::default();
     /// True if every access of the isolate is recorded, for `haft permit --record`.
     static IS_RECORDED: Cell<bool> = const { Cell::new(false) };
@@ -83,9 +44,9 @@ pub(super) fn install_recorder() {
     SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
 }
 
-/// Registers the callers of the isolate of this thread.
-pub(super) fn belongs_to(callers: Arc<dyn AccessListener>, permissions: &PermissionProfile) {
-    CALLERS.set(Some(callers));
+/// Registers the link of the isolate of this thread.
+pub(super) fn belongs_to(link: Arc<HostLink>, permissions: &PermissionProfile) {
+    LINK.set(Some(link));
     IS_RECORDED.set(permissions.is_recorded);
 }
 
@@ -225,9 +186,9 @@ fn note(write: impl FnOnce(&mut LoadTrace)) {
 /// Reports an access for `haft permit --record`, if the isolate belongs to the recorded tool.
 pub(super) fn record_access(kind: PermissionKind, what: &str) {
     if IS_RECORDED.get() {
-        CALLERS.with_borrow(|callers| {
-            if let Some(callers) = callers {
-                callers.accessed(kind, what);
+        LINK.with_borrow(|link| {
+            if let Some(link) = link {
+                link.accessed(kind, what);
             }
         });
     }
@@ -241,9 +202,9 @@ fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) 
     }
     // Programs are recorded where they are started, because the call is known there.
     if permission == "net" {
-        CALLERS.with_borrow(|callers| {
-            if let Some(callers) = callers {
-                callers.host_connected(value);
+        LINK.with_borrow(|link| {
+            if let Some(link) = link {
+                link.host_connected(value);
             }
         });
     }

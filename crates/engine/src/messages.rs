@@ -1,70 +1,14 @@
-//! Messages to an isolate, their answers, and the ways on which both go.
-//!
-//! They are the same for an isolate on a thread of haft's process and for one in a worker process,
-//! whose messages go through a socket (`worker::protocol`).
+//! Requests to an isolate and their answers.
 
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
-
-/// A message to the thread: a request, whose slot is in [`Requests`], or a ping.
-pub(super) enum Message {
-    Ask(Ask),
-    Ping(PingSink),
-}
-
-/// Source of the messages to an isolate: a channel, or the socket of a worker process.
-pub(super) trait Inbox {
-    /// Returns the next message, if one is there.
-    fn try_next(&mut self) -> Result<Message, NoMessage>;
-
-    /// Waits for the next message; `None` after the last.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>>;
-}
-
-/// State of an inbox without a message.
-pub(super) enum NoMessage {
-    Empty,
-    Closed,
-}
-
-/// haft's process as a worker process sees it: the receiver of what its isolate reports.
-pub(super) trait HostProcess: Send + Sync {
-    /// Sends the answer to the request `id`.
-    fn answer(&self, id: u32, has_started: bool, answer: Answer);
-
-    /// Reports that the tool of a request runs.
-    fn started(&self, id: u32);
-
-    /// Answers a ping.
-    fn pong(&self, number: u32);
-
-    /// Reports that the isolate ends.
-    fn ending(&self, why: &Termination);
-}
-
-/// Receiver of the answer to a ping.
-pub(super) enum PingSink {
-    Caller(oneshot::Sender<()>),
-    /// haft's process, which gave the ping this number.
-    Host(Arc<dyn HostProcess>, u32),
-}
-
-impl PingSink {
-    pub(super) fn answer(self) {
-        match self {
-            // The caller may have stopped waiting.
-            PingSink::Caller(sender) => drop(sender.send(())),
-            PingSink::Host(host, number) => host.pong(number),
-        }
-    }
-}
 
 /// A request or an order to an isolate.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Ask {
+    /// Compile these files, which are loaded soon. Replaces the files that were announced before.
+    Announce { files: Vec<PathBuf> },
     /// Import a module and run its factory.
     Load { id: u32, module: u32, url: String },
     /// Call a tool.
@@ -128,8 +72,6 @@ pub enum Ask {
     Exit { id: u32 },
     /// Stop the profiler and return its profile; an empty text if there is none.
     Profile { id: u32 },
-    /// Forget a module's tools: the module has moved to another isolate.
-    Leave { module: u32 },
 }
 
 impl Ask {
@@ -146,29 +88,7 @@ impl Ask {
             | Ask::Session { id, .. }
             | Ask::Exit { id }
             | Ask::Profile { id } => Some(*id),
-            Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
-        }
-    }
-
-    /// Returns the kind of a request that ties its module to the isolate.
-    pub(super) fn purpose(&self) -> Option<Purpose> {
-        match self {
-            Ask::Load { module, .. } => Some(Purpose::Load(*module)),
-            Ask::Invoke { module, .. } | Ask::Prepare { module, .. } => {
-                Some(Purpose::Call(*module))
-            }
-            // A prepared call starts in the isolate that prepared it; requests that only read
-            // change nothing.
-            Ask::Start { .. }
-            | Ask::Forget { .. }
-            | Ask::Check { .. }
-            | Ask::Describe { .. }
-            | Ask::Render { .. }
-            | Ask::Cancel { .. }
-            | Ask::Session { .. }
-            | Ask::Exit { .. }
-            | Ask::Profile { .. }
-            | Ask::Leave { .. } => None,
+            Ask::Announce { .. } | Ask::Cancel { .. } | Ask::Forget { .. } => None,
         }
     }
 }
@@ -195,24 +115,6 @@ pub enum Answer {
 /// Reason for which an isolate ended before it answered a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lost(pub String);
-
-/// Kind of a request that can run in another isolate as long as JavaScript has not seen it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Import the module and run its factory.
-    Load(u32),
-    /// Run something that may change the module's state.
-    Call(u32),
-}
-
-impl Purpose {
-    /// Returns the module that the request is for.
-    pub(super) fn module(self) -> u32 {
-        match self {
-            Purpose::Load(module) | Purpose::Call(module) => module,
-        }
-    }
-}
 
 /// Reason for which an isolate must end now.
 #[derive(Clone, Debug)]

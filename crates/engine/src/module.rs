@@ -14,7 +14,7 @@ use url::Url;
 use super::advertised::{self, AdvertisedDescription};
 use super::graph::Graph;
 use super::isolate::Isolate;
-use super::load_trace::LoadTrace;
+use super::load_inputs::LoadTrace;
 use super::messages::{Answer, Ask, Lost};
 use super::{Engine, IsolateKey, lock};
 use haft_tool::{Tier, ToolRights};
@@ -177,7 +177,7 @@ impl Module {
             Ok(Answer::NotStarted | Answer::Withdrawn) => return None,
             Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
         };
-        let notes = isolate.shared().take_witnessed(asked.id);
+        let notes = isolate.take_witnessed(&asked);
         if loaded.is_ok() {
             self.life.came_from(notes.as_ref());
         }
@@ -264,8 +264,6 @@ impl Engine {
 
     fn module(&self, url: Url, key: IsolateKey, rights: ToolRights) -> Module {
         let id = self.inner.next_module.fetch_add(1, Ordering::Relaxed);
-        // Needed to find out later if the module shares files with others.
-        self.generation.moves.know(id, &url, &key);
         Module {
             engine: self.clone(),
             id,

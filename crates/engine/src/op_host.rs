@@ -1,5 +1,5 @@
 //! Host side of one isolate's ops: starts programs, checks code, and passes the rest to the callers
-//! through a [`CallerLink`].
+//! through the [`HostLink`].
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -16,21 +16,20 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::caller_link::CallerLink;
 use super::extension::{self, Callers, ExecFuture, IsolateHost, Refusal, ReplyKind};
-use super::isolate_state::IsolateState;
 use super::loader::Required;
 use super::messages::Answer;
 use super::schema_check::SchemaChecker;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, asking, load_trace, render_guard, spin_wait};
+use super::worker::{HostLink, WorkerState};
+use super::{EngineOptions, Programs, access_prompter, load_trace, render_guard};
 use haft_process::{files_of_command, files_of_entry};
 use haft_tool::{AccessTarget, LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct OpHost {
-    shared: Arc<IsolateState>,
-    link: Arc<dyn CallerLink>,
+    state: Arc<WorkerState>,
+    link: Arc<HostLink>,
     loading: RefCell<HashSet<u32>>,
     /// The requests whose tools have started in this turn.
     started: RefCell<Vec<u32>>,
@@ -45,13 +44,13 @@ pub(super) struct OpHost {
 
 impl OpHost {
     pub(super) fn new(
-        shared: Arc<IsolateState>,
-        link: Arc<dyn CallerLink>,
+        state: Arc<WorkerState>,
+        link: Arc<HostLink>,
         options: &EngineOptions,
     ) -> Self {
         OpHost {
-            verifier: options.verifier_of(shared.key.domain).cloned(),
-            shared,
+            verifier: options.verifier_of(state.key.domain).cloned(),
+            state,
             link,
             loading: RefCell::default(),
             started: RefCell::default(),
@@ -83,19 +82,19 @@ impl OpHost {
     /// Reports which tools have started and still run; called at the end of each turn.
     pub(super) fn tell_starts(&self) {
         for id in self.started.borrow_mut().drain(..) {
-            self.shared.requests.tell_start(id);
+            self.state.requests.tell_start(id);
         }
     }
 
     /// Answers a render request that was interrupted.
     pub(super) fn drawing_was_interrupted(&self, id: u32) {
         let answer = Answer::Failed(render_guard::NEVER_ENDS.to_owned());
-        self.shared.requests.answer(id, answer);
+        self.state.requests.answer(id, answer);
     }
 
     /// Returns the verifier of the isolate's code; `None` if the code is the user's own.
-    pub(super) fn verifier(&self) -> Option<&Verifier> {
-        self.verifier.as_deref()
+    pub(super) fn verifier(&self) -> Option<&Arc<Verifier>> {
+        self.verifier.as_ref()
     }
 
     /// Stops the programs that still run.
@@ -181,8 +180,7 @@ impl IsolateHost for OpHost {
         if kind == ReplyKind::Update {
             return self.link.update(id, text);
         }
-        spin_wait::answer_sent_on(spin_wait::current_processor());
-        if self.shared.termination.get().is_some() {
+        if self.state.is_ending() {
             // An exception that a built-in throws during termination is not the tool's answer.
             return;
         }
@@ -194,15 +192,15 @@ impl IsolateHost for OpHost {
             ReplyKind::Refused => Answer::Refused(text),
             ReplyKind::Failed => Answer::Failed(text),
         };
-        self.shared.requests.answer(id, answer);
+        self.state.requests.answer(id, answer);
     }
 
     fn restored_permissions(&self) -> Option<PermissionsContainer> {
-        asking::restored_permissions()
+        access_prompter::restored_permissions()
     }
 
     fn start(&self, id: u32) -> bool {
-        let starts = self.shared.requests.start(id);
+        let starts = self.state.requests.start(id);
         if starts {
             self.started.borrow_mut().push(id);
         }
@@ -216,9 +214,9 @@ impl IsolateHost for OpHost {
 
     fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture {
         load_trace::mark_uncacheable("it starts programs");
-        let mut permissions = self.shared.key.permissions.clone();
+        let mut permissions = self.state.key.permissions.clone();
         if let Ok(Program { command }) = serde_json::from_str(&request) {
-            if asking::is_program_refused(&permissions, &command)
+            if access_prompter::is_program_refused(&permissions, &command)
                 && self.link.ask_permission(PermissionKind::Run, &command)
             {
                 let permissions = Arc::make_mut(&mut permissions);
@@ -240,11 +238,11 @@ impl IsolateHost for OpHost {
     }
 
     fn shows_variables(&self) -> bool {
-        !self.shared.key.permissions.env.is_bounded()
+        !self.state.key.permissions.env.is_bounded()
     }
 
     fn shows_variable(&self, name: &str) -> bool {
-        let permissions = &self.shared.key.permissions;
+        let permissions = &self.state.key.permissions;
         permissions.grants(PermissionKind::Env, name)
     }
 
@@ -257,11 +255,11 @@ impl IsolateHost for OpHost {
     fn starts_program(&self, call: u32, program: &str) {
         load_trace::mark_uncacheable("it starts programs");
         self.link.program_started(call, program);
-        self.programs.starts_by(self.shared.thread_id());
+        self.programs.starts_by(self.state.thread_id());
     }
 
     fn check_program(&self, program: &str, folder: &Path, path: &str) -> Result<(), String> {
-        let permissions = &self.shared.key.permissions;
+        let permissions = &self.state.key.permissions;
         if permissions.run.denied().is_empty() {
             // Then Deno's own check decides: it compares the file, and follows no link.
             return Ok(());
@@ -314,10 +312,6 @@ impl IsolateHost for OpHost {
 
     fn most_bytes_of_a_file(&self) -> u64 {
         self.most_bytes_of_a_file
-    }
-
-    fn env_changed(&self) {
-        self.link.shared_state_changed();
     }
 
     fn noticed(&self, what: &str, is_trace: bool) {

@@ -17,8 +17,6 @@ pub struct EngineOptions {
     pub cwd: PathBuf,
     /// V8's heap limit of one isolate, in MB.
     pub heap_mb: u32,
-    /// Limit of the isolates that modules may be spread over.
-    pub isolates: u32,
     /// `ctx.sessionId`.
     pub session_id: String,
     /// Grace period of a call after its AbortSignal fired.

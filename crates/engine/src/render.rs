@@ -90,7 +90,7 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         if started_at.is_none() && isolate.lets_wait(&asked) {
             if asked_at.elapsed() > ISOLATE_WAIT {
                 // The screen has moved on by the time that the renderer would run.
-                isolate.shared().requests.forget(asked.id);
+                isolate.forget(&asked);
                 return Waited::Busy;
             }
             continue;
@@ -99,8 +99,8 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         if started_at.elapsed() > LIMIT {
             // A renderer that awaits a promise does not block the isolate, so a failed interrupt is
             // harmless.
-            isolate.shared().interrupt_drawing(asked.id);
-            isolate.shared().requests.forget(asked.id);
+            isolate.interrupt_render(&asked);
+            isolate.forget(&asked);
             return Waited::Hung;
         }
     }

@@ -1,20 +1,19 @@
-//! Registry of the requests of one isolate that have no answer yet.
+//! Registry of the requests of one isolate that have no answer yet, beside their callers.
 //!
-//! Both the isolate's thread and the watchdog can answer, so a thread that is stuck in native code
-//! blocks no caller. The registry tracks which requests JavaScript has seen: only the others may be
-//! sent to another isolate.
+//! The worker process answers them, and the end of the isolate does, so a worker that is stuck blocks
+//! no caller. The registry tracks which requests JavaScript has seen: only the others may be sent to
+//! another isolate.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 use url::Url;
 
 use super::lock;
-use super::messages::{Answer, HostProcess, Lost, Purpose, Termination, Withdrawn};
-use super::worker_report::WorkerReport;
+use super::messages::{Answer, Lost, Termination};
+use super::worker::WorkerReport;
 use haft_tool::{
     CallCtx, CallRecording, CallTrace, Cancellation, LogListener, NestedCalls, Progress,
     TraceContext, Updates, User,
@@ -44,36 +43,14 @@ pub(super) struct RunningCall {
     pub(super) file: Option<PathBuf>,
 }
 
-/// Receiver of the answer to a request.
-pub(super) enum AnswerSink {
-    Caller(oneshot::Sender<Answer>),
-    /// haft's process, which gave the request this number.
-    Host(Arc<dyn HostProcess>, u32),
-}
-
-impl AnswerSink {
-    /// Sends the answer. `has_started` is set if the tool has started.
-    pub(super) fn send(self, answer: Answer, has_started: bool) {
-        match self {
-            // The caller may have stopped waiting.
-            AnswerSink::Caller(sender) => drop(sender.send(answer)),
-            AnswerSink::Host(host, id) => host.answer(id, has_started, answer),
-        }
-    }
-}
-
 /// State of an open request.
 pub(super) struct Slot {
     caller: Option<Caller>,
-    pub(super) answer: AnswerSink,
-    /// Kind of the request and its module, if that ties the module to this isolate.
-    purpose: Option<Purpose>,
-    /// Set if JavaScript has seen the request.
+    answer: oneshot::Sender<Answer>,
+    /// Set if JavaScript is known to have seen the request.
     is_taken: bool,
-    /// Set if its tool runs.
+    /// Set if its tool is known to run.
     is_started: bool,
-    /// Set if its tool must not start any more.
-    is_withdrawn: bool,
     /// Set if its tool runs and the caller was not notified yet.
     is_start_untold: bool,
 }
@@ -81,25 +58,15 @@ pub(super) struct Slot {
 #[derive(Default)]
 pub(super) struct Requests {
     table: Mutex<Table>,
-    /// The report that says which requests JavaScript has seen. A worker process writes it, and
-    /// haft's process reads it; `None` if both are the same.
-    report: OnceLock<Arc<WorkerReport>>,
-    /// The last request that JavaScript has seen, if there is no report.
-    last_taken: AtomicU32,
+    /// The report of the worker process about the requests that JavaScript has seen; `None` before
+    /// it was started.
+    report: OnceLock<WorkerReport>,
 }
 
 #[derive(Default)]
 struct Table {
     slots: FxHashMap<u32, Slot>,
-    /// The modules in which something was called.
-    used: FxHashSet<u32>,
-    /// The modules that have moved to another isolate.
-    evicted: FxHashSet<u32>,
     is_closed: bool,
-    /// The last request that has arrived.
-    last: u32,
-    /// Requests that were withdrawn before they arrived from another process.
-    withdrawn: FxHashSet<u32>,
 }
 
 impl From<&CallCtx> for Caller {
@@ -130,67 +97,29 @@ impl Caller {
 }
 
 impl Slot {
-    pub(super) fn new(
-        caller: Option<Caller>,
-        answer: AnswerSink,
-        purpose: Option<Purpose>,
-    ) -> Self {
+    pub(super) fn new(caller: Option<Caller>, answer: oneshot::Sender<Answer>) -> Self {
         Slot {
             caller,
             answer,
-            purpose,
             is_taken: false,
             is_started: false,
-            is_withdrawn: false,
             is_start_untold: false,
         }
     }
 
-    /// Returns true if the call was cancelled.
-    fn has_to_end(&self) -> bool {
-        let caller = self.caller.as_ref();
-        self.is_withdrawn || caller.is_some_and(|caller| caller.cancellation.is_cancelled())
-    }
-
     fn tell_start(&mut self) {
-        if !std::mem::take(&mut self.is_start_untold) {
-            return;
-        }
-        match (&self.caller, &self.answer) {
-            (Some(caller), _) => caller.updates.send(Progress::Started),
-            (None, AnswerSink::Host(host, id)) => host.started(*id),
-            (None, AnswerSink::Caller(_)) => {}
+        if std::mem::take(&mut self.is_start_untold)
+            && let Some(caller) = &self.caller
+        {
+            caller.updates.send(Progress::Started);
         }
     }
 
     /// Sends the answer. The start is reported first, if it was not reported yet.
     fn answer(mut self, answer: Answer) {
-        if self.caller.is_some() {
-            self.tell_start();
-        }
-        self.answer.send(answer, self.is_started);
-    }
-
-    fn wants(&self, module: u32) -> bool {
-        self.purpose
-            .is_some_and(|purpose| purpose.module() == module)
-    }
-}
-
-impl Table {
-    fn is_unused(&self, module: u32) -> bool {
-        let mut slots = self.slots.values();
-        !self.used.contains(&module) && !slots.any(|slot| slot.is_taken && slot.wants(module))
-    }
-}
-
-/// Answers a request whose call was cancelled before its tool started.
-fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
-    let slot = table.slots.remove(&id);
-    // Released first, because the answer may wake the waiting task at once.
-    drop(table);
-    if let Some(slot) = slot {
-        slot.answer(Answer::Withdrawn);
+        self.tell_start();
+        // The caller may have stopped waiting.
+        let _ = self.answer.send(answer);
     }
 }
 
@@ -201,49 +130,30 @@ impl Requests {
     }
 
     /// Sets the report of the worker process in which the isolate runs.
-    pub(super) fn reported_by(&self, report: Arc<WorkerReport>) {
+    pub(super) fn reported_by(&self, report: WorkerReport) {
         // It is set only once.
         let _ = self.report.set(report);
     }
 
-    /// Returns the table. What a worker process has reported since the last look is entered first.
+    /// Returns the table. What the worker process has reported since the last look is entered first.
     fn current_table(&self) -> MutexGuard<'_, Table> {
-        let mut guard = self.table();
-        if let Some(report) = self.report.get() {
-            let last = report.taken();
-            let table = &mut *guard;
-            for (id, slot) in &mut table.slots {
-                if *id <= last && !slot.is_taken {
-                    slot.is_taken = true;
-                    if let Some(Purpose::Call(module)) = slot.purpose {
-                        table.used.insert(module);
-                    }
-                }
-            }
+        let mut table = self.table();
+        let last = self.last_taken();
+        for (id, slot) in &mut table.slots {
+            slot.is_taken |= *id <= last;
         }
-        guard
+        table
     }
 
     /// Returns the last request that JavaScript has seen.
     pub(super) fn last_taken(&self) -> u32 {
-        match self.report.get() {
-            Some(report) => report.taken(),
-            None => self.last_taken.load(Ordering::Relaxed),
-        }
+        self.report.get().map_or(0, WorkerReport::taken)
     }
 
     /// Registers a request before it is sent to the isolate.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
-        table.last = id;
-        if table.withdrawn.remove(&id) {
-            // haft's process knows already.
-            return;
-        }
-        let is_elsewhere = slot
-            .purpose
-            .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
-        if table.is_closed || is_elsewhere {
+        if table.is_closed {
             drop(table);
             slot.answer(Answer::NotStarted);
         } else {
@@ -251,117 +161,14 @@ impl Requests {
         }
     }
 
-    /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
-    pub(super) fn take(&self, id: u32) -> bool {
-        match self.report.get() {
-            Some(report) => report.set_taken(id),
-            None => self.last_taken.store(id, Ordering::Relaxed),
-        }
-        self.unless_cancelled(id, |slot, used| {
-            slot.is_taken = true;
-            if let Some(Purpose::Call(module)) = slot.purpose {
-                used.insert(module);
-            }
-        })
-    }
-
-    /// Returns true if nothing of the module was ever called, and nothing of it runs.
-    pub(super) fn is_unused(&self, module: u32) -> bool {
-        self.current_table().is_unused(module)
-    }
-
-    /// Answers all requests for the module, now and later, so that they are sent to its new
-    /// isolate. Returns false, and changes nothing, if JavaScript has called the module: its state
-    /// is here.
-    pub(super) fn evict(&self, module: u32) -> bool {
-        let mut table = self.current_table();
-        if !table.is_unused(module) {
-            return false;
-        }
-        table.evicted.insert(module);
-        let waiting = table.slots.extract_if(|_, slot| slot.wants(module));
-        let waiting: Vec<_> = waiting.collect();
-        drop(table);
-        for (_, slot) in waiting {
-            slot.answer(Answer::NotStarted);
-        }
-        true
-    }
-
-    /// Accepts requests for the module again.
-    pub(super) fn readmit(&self, module: u32) {
-        self.table().evicted.remove(&module);
-    }
-
-    /// Returns true if the tool of a request may start, which means that its call was not
-    /// cancelled. The start is reported together with the next message, because a message wakes
-    /// another thread, and most tools end a moment later.
-    pub(super) fn start(&self, id: u32) -> bool {
-        self.unless_cancelled(id, |slot, _| {
-            slot.is_started = true;
-            slot.is_start_untold = true;
-        })
-    }
-
-    /// Changes a request, or answers it if it was cancelled. Returns false if it does not go on.
-    fn unless_cancelled(
-        &self,
-        id: u32,
-        change: impl FnOnce(&mut Slot, &mut FxHashSet<u32>),
-    ) -> bool {
-        let mut guard = self.table();
-        let table = &mut *guard;
-        let Some(slot) = table.slots.get_mut(&id) else {
-            return false;
-        };
-        if slot.has_to_end() {
-            answer_withdrawn(guard, id);
-            return false;
-        }
-        change(slot, &mut table.used);
-        true
-    }
-
-    /// Withdraws a request, so that its tool does not start if it has not started yet.
-    pub(super) fn withdraw(&self, id: u32) -> Withdrawn {
-        let mut table = self.table();
-        match table.slots.get_mut(&id) {
-            Some(slot) if !slot.is_taken => {
-                table.slots.remove(&id);
-                Withdrawn::Unseen
-            }
-            Some(slot) if !slot.is_started => {
-                slot.is_withdrawn = true;
-                Withdrawn::BeforeStart
-            }
-            Some(_) | None => Withdrawn::TooLate,
-        }
-    }
-
-    /// Withdraws a request of another process. It may not have arrived yet.
-    pub(super) fn withdraw_sent(&self, id: u32) -> Withdrawn {
-        let mut table = self.table();
-        if id > table.last {
-            table.withdrawn.insert(id);
-            return Withdrawn::Unseen;
-        }
-        drop(table);
-        self.withdraw(id)
-    }
-
-    /// Notes that the tool of a request runs in a worker process.
+    /// Notes that the tool of a request runs.
     pub(super) fn note_started(&self, id: u32) {
-        let mut guard = self.table();
-        let table = &mut *guard;
-        if let Some(slot) = table.slots.get_mut(&id)
+        if let Some(slot) = self.table().slots.get_mut(&id)
             && !slot.is_started
         {
             slot.is_taken = true;
             slot.is_started = true;
             slot.is_start_untold = true;
-            if let Some(Purpose::Call(module)) = slot.purpose {
-                table.used.insert(module);
-            }
         }
     }
 
@@ -476,10 +283,8 @@ impl Requests {
 
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn is_waiting(&self, id: u32) -> bool {
-        let is_reported = |report: &Arc<WorkerReport>| id <= report.taken();
-        let table = self.table();
-        let slot = table.slots.get(&id);
-        slot.is_some_and(|slot| !slot.is_taken) && !self.report.get().is_some_and(is_reported)
+        let is_untaken = |slot: &Slot| !slot.is_taken;
+        self.table().slots.get(&id).is_some_and(is_untaken) && id > self.last_taken()
     }
 
     /// Returns true if requests wait although none of them runs. Then leftover work of an ended

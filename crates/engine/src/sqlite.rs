@@ -15,7 +15,7 @@ use std::sync::Arc;
 use libsqlite3_sys as ffi;
 
 use super::extension::Budget;
-use super::panic_guard;
+use super::worker::is_process_ending;
 
 /// Header of each allocation: its size, and the budget that it was taken from.
 #[repr(C, align(16))]
@@ -78,7 +78,7 @@ unsafe extern "C" fn watch(
 }
 
 unsafe extern "C" fn must_end(_data: *mut c_void) -> c_int {
-    c_int::from(panic_guard::must_end())
+    c_int::from(is_process_ending())
 }
 
 unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {

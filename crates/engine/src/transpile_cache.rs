@@ -27,7 +27,7 @@ const MAX_FILES: usize = 2000;
 const MAX_BYTES: u64 = 512 << 20;
 
 /// Version of the entries' format and meaning; a new number invalidates all of them.
-const FORMAT: &str = "3";
+const FORMAT: &str = "4";
 
 /// Length of the hash in front of an entry's content.
 const SEAL: usize = blake3::OUT_LEN;

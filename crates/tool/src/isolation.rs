@@ -21,10 +21,9 @@ use super::{PermissionProfile, ProfileSource};
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Isolation {
-    /// Modules run in haft's process; programs run with the rights of the user.
+    /// Modules run in a worker process, and programs in their own: both with the rights of the
+    /// user.
     #[default]
-    None,
-    /// Modules run in a worker process; programs run as with [`Isolation::None`].
     Process,
     /// Modules run in a worker process, and the kernel enforces the permissions on the worker and
     /// on every program.
@@ -33,7 +32,7 @@ pub enum Isolation {
 
 impl Isolation {
     /// All levels, the weakest first.
-    pub const ALL: [Isolation; 3] = [Isolation::None, Isolation::Process, Isolation::Sandbox];
+    pub const ALL: [Isolation; 2] = [Isolation::Process, Isolation::Sandbox];
 
     /// Returns the name in configuration files.
     pub fn as_str(self) -> &'static str {
@@ -41,8 +40,16 @@ impl Isolation {
     }
 
     /// Returns the level with that name.
-    pub fn from_name(name: &str) -> Option<Isolation> {
-        name.parse().ok()
+    ///
+    /// # Errors
+    /// If there is none; a fragment of a sentence that says what to write instead.
+    pub fn parse(name: &str) -> Result<Isolation, String> {
+        name.trim().parse().map_err(|_| match name.trim() {
+            "none" => "`none` was removed: every module runs in a worker process now; write \
+                       `process`, the default"
+                .to_owned(),
+            other => format!("`{other}` is neither process nor sandbox"),
+        })
     }
 }
 
@@ -92,7 +99,7 @@ impl ToolRights {
 
     /// Returns true if nothing is refused to the tool.
     pub fn are_complete(&self) -> bool {
-        self.isolation < Isolation::Sandbox
+        self.isolation == Isolation::Process
             && self.permissions.contains(&PermissionProfile::default())
     }
 }
@@ -119,15 +126,15 @@ mod tests {
 
     #[test]
     fn rights_contain_others_only_if_every_entry_is_granted() {
-        let own = rights(Isolation::Process, list(&["/p", "/data"]));
+        let own = rights(Isolation::Sandbox, list(&["/p", "/data"]));
         for (isolation, read, is_contained) in [
-            (Isolation::Process, list(&["/p/src"]), true),
+            (Isolation::Sandbox, list(&["/p/src"]), true),
             (Isolation::Sandbox, list(&["/p", "/data/x"]), true),
             (Isolation::Sandbox, Permission::None, true),
             // A weaker separation, a further folder, and everything.
-            (Isolation::None, list(&["/p"]), false),
-            (Isolation::Process, list(&["/p", "/etc"]), false),
-            (Isolation::Process, Permission::All, false),
+            (Isolation::Process, list(&["/p"]), false),
+            (Isolation::Sandbox, list(&["/p", "/etc"]), false),
+            (Isolation::Sandbox, Permission::All, false),
         ] {
             let other = rights(isolation, read);
             assert_eq!(own.contain(&other), is_contained, "{other:?}");
@@ -137,8 +144,8 @@ mod tests {
             deny: deny.iter().map(|entry| (*entry).to_owned()).collect(),
         };
         // What is refused may be within what the other one grants.
-        let bounded = rights(Isolation::None, except(&["/p/secret"]));
-        assert!(!bounded.contain(&rights(Isolation::None, list(&["/p"]))));
+        let bounded = rights(Isolation::Process, except(&["/p/secret"]));
+        assert!(!bounded.contain(&rights(Isolation::Process, list(&["/p"]))));
         assert!(bounded.contain(&bounded.clone()));
         assert!(!own.are_complete() && !bounded.are_complete());
         assert!(rights(Isolation::Process, Permission::All).are_complete());

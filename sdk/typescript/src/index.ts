@@ -60,7 +60,7 @@ export interface HostOptions {
   systemTools?: boolean;
   /** Tools of this program. */
   tools?: readonly ToolDefinition[];
-  isolation?: "none" | "process" | "sandbox";
+  isolation?: "process" | "sandbox";
   limits?: Limits;
   approvalMode?: ApprovalMode;
   /** Patterns of tools that run without a question (`tool:read`, `git_*`), or `true` for all. */

@@ -11,10 +11,11 @@ mod log;
 mod programs;
 mod resolve;
 mod runner;
-pub(crate) mod workers;
+mod worker_process;
+mod workers;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +41,9 @@ use runner::Instances;
 use runner::JsRunner;
 use workers::CodeReader;
 
-pub(crate) use programs::programs;
+use programs::programs;
 pub(crate) use resolve::{RESOLVE, resolver, rival};
+pub use worker_process::run_worker_process;
 
 /// Environment of the modules of a host.
 #[derive(Clone, Default)]
@@ -58,6 +60,8 @@ pub(crate) struct World {
     pub(crate) session: Arc<CurrentSession>,
     /// Load files of the project that are not trusted yet, and record them.
     pub(crate) is_learning: bool,
+    /// The program of worker processes; `None`: the running one.
+    pub(crate) worker_program: Option<PathBuf>,
 }
 
 /// Returns the log of the tools of one host.
@@ -87,13 +91,13 @@ pub(crate) fn engine(
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
-        isolates: config.limits.isolates,
+
         session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: load_timeout(config.limits.load_timeout),
         rights: ToolRights {
             permissions: Arc::new(config.rights().permissions_of(Level::User)),
-            isolation: Isolation::None,
+            isolation: Isolation::Process,
         },
         project: ProjectOptions {
             heap_mb: of_project.heap_mb,
@@ -102,7 +106,7 @@ pub(crate) fn engine(
         },
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
-        workers: workers::workers(config, sandboxes, cache.clone()),
+        workers: workers::workers(config, world.worker_program, sandboxes, cache.clone()),
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),

@@ -4,41 +4,22 @@ use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
+use super::worker_process::{OTHER_VERSION, VERSION, WORKER, ZYGOTE, own_program};
 use crate::family::rights::{Sandboxes, program_rights, with_proxy};
 use haft_config::{Config, exceeded_limit, grants};
 use haft_discover::Candidate;
 use haft_engine::{CodePaths, IsolateKey, WorkerProcess, Workers};
 use haft_process::sandbox::{self, ExceededLimit, Sandbox, TreeLimits};
 use haft_process::{
-    ChosenProgram, Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote,
-    find_installed, inherited, state_dir,
+    ChosenProgram, Environment, Exit, GrantedPath, LinkBounds, Spawn, Worker, Zygote, inherited,
+    state_dir,
 };
 use haft_tool::{Isolation, Level, TrustDomain, VerifiedFiles};
-
-/// The program of worker processes: a `haft` of this version.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Argument with which the program starts as a worker. The version of haft follows.
-pub(crate) const WORKER: &str = "--worker";
-
-/// The version of haft. Both sides of a connection must have the same.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Argument with which a worker becomes a zygote. The limit of the heap in MiB follows.
-pub(crate) const ZYGOTE: &str = "--zygote";
-
-/// Exit code of a worker that was started by another version.
-pub(crate) const OTHER_VERSION: u8 = 78;
-
-/// Sets the program of worker processes. Only the first call has an effect.
-pub(crate) fn use_program(program: PathBuf) {
-    let _ = PROGRAM.set(program);
-}
 
 #[expect(clippy::disallowed_methods, reason = "it is haft itself")]
 fn worker_program(path: &Path) -> ChosenProgram {
@@ -53,10 +34,11 @@ struct WorkerLimits {
     open_files: u64,
 }
 
-/// Returns the starter of worker processes; `None` if no program is set
-/// and none is installed.
+/// Returns the starter of worker processes, which run `program`, or else the running one; `None` if
+/// that does not serve them.
 pub(super) fn workers(
     config: &Config,
+    program: Option<PathBuf>,
     sandboxes: &Arc<Sandboxes>,
     cache: Option<PathBuf>,
 ) -> Option<Arc<dyn Workers>> {
@@ -68,7 +50,7 @@ pub(super) fn workers(
             open_files: limits.program_files.into(),
         }
     });
-    let program = PROGRAM.get().cloned().or_else(|| find_installed("haft"))?;
+    let program = program.or_else(own_program)?;
     let sandboxes = sandboxes.clone();
     Some(Arc::new(WorkerStarter {
         program,

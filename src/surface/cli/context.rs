@@ -258,7 +258,6 @@ impl<'a> CommandContext<'a> {
     }
 
     async fn close(mut self) {
-        self.host.ends_with_program();
         if !self.killed {
             tokio::select! {
                 _ = timeout(self.shutdown_timeout, self.host.shutdown()) => {}

@@ -65,9 +65,8 @@ pub(super) struct Globals {
         help_heading = HEADING)]
     auto_deny: Vec<ToolPattern>,
 
-    /// Separation from haft of tools whose profile does not say it: none, process, sandbox
-    #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::as_str),
-        hide_possible_values = true, help_heading = HEADING)]
+    /// Separation from haft of tools whose profile does not say it: process, sandbox
+    #[arg(long, value_name = "LEVEL", value_parser = Isolation::parse, help_heading = HEADING)]
     isolation: Option<Isolation>,
 
     /// Ask every module anew what it offers, and remember nothing

@@ -200,7 +200,7 @@ fn bounds(entry: &Entry) -> Vec<(&'static str, TerminalText)> {
         permissions,
         isolation,
     } = &bounds.rights;
-    if *isolation > Isolation::None || bounds.profile.chosen_by.is_some() {
+    if *isolation == Isolation::Sandbox || bounds.profile.chosen_by.is_some() {
         let profile = bounds.profile.to_string();
         let profile = profile.trim_start_matches("the profile ");
         facts.push(("profile", TerminalText::from_value(profile)));

@@ -347,7 +347,7 @@ impl Page<'_> {
         }
         // Tools that may do whatever the user may need no line.
         let is_bounded = |profile: &&ReviewedProfile| {
-            profile.source.name != "full" || profile.rights.isolation != Isolation::None
+            profile.source.name != "full" || profile.rights.isolation == Isolation::Sandbox
         };
         if let Some(profile) = tool.profile.as_ref().filter(is_bounded) {
             let source = &profile.source;

@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use super::response::{bytes, fresh};
 use super::state::Shared;
-use crate::host::Host;
 use crate::surface::http::ProblemResponse;
 use haft_tool::ScanState;
 
@@ -23,9 +22,6 @@ pub(super) struct Health {
     /// State of the search for tools: `NOT_STARTED`, `IN_PROGRESS`, `COMPLETE`, `FAILED`.
     #[schema(value_type = String)]
     tools: ScanState,
-    /// Threads on which native code of tools that were killed still computes.
-    #[serde(rename = "stuckThreads")]
-    stuck_threads: usize,
 }
 
 /// Health of the server. Returns at once.
@@ -44,6 +40,5 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response
         status,
         version: env!("CARGO_PKG_VERSION"),
         tools,
-        stuck_threads: Host::stuck_threads(),
     })?))
 }

@@ -52,7 +52,7 @@ fn tools_have_the_permissions_and_no_isolation_by_default_and_those_of_a_project
     assert_eq!(rights.permissions.write, list(&[&out, "$TMPDIR"]));
     for domain in [TrustDomain::User, TrustDomain::Plugins] {
         let rights = config.rights().rights_of(&place(domain, Family::Js, "x"));
-        assert_eq!(rights.isolation, Isolation::None);
+        assert_eq!(rights.isolation, Isolation::Process);
         assert_eq!(*rights.permissions, config.permissions);
     }
     assert_eq!(
@@ -132,7 +132,10 @@ fn a_name_gives_nothing_to_the_tools_of_others() {
             .rights()
             .rights_of(&place(domain, Family::Kodelet, name))
     };
-    assert_eq!(of(TrustDomain::User, "deploy").isolation, Isolation::None);
+    assert_eq!(
+        of(TrustDomain::User, "deploy").isolation,
+        Isolation::Process
+    );
     let deploy = of(TrustDomain::Project, "deploy");
     assert_eq!(deploy.isolation, Isolation::Sandbox);
     assert_eq!(deploy.permissions.net, Permission::None);
@@ -165,7 +168,7 @@ fn a_profile_extends_another_and_its_own_keys_count() {
 
     // Without a sandbox there is no private folder.
     let rights = of_user(&config);
-    assert_eq!(rights.isolation, Isolation::None);
+    assert_eq!(rights.isolation, Isolation::Process);
     assert_eq!(rights.permissions.read, list(&[&project, "/scratch"]));
     let cache = world.path("home/.cache/x").display().to_string();
     assert_eq!(
@@ -207,32 +210,29 @@ fn permissions_narrow_every_profile_and_keep_the_private_folder() {
 fn a_project_only_narrows_its_own_tools() {
     let mut world = World::new();
     world.write(USERS, "sandbox: {project: workspace}\n");
-    world.write(
-        "p/.haft/config.yaml",
-        "isolation: process\nsandbox:\n  project: read-only\n",
-    );
+    world.write("p/.haft/config.yaml", "sandbox:\n  project: read-only\n");
     world.flags.trust_project = true;
     let config = world.config();
     let rights = of_project(&config);
     assert_eq!(rights.isolation, Isolation::Sandbox);
     assert_eq!(rights.permissions.write, list(&["$TMPDIR"]));
-    assert_eq!(of_user(&config).isolation, Isolation::None);
+    assert_eq!(of_user(&config).isolation, Isolation::Process);
 
     // What it asks for beyond the user's profile has no effect.
     world.write(USERS, "sandbox: {project: read-only}\n");
     world.write(
         "p/.haft/config.yaml",
-        "isolation: none\nsandbox: {project: full}\n",
+        "isolation: process\nsandbox: {project: full}\n",
     );
     let rights = of_project(&world.config());
     assert_eq!(rights.isolation, Isolation::Sandbox);
     assert_eq!(rights.permissions.write, list(&["$TMPDIR"]));
 
-    world.write(USERS, "isolation: none\nsandbox: {project: full}\n");
-    world.write("p/.haft/config.yaml", "isolation: process\n");
+    world.write(USERS, "isolation: process\nsandbox: {project: full}\n");
+    world.write("p/.haft/config.yaml", "isolation: sandbox\n");
     let config = world.config();
-    assert_eq!(of_project(&config).isolation, Isolation::Process);
-    assert_eq!(of_user(&config).isolation, Isolation::None);
+    assert_eq!(of_project(&config).isolation, Isolation::Sandbox);
+    assert_eq!(of_user(&config).isolation, Isolation::Process);
 
     for (text, expected) in [
         (
@@ -262,8 +262,30 @@ fn the_variable_and_the_flag_set_the_isolation() {
     assert_eq!(of_user(&world.config()).isolation, Isolation::Process);
     world.env.haft.insert("ISOLATION".into(), "sandbox".into());
     assert_eq!(of_user(&world.config()).isolation, Isolation::Sandbox);
-    world.flags.isolation = Some(Isolation::None);
-    assert_eq!(of_user(&world.config()).isolation, Isolation::None);
+    world.flags.isolation = Some(Isolation::Process);
+    assert_eq!(of_user(&world.config()).isolation, Isolation::Process);
+}
+
+/// A level that haft had once is named with what to write instead, wherever it stands.
+#[test]
+fn the_level_none_is_refused_with_a_hint() {
+    let removed = "`none` was removed: every module runs in a worker process now; write `process`, \
+                   the default";
+    for text in [
+        "isolation: none\n",
+        "profiles: {own: {isolation: none}}\nsandbox: {user: own}\n",
+    ] {
+        let mut world = World::new();
+        world.write(USERS, text);
+        let message = world.refusal().message().to_owned();
+        assert!(message.ends_with(removed), "{message}");
+    }
+    let mut world = World::new();
+    world.env.haft.insert("ISOLATION".into(), "none".into());
+    assert_eq!(
+        world.refusal().message(),
+        format!("HAFT_ISOLATION: {removed}")
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::graph::Graph;
-use crate::load_trace::LoadTrace;
+use crate::load_inputs::LoadTrace;
 
 /// Inputs besides the module graph.
 #[derive(Default, Serialize, Deserialize)]

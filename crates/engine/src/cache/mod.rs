@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::graph::{Checker, Graph};
 use super::has_several_cores;
-use super::load_trace::LoadTrace;
+use super::load_inputs::LoadTrace;
 use super::{EngineOptions, snapshot};
 use crate::lock;
 use entry::Entry;

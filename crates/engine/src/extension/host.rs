@@ -23,7 +23,7 @@ pub fn host_of(state: &OpState) -> Rc<dyn IsolateHost> {
 }
 
 /// The callers of an isolate's tools: their users, sessions, screens, pending actions and further calls.
-/// The engine implements it beside the callers and in a worker process.
+/// The connection of a worker process to haft implements it.
 pub trait Callers {
     /// Returns true if the call `request` has a user who can answer prompts now. For an unknown
     /// call the user of `owner` outside of calls counts. The same holds for the other functions
@@ -172,9 +172,6 @@ pub trait IsolateHost {
 
     /// Returns the limit of the bytes that a tool gets by reading a whole file.
     fn most_bytes_of_a_file(&self) -> u64;
-
-    /// Notes that a tool changed `process.env`, which the modules of its isolate share.
-    fn env_changed(&self);
 
     /// Notes that the loading module must not be cached, because of `what`. `is_trace`: later
     /// modules can see what it did.

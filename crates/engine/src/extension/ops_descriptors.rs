@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use deno_core::{OpState, op2};
 use deno_error::JsErrorBox;
@@ -70,22 +69,6 @@ pub fn op_haft_refuse_preopen(#[string] path: &str) -> Result<(), JsErrorBox> {
         "WASI({{ preopens }}) is not available to tools: '{path}' cannot be given to the program; \
          read and write its files with node:fs"
     )))
-}
-
-/// Prefix of an isolate's web lock names: Deno keeps the locks of all isolates in one table.
-struct LockScope(String);
-
-static NEXT_LOCK_SCOPE: AtomicU64 = AtomicU64::new(1);
-
-/// Returns the isolate's prefix for the names of web locks.
-#[op2]
-#[string]
-pub fn op_haft_lock_scope(state: &mut OpState) -> String {
-    if !state.has::<LockScope>() {
-        let number = NEXT_LOCK_SCOPE.fetch_add(1, Ordering::Relaxed);
-        state.put(LockScope(format!("{number}:")));
-    }
-    state.borrow::<LockScope>().0.clone()
 }
 
 fn not_own(fd: i32) -> JsErrorBox {

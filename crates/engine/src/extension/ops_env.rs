@@ -32,12 +32,6 @@ pub fn begin_with(state: &mut OpState, changed: &BTreeMap<String, Option<String>
     changes(state).0.clone_from(changed);
 }
 
-/// Returns the changes for writing, and notes that the environment changes.
-fn changes_to_make(state: &mut OpState) -> &mut Changes {
-    host_of(state).env_changed();
-    changes(state)
-}
-
 fn changes(state: &mut OpState) -> &mut Changes {
     if !state.has::<Changes>() {
         state.put(Changes::default());
@@ -66,7 +60,7 @@ pub fn op_haft_set_env(
         return Ok(());
     }
     note_change(state);
-    changes_to_make(state)
+    changes(state)
         .0
         .insert(key.to_owned(), Some(value.to_owned()));
     Ok(())
@@ -83,7 +77,7 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
         return Ok(());
     }
     note_change(state);
-    changes_to_make(state).0.insert(key.to_owned(), None);
+    changes(state).0.insert(key.to_owned(), None);
     Ok(())
 }
 

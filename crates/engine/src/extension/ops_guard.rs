@@ -1,12 +1,14 @@
 //! Harmless replacements of the ops with which a tool could end or disturb the host.
 //!
-//! The process, its standard streams and its working directory do not belong to the tools. Each
-//! replacement has the parameters of the original op.
+//! The process belongs to all tools of its trust domain. Each replacement has the parameters of the
+//! original op.
 
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
+use deno_runtime::deno_fs::FileSystemRc;
 use deno_runtime::deno_os::ExitCode;
+use deno_runtime::deno_permissions::PermissionsContainer;
 
 use super::host::{LogLevel, host_of};
 
@@ -55,20 +57,15 @@ pub fn op_haft_refuse_worker() -> Result<(), JsErrorBox> {
     Err(not_for_tools("worker threads are"))
 }
 
-/// Replaces `op_fs_chdir`: the working directory would change for every tool of the process.
-#[op2(fast)]
-pub fn op_haft_refuse_chdir(#[string] directory: &str) -> Result<(), JsErrorBox> {
-    Err(JsErrorBox::generic(format!(
-        "process.chdir(\"{directory}\") is not available to tools: the working directory belongs \
-         to the host. Pass `cwd` to the program or use absolute paths."
-    )))
-}
-
-/// Replaces `op_fs_umask`: the mask belongs to the process. Reading it is allowed.
+/// Replaces `op_fs_umask`, which asks for a permission also to read the mask.
 #[op2]
-pub fn op_haft_umask(mask: Option<u32>) -> Result<u32, JsErrorBox> {
+pub fn op_haft_umask(state: &mut OpState, mask: Option<u32>) -> Result<u32, JsErrorBox> {
     if mask.is_some() {
-        return Err(not_for_tools("process.umask(mask) is"));
+        let permissions = state.borrow_mut::<PermissionsContainer>();
+        let checked = permissions.check_sys("umask", "process.umask()");
+        checked.map_err(JsErrorBox::from_err)?;
+        let set = state.borrow::<FileSystemRc>().umask(mask);
+        return set.map_err(|error| JsErrorBox::generic(error.to_string()));
     }
     // The system call cannot read the mask without setting it.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -104,6 +101,6 @@ pub fn op_haft_ignore() {}
 
 fn not_for_tools(what: &str) -> JsErrorBox {
     JsErrorBox::generic(format!(
-        "{what} not available to tools: a tool shares the process with its host and other tools."
+        "{what} not available to tools: a tool shares its process with other tools."
     ))
 }

@@ -23,7 +23,7 @@ use sys_traits::FsCanonicalize;
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real};
-use super::source::{DEEP_STACK, Imports, requests, take_imports, text_of, url_of};
+use super::source::{DEEP_STACK, Imports, requests, text_of, url_of};
 pub use super::source::{DynamicImport, What, on_deep_stack};
 pub use facts::digest_of_file;
 pub use facts::{Checker, Kind};
@@ -200,15 +200,13 @@ impl Grapher {
     }
 
     fn imports(&self, path: &Path, bytes: &[u8]) -> Rc<Imports> {
-        let key_digest = facts::digest(bytes);
-        let key = (path.to_owned(), key_digest.clone());
+        let key = (path.to_owned(), facts::digest(bytes));
         let mut known = self.imports.borrow_mut();
         let read = || {
-            let learned = take_imports(path, &key_digest);
-            Rc::new(learned.unwrap_or_else(|| match &self.apart {
+            Rc::new(match &self.apart {
                 Some(apart) => apart.borrow_mut().imports(path, bytes),
                 None => Imports::of(path, text_of(bytes.to_vec())),
-            }))
+            })
         };
         known.entry(key).or_insert_with(read).clone()
     }

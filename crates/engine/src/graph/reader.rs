@@ -6,8 +6,7 @@
 //! crashes, the file counts as unreadable.
 //!
 //! A request is a kind, the path and the text of a file; the answer is the file's imports, as JSON.
-//! A program that embeds haft names the `haft` program (`use_reader`). Otherwise the text is parsed
-//! in this process, with tighter limits.
+//! A program that serves no such process parses the text itself, with tighter limits.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,6 @@ use deno_core::serde_json;
 use serde::{Deserialize, Serialize};
 
 use super::tsconfig::TsConfig;
-use crate::source::Imports;
 use crate::transpile_cache::{Compiled, Key, Kind, LEAST};
 
 /// A file ready for V8.
@@ -36,7 +35,6 @@ struct Header {
     form: Form,
     code_bytes: usize,
     has_map: bool,
-    imports: Option<Imports>,
 }
 
 impl Kept {
@@ -66,27 +64,25 @@ impl Kept {
         }
     }
 
-    /// Returns the compiled file, and its imports if they were stored with it.
-    pub(super) fn find_prepared(&self) -> Option<(Prepared, Option<Imports>)> {
+    /// Returns the compiled file.
+    pub(super) fn find_prepared(&self) -> Option<Prepared> {
         let bytes = self.store.find(&self.key)?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let header: Header = serde_json::from_slice(&bytes[..end]).ok()?;
         let (code, map) = bytes[end + 1..].split_at_checked(header.code_bytes)?;
-        let prepared = Prepared {
+        Some(Prepared {
             code: String::from_utf8(code.to_vec()).ok()?,
             source_map: header.has_map.then(|| map.to_vec()),
             form: header.form,
-        };
-        Some((prepared, header.imports))
+        })
     }
 
     /// Stores the compiled file.
-    pub(super) fn keep_prepared(&self, prepared: &Prepared, imports: Option<Imports>) {
+    pub(super) fn keep_prepared(&self, prepared: &Prepared) {
         let header = Header {
             form: prepared.form,
             code_bytes: prepared.code.len(),
             has_map: prepared.source_map.is_some(),
-            imports,
         };
         let Ok(mut bytes) = serde_json::to_vec(&header) else {
             return;

@@ -19,7 +19,7 @@ use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
 use super::{deep_stack, files, globals, rewrite};
 use crate::load_trace;
-use crate::source::{ImportCollector, Imports, parse_as, url_of};
+use crate::source::{parse_as, url_of};
 use crate::transpile_cache::Kind;
 use crate::verify::Verifier;
 
@@ -54,18 +54,10 @@ pub(super) fn prepare_text(
         [digest.as_bytes().to_vec(), circumstances]
     };
     let place = node.place(Kind::Imported, text.len(), place);
-    if let Some((prepared, imports)) = place.as_ref().and_then(Kept::find_prepared) {
-        if let Some(imports) = imports {
-            ImportCollector::recall(path, digest, imports);
-        }
+    if let Some(prepared) = place.as_ref().and_then(Kept::find_prepared) {
         return Ok(prepared);
     }
     let parsed = parse(url, path, text)?;
-    let imports = place.as_ref().map(|_| Imports::of_parsed(&parsed));
-    match &imports {
-        Some(imports) => ImportCollector::recall(path, digest, imports.clone()),
-        None => ImportCollector::learn(path, digest, &parsed),
-    }
     let form = form_of(path, &parsed, node);
     let transformed = transform(parsed, config, form, path)?;
     let prepared = match form {
@@ -77,7 +69,7 @@ pub(super) fn prepare_text(
         },
     };
     if let Some(place) = place {
-        place.keep_prepared(&prepared, imports);
+        place.keep_prepared(&prepared);
     }
     Ok(prepared)
 }
@@ -123,7 +115,7 @@ pub(super) fn prepare_required(
         let config = config.as_deref();
         let place = || [hash(&text), cache_entry::circumstances(path, config, true)];
         let place = node.place(Kind::Required, text.len(), place);
-        if let Some((prepared, _)) = place.as_ref().and_then(Kept::find_prepared) {
+        if let Some(prepared) = place.as_ref().and_then(Kept::find_prepared) {
             return Ok(prepared);
         }
         let parsed = parse(&url, path, text)?;
@@ -134,7 +126,7 @@ pub(super) fn prepare_required(
             form: Form::CommonJs,
         };
         if let Some(place) = place {
-            place.keep_prepared(&prepared, None);
+            place.keep_prepared(&prepared);
         }
         Ok(prepared)
     })

@@ -117,11 +117,6 @@ impl Imports {
         imported.map(String::as_str)
     }
 
-    /// Returns the imports of a file that was parsed already.
-    pub(crate) fn of_parsed(parsed: &ParsedSource) -> Imports {
-        Imports::in_tree(parsed)
-    }
-
     fn in_tree(parsed: &ParsedSource) -> Imports {
         let mut reader = Reader {
             parsed,

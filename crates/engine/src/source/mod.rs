@@ -2,7 +2,6 @@
 //! the places that load code in other ways, and the permissions that it asks for.
 
 mod dynamic;
-mod import_cache;
 mod imports;
 mod nesting;
 pub(crate) mod requests;
@@ -16,7 +15,6 @@ use deno_core::url::Url;
 use deno_error::JsErrorBox;
 
 pub use dynamic::{DynamicImport, What};
-pub(crate) use import_cache::{ImportCollector, take_imports};
 pub(crate) use imports::Imports;
 pub use nesting::on_deep_stack;
 pub(crate) use nesting::{DEEP_STACK, stack_for};

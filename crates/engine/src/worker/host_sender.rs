@@ -8,10 +8,9 @@ use rustix::net::{SendFlags, Shutdown, shutdown};
 use super::protocol::FromWorker;
 use super::socket;
 use crate::lock;
-use crate::messages::{Answer, HostProcess, Termination};
 
 /// Sender of messages to haft's process. Cheap to use from several threads.
-pub(super) struct HostSender {
+pub(crate) struct HostSender {
     socket: OwnedFd,
     /// Held while the packets of one message are sent.
     turn: Mutex<()>,
@@ -19,7 +18,7 @@ pub(super) struct HostSender {
 
 impl HostSender {
     /// Returns the sender through this end of the main socket.
-    pub(super) fn new(socket: OwnedFd) -> HostSender {
+    pub(crate) fn new(socket: OwnedFd) -> HostSender {
         HostSender {
             socket,
             turn: Mutex::default(),
@@ -27,13 +26,13 @@ impl HostSender {
     }
 
     /// Makes the thread that waits for the next request notice the end.
-    pub(super) fn stop_reading(&self) {
+    pub(crate) fn stop_reading(&self) {
         // A socket that is closed already has no reader.
         let _ = shutdown(&self.socket, Shutdown::Read);
     }
 
     /// Sends a message; waits while haft's process does not read.
-    pub(super) fn send(&self, message: &FromWorker) {
+    pub(crate) fn send(&self, message: &FromWorker) {
         let packets = socket::packets_of(message);
         let _turn = lock(&self.turn);
         for packet in packets {
@@ -42,30 +41,5 @@ impl HostSender {
                 return;
             }
         }
-    }
-}
-
-impl HostProcess for HostSender {
-    fn answer(&self, id: u32, has_started: bool, answer: Answer) {
-        self.send(&FromWorker::Answer {
-            id,
-            has_started,
-            answer,
-        });
-    }
-
-    fn started(&self, id: u32) {
-        self.send(&FromWorker::Started { id });
-    }
-
-    fn pong(&self, number: u32) {
-        self.send(&FromWorker::Pong(number));
-    }
-
-    fn ending(&self, why: &Termination) {
-        self.send(&FromWorker::Ending {
-            why: why.why.clone(),
-            is_out_of_memory: why.is_out_of_memory,
-        });
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::load_trace::LoadTrace;
+use crate::load_inputs::LoadTrace;
 use crate::messages::{Answer, Ask, Withdrawn};
 use crate::telemetry::{self, RelayedSpan};
 use crate::verify::Verifier;
@@ -19,7 +19,7 @@ use haft_tool::{
 
 /// Message on the main socket to the worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum ToWorker {
+pub(crate) enum ToWorker {
     /// The first message: what the isolate is started with.
     Boot(Box<BootSettings>),
     /// A request or an order to the isolate.
@@ -34,13 +34,9 @@ pub(super) enum ToWorker {
 
 /// Message on the control socket to the worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Control {
+pub(crate) enum Control {
     /// Take a request back before its tool starts.
     Withdraw { id: u32 },
-    /// Answer no requests for the module any more, if JavaScript has not called it yet.
-    Evict { query: u32, module: u32 },
-    /// Accept requests for the module again.
-    Readmit { module: u32 },
     /// Report that the tool of a request runs, if it does and that was not reported.
     TellStart { id: u32 },
     /// Interrupt the render request `id`, if the isolate runs it now.
@@ -59,7 +55,7 @@ pub(super) enum Control {
 
 /// Message on the main socket to haft.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum FromWorker {
+pub(crate) enum FromWorker {
     /// The isolate is ready, or could not be started.
     Booted(Result<(), String>),
     /// The answer to a request.
@@ -79,11 +75,7 @@ pub(super) enum FromWorker {
     Pong(u32),
     Withdrawn {
         id: u32,
-        state: Withdrawn,
-    },
-    Evicted {
-        query: u32,
-        has_left: bool,
+        withdrawn: Withdrawn,
     },
     LoadTraced {
         id: u32,
@@ -98,7 +90,6 @@ pub(super) enum FromWorker {
         module: u32,
         what: String,
     },
-    SharedStateChanged,
     ProgramStarted {
         call: u32,
         program: String,
@@ -172,14 +163,13 @@ pub(super) enum FromWorker {
         why: String,
         is_out_of_memory: bool,
     },
+    /// The isolate has ended: no request is answered any more.
+    Ended,
 }
 
-/// A query of the isolate to its callers: a function of [`Callers`] or [`CallerLink`] with a result.
-///
-/// [`CallerLink`]: crate::caller_link::CallerLink
-/// [`Callers`]: crate::extension::Callers
+/// A query of the isolate to its callers, whose answer it needs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Query {
+pub(crate) enum Query {
     Session,
     IsIdle,
     HasQueuedMessages,
@@ -233,7 +223,7 @@ pub(super) enum Query {
 
 impl Query {
     /// Returns true if JavaScript awaits the answer; for others its thread waits.
-    pub(super) fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         matches!(
             self,
             Query::AskUser { .. }
@@ -246,7 +236,7 @@ impl Query {
 
 /// The answer to a query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Text(String),
     Flag(bool),
     /// Nothing is known about that call.
@@ -258,7 +248,7 @@ pub(super) enum Reply {
 
 /// [`ReplayChannel`] as it is sent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) enum Channel {
+pub(crate) enum Channel {
     Exec,
     Fetch,
 }
@@ -289,7 +279,7 @@ const LEVELS: [LogLevel; 4] = [
     LogLevel::Error,
 ];
 
-pub(super) fn number_of(level: LogLevel) -> u8 {
+pub(crate) fn number_of(level: LogLevel) -> u8 {
     LEVELS
         .iter()
         .position(|one| *one == level)
@@ -297,14 +287,14 @@ pub(super) fn number_of(level: LogLevel) -> u8 {
 }
 
 /// Returns the level with that number; an unknown one counts as an error.
-pub(super) fn level_of(number: u8) -> LogLevel {
+pub(crate) fn level_of(number: u8) -> LogLevel {
     let level = LEVELS.get(usize::from(number)).copied();
     level.unwrap_or(LogLevel::Error)
 }
 
 /// The part of [`VerifiedFiles`] that modules need.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct TrustedFiles {
+pub(crate) struct TrustedFiles {
     project: PathBuf,
     alias: Option<PathBuf>,
     modules: HashMap<PathBuf, [u8; 32]>,
@@ -358,7 +348,7 @@ impl From<TrustedFiles> for VerifiedFiles {
 
 /// Settings of the isolate of a worker: the part of [`EngineOptions`] that is data.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct BootSettings {
+pub(crate) struct BootSettings {
     cwd: PathBuf,
     heap_mb: u32,
     session_id: String,
@@ -372,19 +362,19 @@ pub(super) struct BootSettings {
     isolation: u8,
     /// JSON, because permissions describe themselves.
     permissions: String,
-    pub(super) keeps_detached: bool,
-    pub(super) has_replay: bool,
+    pub(crate) keeps_detached: bool,
+    pub(crate) has_replay: bool,
     debugging: Debugging,
     /// The spans of tools go to haft's process.
-    pub(super) sends_spans: bool,
-    pub(super) verifier: Option<VerifierSettings>,
+    pub(crate) sends_spans: bool,
+    pub(crate) verifier: Option<VerifierSettings>,
 }
 
 /// The verifier of a project's modules.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct VerifierSettings {
-    pub(super) files: TrustedFiles,
-    pub(super) is_learning: bool,
+pub(crate) struct VerifierSettings {
+    pub(crate) files: TrustedFiles,
+    pub(crate) is_learning: bool,
 }
 
 const DOMAINS: [TrustDomain; 3] = [
@@ -395,7 +385,7 @@ const DOMAINS: [TrustDomain; 3] = [
 
 impl BootSettings {
     /// Returns the settings for an isolate with this key. `tmp` is its private folder.
-    pub(super) fn new(
+    pub(crate) fn new(
         options: &EngineOptions,
         key: &IsolateKey,
         tmp: Option<&Path>,
@@ -434,7 +424,7 @@ impl BootSettings {
     }
 
     /// Returns the key of the isolate.
-    pub(super) fn key(&self) -> Result<IsolateKey, String> {
+    pub(crate) fn key(&self) -> Result<IsolateKey, String> {
         let permissions: PermissionProfile =
             serde_json::from_str(&self.permissions).map_err(|error| error.to_string())?;
         let isolation = Isolation::ALL.get(usize::from(self.isolation)).copied();
@@ -448,7 +438,7 @@ impl BootSettings {
     }
 
     /// Returns the options of the isolate. `programs` and `tape` are those of the worker.
-    pub(super) fn into_options(
+    pub(crate) fn into_options(
         self,
         key: &IsolateKey,
         programs: Arc<dyn Programs>,
@@ -458,7 +448,6 @@ impl BootSettings {
         EngineOptions {
             cwd: self.cwd,
             heap_mb: self.heap_mb,
-            isolates: 1,
             session_id: self.session_id,
             grace: self.grace,
             load_timeout: self.load_timeout,
@@ -467,7 +456,7 @@ impl BootSettings {
             granted: Arc::default(),
             rights: ToolRights {
                 permissions: key.permissions.clone(),
-                isolation: Isolation::None,
+                isolation: key.isolation,
             },
             project: ProjectOptions {
                 heap_mb: self.heap_mb,

@@ -34,7 +34,7 @@ const MORE: u8 = 1;
 const HEADER: usize = 3;
 
 /// Makes a pair of connected sockets.
-pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let pair = socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
@@ -49,14 +49,14 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     unsafe_code,
     reason = "tokio offers no safe function for sockets of this kind"
 )]
-pub(super) fn watch(socket: Arc<OwnedFd>, interest: Interest) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
+pub(crate) fn watch(socket: Arc<OwnedFd>, interest: Interest) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
     // SAFETY: the `Arc` keeps the descriptor open, and always names the same one.
     let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
     Ok(registered?)
 }
 
 /// Returns the packets of a message.
-pub(super) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
+pub(crate) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
     // Most messages fit into one packet, so they are written behind its header.
     let header = |kind| {
         let processor = u16::try_from(current_processor()).unwrap_or(u16::MAX);
@@ -84,7 +84,7 @@ pub(super) fn packets_of(message: &impl Serialize) -> Vec<Vec<u8>> {
 }
 
 /// Sends a packet. Returns false if the socket's buffer is full and `flags` forbid to wait.
-pub(super) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) -> io::Result<bool> {
+pub(crate) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) -> io::Result<bool> {
     loop {
         match send(&socket, packet, flags | SendFlags::NOSIGNAL) {
             Ok(_) => return Ok(true),
@@ -96,7 +96,7 @@ pub(super) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) ->
 }
 
 /// Reader of the messages of one socket.
-pub(super) struct MessageReader {
+pub(crate) struct MessageReader {
     /// Has room for the largest packet, of which only what small ones need is ever touched.
     packet: Vec<u8>,
     message: Vec<u8>,
@@ -104,7 +104,7 @@ pub(super) struct MessageReader {
 }
 
 /// Result of an attempt to read a message.
-pub(super) enum Received<M> {
+pub(crate) enum Received<M> {
     Message(M),
     /// No message is there, and the flags forbid to wait.
     Nothing,
@@ -124,7 +124,7 @@ impl Default for MessageReader {
 
 impl MessageReader {
     /// Returns the processor on which the last message was sent.
-    pub(super) fn sent_on(&self) -> u32 {
+    pub(crate) fn sent_on(&self) -> u32 {
         u32::from(self.sent_on)
     }
 
@@ -132,7 +132,7 @@ impl MessageReader {
     ///
     /// # Errors
     /// If the socket fails, or the bytes are no message.
-    pub(super) fn read<M: DeserializeOwned>(
+    pub(crate) fn read<M: DeserializeOwned>(
         &mut self,
         socket: impl AsFd,
         flags: RecvFlags,

@@ -42,9 +42,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// namespaces and the channel of a sandbox.
 const MAX_DESCRIPTORS: usize = 7 + sandbox::MAX_ENTRANCES;
 
-/// Names of the zygote and of the processes that are forked from it.
+/// Name that lists of processes show. It only helps people.
 const ZYGOTE_NAME: &CStr = c"haft-zygote";
-const WORKER_NAME: &CStr = c"haft-worker";
 
 /// Exit code of a process that could not be restricted. Only its reaping sees it.
 const NOT_STARTED: i32 = 126;
@@ -283,7 +282,7 @@ pub fn serve_zygote() -> io::Result<Forked> {
     drop(null);
     inherit_memory()?;
     use_one_arena();
-    name(ZYGOTE_NAME);
+    let _ = rustix::thread::set_name(ZYGOTE_NAME);
     loop {
         let Some(descriptors) = receive_descriptors(&socket)? else {
             return Ok(Forked::End);
@@ -311,11 +310,6 @@ fn use_one_arena() {
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-}
-
-/// Sets the name that lists of processes show. It only helps people.
-fn name(name: &CStr) {
-    let _ = rustix::thread::set_name(name);
 }
 
 /// Receives a request; `None` if haft has ended.
@@ -448,7 +442,6 @@ fn prepare(request: &OwnedFd, streams: [OwnedFd; 3]) -> Result<Option<Filter>, F
     };
     let request = read_request(request).map_err(failed)?;
     rustix::process::setsid().map_err(failed)?;
-    name(WORKER_NAME);
     let [stdin, stdout, stderr] = streams;
     rustix::stdio::dup2_stdin(&stdin).map_err(failed)?;
     rustix::stdio::dup2_stdout(&stdout).map_err(failed)?;

@@ -68,7 +68,7 @@ class Front(Generic[U, A, P]):
             auto_approve: names and tags of tools that run without a question; True means all.
             auto_deny: names and tags of tools that are refused.
             limits: time and memory.
-            isolation: "none", "process" or "sandbox".
+            isolation: "process" or "sandbox".
             system_tools: offer bash, file_read, file_write, file_edit, glob and grep.
             custom_tools: offer Kodelet's tools.
             reserved_names: names that no tool may take.

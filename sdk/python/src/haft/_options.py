@@ -11,7 +11,7 @@ from ._tools import AnyTool
 from ._types import JsonObject, Limits, StrPath
 
 ApprovalMode: TypeAlias = Literal["always-ask", "write", "yolo"]
-Isolation: TypeAlias = Literal["none", "process", "sandbox"]
+Isolation: TypeAlias = Literal["process", "sandbox"]
 Names: TypeAlias = "str | Iterable[str]"
 
 

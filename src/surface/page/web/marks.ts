@@ -11,7 +11,6 @@ export const TIERS: { [tier: string]: string } = {
 };
 
 const ISOLATIONS: { [isolation: string]: string } = {
-  none: "not isolated",
   process: "own process",
   sandbox: "sandbox",
 };
@@ -39,7 +38,7 @@ export function badge(text: string | undefined, title = "", kind = ""): HTMLElem
 /** Returns the marks for the list of tools. */
 export function marks(tool: Tool): (HTMLElement | null)[] {
   const { approval, rights } = tool;
-  const isIsolated = rights !== undefined && rights.isolation !== "none";
+  const isIsolated = rights?.isolation === "sandbox";
   return [
     approval ? badge(approval, TIERS[approval], `tier ${approval}`) : null,
     isIsolated ? badge(ISOLATIONS[rights.isolation], rights.source, "isolated") : null,
@@ -54,6 +53,6 @@ export function marks(tool: Tool): (HTMLElement | null)[] {
 export function isolationBadge(tool: Tool): HTMLElement | null {
   const { rights } = tool;
   if (!rights) return null;
-  const kind = rights.isolation === "none" ? "" : "isolated";
+  const kind = rights.isolation === "sandbox" ? "isolated" : "";
   return badge(ISOLATIONS[rights.isolation] ?? rights.isolation, rights.source, kind);
 }

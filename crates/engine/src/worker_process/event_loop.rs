@@ -1,127 +1,61 @@
-//! Thread of an isolate, from its start to its end.
+//! The event loop of the isolate of a worker process, from its start to its end.
 //!
-//! It runs one loop: take requests, run V8's event loop, sleep until either has work. A terminated
-//! isolate leaves the loop as soon as V8 returns.
+//! It takes requests, runs V8's event loop, and sleeps until either has work. A terminated isolate
+//! leaves the loop as soon as V8 returns.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use deno_core::{PollEventLoopOptions, v8};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TryRecvError;
 use url::Url;
 
-use super::EngineOptions;
-use super::boot::{Booted, Functions, Unconfigured, boot};
-use super::caller_link::CallerLink;
-use super::inspector::Profiler;
-use super::isolate_state::IsolateState;
-use super::loader::Loader;
-use super::memory::HeapLimit;
-use super::messages::{Answer, Ask, Inbox, Message, NoMessage, Termination};
-use super::op_host::OpHost;
-use super::panic_guard;
-use super::platform::ForegroundTasks;
-use super::spin_wait::RequestSpin;
-use super::{asking, load_trace, stuck_threads, telemetry};
+use super::inbox::{NoMessage, RequestInbox, ToIsolate};
+use crate::EngineOptions;
+use crate::boot::{Booted, Functions, Unconfigured, boot};
+use crate::inspector::Profiler;
+use crate::loader::{Loader, Prefetch};
+use crate::memory::HeapLimit;
+use crate::messages::{Answer, Ask, Termination};
+use crate::op_host::OpHost;
+use crate::platform::ForegroundTasks;
+use crate::source::on_deep_stack;
+use crate::spin_wait::RequestSpin;
+use crate::transpile_cache::Compiled;
+use crate::worker::{HostLink, WorkerState, out_of_memory};
+use crate::{access_prompter, load_trace, telemetry};
 use haft_tool::{Debugging, TraceContext};
-
-/// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
-const STACK_SIZE: usize = 8 << 20;
 
 /// Limit of messages in a row before timers and sockets have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 64;
 
-/// Messages from handles in the same process.
-impl Inbox for mpsc::UnboundedReceiver<Message> {
-    fn try_next(&mut self) -> Result<Message, NoMessage> {
-        self.try_recv().map_err(|error| match error {
-            TryRecvError::Empty => NoMessage::Empty,
-            TryRecvError::Disconnected => NoMessage::Closed,
-        })
-    }
-
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
-        self.poll_recv(cx)
-    }
-}
-
-/// Starts the thread of an isolate. `ready` is called once the isolate is ready or could not be
-/// made. `alive` is dropped when the thread ends.
-pub(super) fn spawn(
-    options: EngineOptions,
-    shared: Arc<IsolateState>,
-    inbox: Box<dyn Inbox + Send>,
-    callers: Arc<dyn CallerLink>,
-    alive: std::sync::mpsc::Sender<()>,
-    ready: impl FnOnce(Result<(), String>) + Send + 'static,
-) -> std::io::Result<std::thread::JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name("haft-isolate".into())
-        .stack_size(STACK_SIZE)
-        .spawn(move || run(&options, shared, inbox, callers, alive, None, ready))
-}
-
 /// Runs an isolate on this thread until its end. Takes `unconfigured` as the isolate if there is
-/// one.
-pub(super) fn run(
+/// one. Its heap is left to the system, because the process ends with it.
+///
+/// # Errors
+/// If the isolate cannot be started; a sentence.
+pub(super) fn run_isolate(
     options: &EngineOptions,
-    shared: Arc<IsolateState>,
-    inbox: Box<dyn Inbox>,
-    callers: Arc<dyn CallerLink>,
-    alive: std::sync::mpsc::Sender<()>,
+    state: &Arc<WorkerState>,
+    inbox: RequestInbox,
+    link: &Arc<HostLink>,
     unconfigured: Option<Unconfigured>,
-    ready: impl FnOnce(Result<(), String>),
-) {
-    let _last_words = LastWords {
-        shared: shared.clone(),
-        _alive: alive,
-    };
-    panic_guard::install(&shared);
-    live(options, &shared, inbox, callers, unconfigured, ready);
-}
-
-/// Answers all waiting requests when the thread ends, even if it ends by a panic.
-struct LastWords {
-    shared: Arc<IsolateState>,
-    _alive: std::sync::mpsc::Sender<()>,
-}
-
-impl Drop for LastWords {
-    fn drop(&mut self) {
-        self.shared.abandon();
-        stuck_threads::remove(self.shared.thread_id());
-    }
-}
-
-fn live(
-    options: &EngineOptions,
-    shared: &Arc<IsolateState>,
-    inbox: Box<dyn Inbox>,
-    callers: Arc<dyn CallerLink>,
-    unconfigured: Option<Unconfigured>,
-    ready: impl FnOnce(Result<(), String>),
-) {
+    is_ready: impl FnOnce(),
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            return ready(Err(format!("cannot start an event loop: {error}")));
-        }
-    };
-    load_trace::belongs_to(callers.clone(), &shared.key.permissions);
-    asking::belongs_to(&callers, &shared.key.permissions);
-    let link = Rc::new(OpHost::new(shared.clone(), callers.clone(), options));
-    let (heap_mb, of_isolate) = (options.heap_mb, shared.clone());
+        .build()
+        .map_err(|error| format!("cannot start an event loop: {error}"))?;
+    load_trace::belongs_to(link.clone(), &state.key.permissions);
+    access_prompter::belongs_to(link, &state.key.permissions);
+    let op_host = Rc::new(OpHost::new(state.clone(), link.clone(), options));
+    let (heap_mb, of_isolate) = (options.heap_mb, state.clone());
     let (unconfigured, alarm) = unconfigured.map(Unconfigured::into_parts).unzip();
     // Declared before the worker, so dropped after it: the worker calls it until its end.
     let alarm = alarm.unwrap_or_else(|| HeapLimit::new((heap_mb as usize) << 20));
     alarm.call(move |what| {
-        of_isolate.terminate(Termination::out_of_memory(format!(
+        of_isolate.terminate(&Termination::out_of_memory(format!(
             "it ran out of memory (the limit of {what} is {heap_mb} MB)"
         )));
     });
@@ -130,76 +64,77 @@ fn live(
             mut worker,
             functions,
             loader,
-        } = match boot(options, &shared.key, link.clone(), &alarm, unconfigured) {
-            Ok(booted) => booted,
-            Err(error) => return ready(Err(error)),
-        };
+        } = boot(options, &state.key, op_host.clone(), &alarm, unconfigured)?;
         let isolate = worker.js_runtime.v8_isolate();
-        shared.lives(isolate.thread_safe_handle(), current_thread_id());
+        state.is_ready(isolate.thread_safe_handle(), current_thread_id());
         alarm.watch(isolate);
-        isolate.set_oom_error_handler(panic_guard::out_of_memory);
-        if let Some(sessions) = &shared.sessions {
-            sessions.connect(worker.js_runtime.inspector().get_session_sender());
+        isolate.set_oom_error_handler(out_of_memory);
+        let sender = worker.js_runtime.inspector().get_session_sender();
+        if let Some(sessions) = &state.sessions {
+            sessions.connect(sender);
         }
         let isolate = worker.js_runtime.v8_isolate();
-        // Declared after the worker, so it is dropped before the isolate.
         let tasks = ForegroundTasks::of(isolate);
-        ready(Ok(()));
+        is_ready();
 
-        let mut life = Life {
+        let mut event_loop = EventLoop {
             worker: &mut worker,
             functions,
             tasks: &tasks,
-            link: link.clone(),
+            op_host: op_host.clone(),
             alarm: &alarm,
-            shared,
+            state,
             inbox,
             spin: RequestSpin::default(),
-            callers: callers.clone(),
+            link: link.clone(),
             debugging: &options.debugging,
             loader,
             profiler: None,
+            ahead: None,
+            compiled: Compiled::open(options.cache.as_deref()),
         };
-        std::future::poll_fn(|cx| life.turn(cx)).await;
+        std::future::poll_fn(|cx| event_loop.turn(cx)).await;
 
-        link.stop_programs();
+        op_host.stop_programs();
         options.programs.kill_started_by(current_thread_id());
-        // Before the isolate's heap is freed, because that may take longer than callers should
-        // wait.
-        shared.answer_all();
-        drop(life);
-        if shared.leaves_memory() {
-            // Freeing V8's heap would take milliseconds.
-            std::mem::forget(worker);
-        }
-    });
+        drop(event_loop);
+        drop(tasks);
+        // Freeing V8's heap would take milliseconds.
+        std::mem::forget(worker);
+        Ok::<(), String>(())
+    })?;
+    std::mem::forget(alarm);
     // Threads that are stuck in a system call (the opening of a pipe) must not block this one.
     runtime.shutdown_background();
+    Ok(())
 }
 
-struct Life<'a> {
+struct EventLoop<'a> {
     worker: &'a mut deno_runtime::worker::MainWorker,
     functions: Functions,
     tasks: &'a ForegroundTasks,
-    link: Rc<OpHost>,
+    op_host: Rc<OpHost>,
     alarm: &'a HeapLimit,
-    shared: &'a Arc<IsolateState>,
-    inbox: Box<dyn Inbox>,
+    state: &'a Arc<WorkerState>,
+    inbox: RequestInbox,
     spin: RequestSpin,
-    callers: Arc<dyn CallerLink>,
+    link: Arc<HostLink>,
     debugging: &'a Debugging,
     loader: Rc<Loader>,
     profiler: Option<Profiler>,
+    /// The files that are compiled ahead.
+    ahead: Option<Arc<Prefetch>>,
+    compiled: Option<Arc<Compiled>>,
 }
 
-impl Life<'_> {
+impl EventLoop<'_> {
     /// Runs one turn of the loop. Ready when the isolate must end.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_MESSAGES_PER_TURN {
             if self.work(cx).is_ready() {
                 return Poll::Ready(());
             }
-            let is_idle = self.shared.requests.is_idle();
+            let is_idle = self.state.requests.is_idle();
             let next = if is_idle {
                 let inbox = &mut self.inbox;
                 self.spin.next(|| inbox.try_next().ok())
@@ -230,7 +165,7 @@ impl Life<'_> {
     /// Takes requests and runs V8's event loop. Ready when the isolate must end.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_MESSAGES_PER_TURN {
-            if self.shared.termination.get().is_some() {
+            if self.state.is_ending() {
                 return Poll::Ready(());
             }
             match self.inbox.try_next() {
@@ -244,36 +179,34 @@ impl Life<'_> {
         }
         // `Ready` means that nothing is pending, not that the isolate is done.
         let runtime = &mut self.worker.js_runtime;
-        let is_busy = !self.shared.requests.is_idle();
+        let is_busy = !self.state.requests.is_idle();
         self.tasks.run(cx, runtime, is_busy);
         let polled = self.tasks.poll_calmly(cx, runtime, |runtime, cx| {
             runtime.poll_event_loop(cx, PollEventLoopOptions::default())
         });
         if let Poll::Ready(Err(error)) = polled {
-            if self.shared.termination.get().is_some() {
+            if self.state.is_ending() {
                 return Poll::Ready(());
             }
-            self.link
+            self.op_host
                 .report(&format!("an error that nobody caught: {error}"));
             cx.waker().wake_by_ref();
         }
-        self.link.tell_starts();
+        self.op_host.tell_starts();
         self.alarm
             .restore_headroom(self.worker.js_runtime.v8_isolate());
-        let is_doomed = self.shared.termination.get().is_some();
-        let is_done = self.shared.retired.load(Ordering::Acquire) && self.shared.requests.is_idle();
-        if is_doomed || is_done {
+        if self.state.is_ending() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: ToIsolate) {
         match message {
-            Message::Ping(sink) => sink.answer(),
-            Message::Ask(ask) => {
-                if ask.id().is_none_or(|id| self.shared.requests.take(id)) {
+            ToIsolate::Ping(number) => self.inbox.answer_ping(number),
+            ToIsolate::Ask(ask) => {
+                if ask.id().is_none_or(|id| self.state.requests.take(id)) {
                     self.perform(&ask);
                 }
             }
@@ -283,14 +216,15 @@ impl Life<'_> {
     fn perform(&mut self, ask: &Ask) {
         if let Ask::Load { url, .. } = ask {
             self.debug(url);
-            if self.shared.termination.get().is_some() {
+            if self.state.is_ending() {
                 return;
             }
         }
         let functions = &self.functions;
         match ask {
+            Ask::Announce { files } => self.announce(files),
             Ask::Load { id, module, url } => {
-                self.link.loading(*id, url);
+                self.op_host.loading(*id, url);
                 let function = functions.load.clone();
                 self.call(&function, &[*id, *module], &[url]);
             }
@@ -363,22 +297,19 @@ impl Life<'_> {
                 tool,
                 request,
             } => {
-                self.shared.render_guard.begin(*id);
+                self.state.render_guard.begin(*id);
                 self.call(
                     &functions.render.clone(),
                     &[*id, *module, *tool],
                     &[request],
                 );
                 let v8 = self.worker.js_runtime.v8_isolate().thread_safe_handle();
-                if self.shared.render_guard.end(&v8) {
-                    self.link.drawing_was_interrupted(*id);
+                if self.state.render_guard.end(&v8) {
+                    self.op_host.drawing_was_interrupted(*id);
                 }
             }
             Ask::Cancel { id, reason } => {
                 self.call(&functions.cancel.clone(), &[*id], &[reason]);
-            }
-            Ask::Leave { module } => {
-                self.call(&functions.leave.clone(), &[*module], &[]);
             }
             Ask::Session { id, event, modules } => {
                 let modules = modules.as_ref().map(|modules| format!("{modules:?}"));
@@ -390,11 +321,11 @@ impl Life<'_> {
             }
             Ask::Exit { id } => {
                 if let Err(error) = self.worker.dispatch_process_exit_event() {
-                    self.link
+                    self.op_host
                         .report(&format!("an `exit` handler threw: {error}"));
                 }
                 let done = Answer::Done(String::new());
-                self.shared.requests.answer(*id, done);
+                self.state.requests.answer(*id, done);
             }
             Ask::Profile { id } => {
                 let maps = |file: &str| self.loader.source_map(file);
@@ -404,15 +335,28 @@ impl Life<'_> {
                     Some(Err(why)) => Answer::Failed(why),
                     None => Answer::Done(String::new()),
                 };
-                self.shared.requests.answer(*id, answer);
+                self.state.requests.answer(*id, answer);
             }
         }
     }
 
-    /// Notes a call whose spans are not recorded, in a worker process.
+    /// Compiles files on another thread, because they are loaded soon.
+    fn announce(&mut self, files: &[PathBuf]) {
+        let verifier = self.op_host.verifier().cloned();
+        let files = files.iter().map(|file| (file.clone(), verifier.clone()));
+        // Files of an earlier batch that were not loaded are dropped.
+        self.ahead = None;
+        let ahead = Arc::new(Prefetch::announce(files.collect()));
+        self.ahead = Some(ahead.clone());
+        let compiled = self.compiled.clone();
+        let thread = std::thread::Builder::new().name("haft-ahead".into());
+        // Without the thread, the isolate compiles them.
+        let _ = thread.spawn(move || on_deep_stack(|| ahead.compile(compiled)));
+    }
+
+    /// Notes a call whose spans are not recorded.
     fn notes_span(&self, span: &str) {
-        if self.shared.is_in_worker()
-            && let Some(span) = TraceContext::parse(span, None)
+        if let Some(span) = TraceContext::parse(span, None)
             && !span.is_sampled()
         {
             telemetry::unsampled(&span);
@@ -432,9 +376,9 @@ impl Life<'_> {
         }
         let inspector = || self.worker.js_runtime.inspector();
         if *breaks_in == file {
-            self.callers.waits_for_debugger(true);
+            self.link.waits_for_debugger(true);
             inspector().wait_for_runtime_run_if_waiting_for_debugger();
-            self.callers.waits_for_debugger(false);
+            self.link.waits_for_debugger(false);
         }
         if *profiles == file && self.profiler.is_none() {
             self.profiler = Some(Profiler::start(inspector()));
@@ -453,7 +397,7 @@ impl Life<'_> {
         for text in texts {
             match v8::String::new(scope, text) {
                 Some(text) => values.push(text.into()),
-                None => return self.link.report("a request is too large for V8"),
+                None => return self.op_host.report("a request is too large for V8"),
             }
         }
         let function = v8::Local::new(scope, function);
@@ -461,10 +405,11 @@ impl Life<'_> {
         function.call(scope, this.into(), &values);
         if let Some(exception) = scope.exception()
             && !scope.has_terminated()
-            && self.shared.termination.get().is_none()
+            && !self.state.is_ending()
         {
             let text = exception.to_rust_string_lossy(scope);
-            self.link.report(&format!("haft's runtime threw: {text}"));
+            self.op_host
+                .report(&format!("haft's runtime threw: {text}"));
         }
     }
 }

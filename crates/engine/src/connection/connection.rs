@@ -14,20 +14,18 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, oneshot};
 
-use super::protocol::level_of;
-use super::protocol::{Control, FromWorker, Query, Reply, ToWorker, TrustedFiles};
-use super::socket::{self, MessageReader, Received};
 use super::spare::BootingWorker;
-use crate::caller_link::CallerLink;
-use crate::extension::Callers;
-use crate::isolate_state::{IsolateState, RETIRED, WorkerControl};
-use crate::load_trace::AccessListener;
-use crate::local_link::LocalLink;
+use crate::caller_bridge::CallerBridge;
+use crate::isolate_state::{IsolateState, RETIRED};
 use crate::messages::{Ask, Termination, Withdrawn};
 use crate::services::WorkerProcess;
 use crate::spin_wait;
 use crate::telemetry;
 use crate::verify::Verifier;
+use crate::worker::protocol::{
+    Control, FromWorker, Query, Reply, ToWorker, TrustedFiles, level_of,
+};
+use crate::worker::socket::{self, MessageReader, Received};
 use crate::{EngineOptions, lock};
 use haft_tool::{PermissionKind, Replay, ReplayAnswer, VerifiedFiles};
 
@@ -36,6 +34,15 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time in which the control thread of a worker has to answer. It never waits for JavaScript.
 const CONTROL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Time in which a worker has to stop its programs and to end by itself.
+const WORKER_TIMEOUT: Duration = Duration::from_millis(400);
+
+/// Time in which a killed worker has to end before its callers are answered.
+const NOTICE_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// Time in which the system has to free the memory of a killed worker.
+const KILL_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// Time in which the system has to report the end of a process that has closed its socket.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -58,13 +65,13 @@ pub(crate) struct Connection {
     full: Notify,
     incoming: Mutex<Incoming>,
     process: Arc<dyn WorkerProcess>,
+    state: Arc<IsolateState>,
     /// Ends with the task that reads the socket.
-    link: OnceLock<Weak<LocalLink>>,
+    link: OnceLock<Weak<CallerBridge>>,
     runtime: tokio::runtime::Handle,
     next_number: AtomicU32,
     pings: Expected<()>,
     withdrawals: Expected<Withdrawn>,
-    evictions: Expected<bool>,
     open_queries: AtomicUsize,
     tape: Option<Arc<dyn Replay>>,
     verifier: Option<Arc<Verifier>>,
@@ -123,19 +130,18 @@ enum Drained {
 
 impl Connection {
     /// Connects `shared` with the isolate of a worker, and waits until it is ready. Starts a worker
-    /// if there is no `spare`. `alive` is dropped when the process has ended.
+    /// if there is no `spare`.
     pub(crate) async fn start(
         options: &EngineOptions,
         shared: &Arc<IsolateState>,
         spare: Option<BootingWorker>,
-        alive: std::sync::mpsc::Sender<()>,
     ) -> Result<Arc<Connection>, String> {
         let is_spare = spare.is_some();
         let worker = match spare {
             Some(worker) => worker,
             None => BootingWorker::start(options, &shared.key).await?,
         };
-        shared.requests.reported_by(Arc::new(worker.report));
+        shared.requests.reported_by(worker.report);
         let (booted, is_booted) = oneshot::channel();
         let connection = Arc::new_cyclic(|this| Connection {
             this: this.clone(),
@@ -152,28 +158,26 @@ impl Connection {
                 booted: Some(booted),
             }),
             process: worker.process,
+            state: shared.clone(),
             link: OnceLock::new(),
             runtime: tokio::runtime::Handle::current(),
             next_number: AtomicU32::new(1),
             pings: Expected::default(),
             withdrawals: Expected::default(),
-            evictions: Expected::default(),
             open_queries: AtomicUsize::new(0),
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
-        shared.lives_in_worker(connection.clone());
         if let Some(verifier) = connection.verifier.as_ref().filter(|_| is_spare) {
             // They may have changed since the spare was started.
             connection.trust(&verifier.files());
         }
-        let link = Arc::new(LocalLink::new(shared.clone(), options));
+        let link = Arc::new(CallerBridge::new(shared.clone(), options));
         // Nothing else sets it.
         let _ = connection.link.set(Arc::downgrade(&link));
         let end = End {
             connection: connection.clone(),
             shared: shared.clone(),
-            _alive: alive,
         };
         let limit = memory_limit(options.heap_mb);
         tokio::spawn(serve(end, link, limit));
@@ -192,6 +196,43 @@ impl Connection {
         };
         connection.process.kill();
         Err(failure)
+    }
+
+    /// Returns the state of the isolate.
+    pub(crate) fn state(&self) -> &Arc<IsolateState> {
+        &self.state
+    }
+
+    /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
+    /// reason counts.
+    pub(crate) fn terminate(&self, termination: Termination) {
+        let why = termination.why.clone();
+        if self.state.termination.set(termination).is_err() {
+            return;
+        }
+        self.send_control(&Control::Terminate { why });
+        let connection = self.this.upgrade();
+        self.runtime.spawn(async move {
+            if let Some(connection) = connection {
+                connection.escalate().await;
+            }
+        });
+    }
+
+    /// Kills the process of a terminated isolate if it does not end by itself.
+    async fn escalate(&self) {
+        let is_gone_within =
+            async |limit| tokio::time::timeout(limit, self.state.gone()).await.is_ok();
+        if is_gone_within(WORKER_TIMEOUT).await {
+            return;
+        }
+        self.process.kill();
+        if !is_gone_within(NOTICE_TIMEOUT).await {
+            self.state.answer_all();
+            if !is_gone_within(KILL_TIMEOUT).await {
+                self.state.abandon();
+            }
+        }
     }
 
     /// Returns true if no request can be sent any more.
@@ -229,15 +270,6 @@ impl Connection {
         state.unwrap_or(Withdrawn::TooLate)
     }
 
-    /// Makes the worker answer no requests for the module any more. Returns false if JavaScript has
-    /// called it.
-    pub(crate) async fn evict(&self, module: u32) -> bool {
-        let query = self.number();
-        let message = Control::Evict { query, module };
-        let has_left = self.ordered(&self.evictions, query, &message).await;
-        has_left.unwrap_or(false)
-    }
-
     /// Sends an order to the control thread; returns its answer, or `None` if none comes in time.
     async fn ordered<T>(&self, answers: &Expected<T>, number: u32, order: &Control) -> Option<T> {
         let (answer, answered) = oneshot::channel();
@@ -246,11 +278,6 @@ impl Connection {
         let answered = tokio::time::timeout(CONTROL_TIMEOUT, answered).await;
         lock(&answers.0).remove(&number);
         answered.ok()?.ok()
-    }
-
-    /// Makes the worker accept requests for the module again.
-    pub(crate) fn readmit(&self, module: u32) {
-        self.send_control(&Control::Readmit { module });
     }
 
     /// Makes the worker report that the tool of a request runs, if it does.
@@ -326,7 +353,7 @@ impl Connection {
         }
     }
 
-    fn drain(&self, incoming: &mut Incoming, link: &Arc<LocalLink>) -> Drained {
+    fn drain(&self, incoming: &mut Incoming, link: &Arc<CallerBridge>) -> Drained {
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let read = incoming
                 .reader
@@ -341,8 +368,8 @@ impl Connection {
         Drained::More
     }
 
-    fn take(&self, message: FromWorker, incoming: &mut Incoming, link: &Arc<LocalLink>) {
-        let shared = link.shared();
+    fn take(&self, message: FromWorker, incoming: &mut Incoming, link: &Arc<CallerBridge>) {
+        let shared = &self.state;
         match message {
             FromWorker::Booted(result) => {
                 if let Some(booted) = incoming.booted.take() {
@@ -359,7 +386,7 @@ impl Connection {
                 }
                 spin_wait::answer_sent_on(incoming.reader.sent_on());
                 shared.requests.answer(id, answer);
-                self.end_if_retired(shared);
+                self.end_if_retired();
             }
             FromWorker::Started { id } => {
                 shared.requests.note_started(id);
@@ -370,8 +397,7 @@ impl Connection {
                 link.update(id, text);
             }
             FromWorker::Pong(number) => self.pings.answer(number, ()),
-            FromWorker::Withdrawn { id, state } => self.withdrawals.answer(id, state),
-            FromWorker::Evicted { query, has_left } => self.evictions.answer(query, has_left),
+            FromWorker::Withdrawn { id, withdrawn } => self.withdrawals.answer(id, withdrawn),
             FromWorker::LoadTraced { id, trace } => {
                 // Only loads that run are traced, so a worker cannot fill the memory.
                 if shared.requests.is_open(id) {
@@ -384,7 +410,6 @@ impl Connection {
                 }
             }
             FromWorker::BuiltInsChanged { module, what } => link.built_ins_changed(module, &what),
-            FromWorker::SharedStateChanged => link.shared_state_changed(),
             FromWorker::ProgramStarted { call, program } => link.program_started(call, &program),
             FromWorker::HostConnected { target } => link.host_connected(&target),
             FromWorker::Accessed { kind, what } => link.accessed(kind, &what),
@@ -438,14 +463,15 @@ impl Connection {
             FromWorker::Ending {
                 why,
                 is_out_of_memory,
-            } => shared.terminate(Termination {
+            } => self.terminate(Termination {
                 why,
                 is_out_of_memory,
             }),
+            FromWorker::Ended => shared.answer_all(),
         }
     }
 
-    fn answer_query(&self, number: u32, query: Query, link: &Arc<LocalLink>) {
+    fn answer_query(&self, number: u32, query: Query, link: &Arc<CallerBridge>) {
         if let Query::Permission { kind, what } = &query {
             return self.ask_permission(number, *kind, what, link);
         }
@@ -470,11 +496,17 @@ impl Connection {
     }
 
     /// Asks the user while the isolate's thread waits. Other messages are handled meanwhile.
-    fn ask_permission(&self, number: u32, kind: PermissionKind, what: &str, link: &Arc<LocalLink>) {
+    fn ask_permission(
+        &self,
+        number: u32,
+        kind: PermissionKind,
+        what: &str,
+        link: &Arc<CallerBridge>,
+    ) {
         let Some(connection) = self.this.upgrade() else {
             return;
         };
-        let answer = link.permission(kind, what);
+        let answer = link.ask_permission(kind, what);
         self.runtime.spawn(async move {
             let is_granted = answer.await;
             connection.send_control(&Control::Reply(number, Reply::Flag(is_granted)));
@@ -482,7 +514,7 @@ impl Connection {
     }
 
     /// Returns the reply to a query for which the isolate's thread waits.
-    fn reply_to(&self, query: Query, link: &LocalLink) -> Reply {
+    fn reply_to(&self, query: Query, link: &CallerBridge) -> Reply {
         let text = |result| match result {
             Ok(text) => Reply::Text(text),
             Err(why) => Reply::Failed(why),
@@ -520,9 +552,11 @@ impl Connection {
     }
 
     /// Ends a retired isolate after its last request.
-    pub(crate) fn end_if_retired(&self, shared: &IsolateState) {
-        if shared.retired.load(Ordering::Acquire) && shared.requests.is_idle() {
-            self.terminate(RETIRED);
+    pub(crate) fn end_if_retired(&self) {
+        if self.state.retired.load(Ordering::Acquire) && self.state.requests.is_idle() {
+            self.send_control(&Control::Terminate {
+                why: RETIRED.to_owned(),
+            });
         }
     }
 
@@ -533,45 +567,38 @@ impl Connection {
         drop(outbox);
         self.pings.clear();
         self.withdrawals.clear();
-        self.evictions.clear();
-    }
-}
-
-impl WorkerControl for Connection {
-    fn terminate(&self, why: &str) {
-        let why = why.to_owned();
-        self.send_control(&Control::Terminate { why });
     }
 
-    fn kill(&self) {
-        self.process.kill();
-    }
-
-    fn interrupt_render(&self, id: u32) {
+    /// Interrupts the render request `id`, if the isolate runs it now.
+    pub(crate) fn interrupt_render(&self, id: u32) {
         self.send_control(&Control::InterruptRender { id });
     }
 
-    fn trust(&self, files: &VerifiedFiles) {
+    /// Sets the files that the project's modules may load from now on.
+    pub(crate) fn trust(&self, files: &VerifiedFiles) {
         if self.verifier.is_some() {
             self.send(&ToWorker::Trust(TrustedFiles::from(files)));
         }
     }
 
-    fn open_inspector(&self, session: u32) {
+    /// Opens a session of V8's inspector.
+    pub(crate) fn open_inspector(&self, session: u32) {
         self.debug(&Control::OpenInspector { session });
     }
 
-    fn inspect(&self, session: u32, message: String) {
+    /// Passes a message of the debugger to a session.
+    pub(crate) fn inspect(&self, session: u32, message: String) {
         self.debug(&Control::Inspect { session, message });
     }
 
-    fn close_inspector(&self, session: u32) {
+    /// Ends a session.
+    pub(crate) fn close_inspector(&self, session: u32) {
         self.debug(&Control::CloseInspector { session });
     }
 }
 
 /// Returns the reply to a query that JavaScript awaits.
-fn awaited_reply(query: Query, link: &LocalLink) -> futures::future::BoxFuture<'static, Reply> {
+fn awaited_reply(query: Query, link: &CallerBridge) -> futures::future::BoxFuture<'static, Reply> {
     match query {
         Query::AskUser {
             request,
@@ -615,7 +642,6 @@ fn memory_limit(heap_mb: u32) -> u64 {
 struct End {
     connection: Arc<Connection>,
     shared: Arc<IsolateState>,
-    _alive: std::sync::mpsc::Sender<()>,
 }
 
 impl Drop for End {
@@ -630,7 +656,7 @@ impl Drop for End {
 }
 
 /// Reads the main socket until the worker ends.
-async fn serve(end: End, link: Arc<LocalLink>, memory_limit: u64) {
+async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     let (connection, shared) = (&end.connection, &end.shared);
     let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
@@ -681,7 +707,7 @@ async fn send_waiting(connection: &Connection) -> io::Result<()> {
 async fn read_all(
     main: &AsyncFd<Arc<OwnedFd>>,
     connection: &Connection,
-    link: &Arc<LocalLink>,
+    link: &Arc<CallerBridge>,
 ) -> Option<io::Error> {
     loop {
         let is_full = !lock(&connection.outbox).waiting.is_empty();

@@ -1,4 +1,5 @@
-//! The callers of an isolate as its worker process sees them: everything goes through the socket.
+//! Connection of the isolate of a worker process to the callers of its tools, which are in haft's
+//! process: everything goes through the socket.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,9 +11,8 @@ use tokio::sync::oneshot;
 
 use super::host_sender::HostSender;
 use super::protocol::{FromWorker, Query, Reply, number_of};
-use crate::caller_link::CallerLink;
 use crate::extension::{CallerFuture, Callers};
-use crate::load_trace::{AccessListener, LoadTrace};
+use crate::load_inputs::LoadTrace;
 use crate::lock;
 use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 
@@ -20,7 +20,7 @@ use haft_tool::{LogLevel, PermissionKind, Replay, ReplayAnswer, ReplayChannel};
 const ENDS: &str = "the isolate ends";
 
 /// Sends everything to haft's process.
-pub(super) struct RemoteLink {
+pub(crate) struct HostLink {
     host: Arc<HostSender>,
     next_query: AtomicU32,
     waiting: Mutex<HashMap<u32, Waiting>>,
@@ -34,9 +34,9 @@ enum Waiting {
     Promise(oneshot::Sender<Reply>),
 }
 
-impl RemoteLink {
-    pub(super) fn new(host: Arc<HostSender>) -> RemoteLink {
-        RemoteLink {
+impl HostLink {
+    pub(crate) fn new(host: Arc<HostSender>) -> HostLink {
+        HostLink {
             host,
             next_query: AtomicU32::new(1),
             waiting: Mutex::default(),
@@ -44,7 +44,7 @@ impl RemoteLink {
     }
 
     /// Passes a reply to the query that waits for it.
-    pub(super) fn replied(&self, query: u32, reply: Reply) {
+    pub(crate) fn replied(&self, query: u32, reply: Reply) {
         let waiting = lock(&self.waiting).remove(&query);
         match waiting {
             // A waiting thread or promise that is gone needs no reply.
@@ -55,7 +55,7 @@ impl RemoteLink {
     }
 
     /// Ends all waiting: haft's process replies no more.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         lock(&self.waiting).clear();
     }
 
@@ -94,44 +94,45 @@ impl RemoteLink {
     }
 }
 
-impl AccessListener for RemoteLink {
-    fn accessed(&self, kind: PermissionKind, what: &str) {
+impl HostLink {
+    /// Reports an access of the tool that `haft permit --record` runs.
+    pub(crate) fn accessed(&self, kind: PermissionKind, what: &str) {
         let what = what.to_owned();
         self.host.send(&FromWorker::Accessed { kind, what });
     }
 
-    fn host_connected(&self, target: &str) {
+    /// Reports a host that one of the running calls connects to.
+    pub(crate) fn host_connected(&self, target: &str) {
         let target = target.to_owned();
         self.host.send(&FromWorker::HostConnected { target });
     }
-}
 
-impl CallerLink for RemoteLink {
-    fn update(&self, id: u32, text: String) {
+    /// Reports a partial result of the request `id`.
+    pub(crate) fn update(&self, id: u32, text: String) {
         self.host.send(&FromWorker::Update { id, text });
     }
 
-    fn load_traced(&self, id: u32, trace: LoadTrace) {
+    /// Reports the dependencies of the load `id`, before the load is answered.
+    pub(crate) fn load_traced(&self, id: u32, trace: LoadTrace) {
         self.host.send(&FromWorker::LoadTraced { id, trace });
     }
 
-    fn built_ins_changed(&self, module: u32, what: &str) {
+    /// Reports that the module changed the language's built-in functions.
+    pub(crate) fn built_ins_changed(&self, module: u32, what: &str) {
         let what = what.to_owned();
         self.host
             .send(&FromWorker::BuiltInsChanged { module, what });
     }
 
-    fn shared_state_changed(&self) {
-        self.host.send(&FromWorker::SharedStateChanged);
-    }
-
-    fn program_started(&self, call: u32, program: &str) {
+    /// Reports a program that the call started.
+    pub(crate) fn program_started(&self, call: u32, program: &str) {
         let program = program.to_owned();
         self.host
             .send(&FromWorker::ProgramStarted { call, program });
     }
 
-    fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
+    /// Adds an answer from outside to the recording of the call.
+    pub(crate) fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
         self.host.send(&FromWorker::Recorded {
             call,
             channel: channel.into(),
@@ -140,13 +141,21 @@ impl CallerLink for RemoteLink {
         });
     }
 
-    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
+    /// Asks the user whether the running calls may access `what`. The isolate's thread waits.
+    pub(crate) fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
         let what = what.to_owned();
         let granted = self.flag(Query::Permission { kind, what });
         granted.unwrap_or_default()
     }
 
-    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
+    pub(crate) fn log(
+        &self,
+        request: u32,
+        level: LogLevel,
+        tool: &str,
+        message: &str,
+        context: &str,
+    ) {
         self.host.send(&FromWorker::Log {
             request,
             level: number_of(level),
@@ -156,12 +165,13 @@ impl CallerLink for RemoteLink {
         });
     }
 
-    fn waits_for_debugger(&self, waits: bool) {
+    /// Reports that a module waits for a debugger, or has one.
+    pub(crate) fn waits_for_debugger(&self, waits: bool) {
         self.host.send(&FromWorker::WaitsForDebugger { waits });
     }
 }
 
-impl Callers for RemoteLink {
+impl Callers for HostLink {
     fn has_user(&self, request: u32, owner: &str) -> bool {
         let owner = owner.to_owned();
         let there = self.flag(Query::HasUser { request, owner });
@@ -299,7 +309,7 @@ impl Callers for RemoteLink {
 }
 
 /// The replay of a test, which is in haft's process.
-pub(super) struct RemoteReplay(pub(super) Arc<RemoteLink>);
+pub(crate) struct RemoteReplay(pub(crate) Arc<HostLink>);
 
 impl Replay for RemoteReplay {
     fn play(&self, channel: ReplayChannel, request: &str) -> ReplayAnswer {

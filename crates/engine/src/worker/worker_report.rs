@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 /// It is the sum of an event counter of the kernel: the worker adds to it, and haft's process reads
 /// it, also after the worker was killed. A file in memory would not do, because a limit of file
 /// sizes (`ulimit -f`) holds for it too.
-pub(super) struct WorkerReport {
+pub(crate) struct WorkerReport {
     counter: OwnedFd,
     /// Sum of what was added, or read, so far.
     last: AtomicU32,
@@ -19,7 +19,7 @@ pub(super) struct WorkerReport {
 
 impl WorkerReport {
     /// Makes the counter. The second descriptor is for the worker.
-    pub(super) fn new() -> io::Result<(WorkerReport, OwnedFd)> {
+    pub(crate) fn new() -> io::Result<(WorkerReport, OwnedFd)> {
         let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let of_worker = counter.try_clone()?;
         Ok((WorkerReport::of(counter), of_worker))
@@ -30,7 +30,7 @@ impl WorkerReport {
         clippy::disallowed_methods,
         reason = "in a worker process, standard error is the counter"
     )]
-    pub(super) fn of_this_process() -> io::Result<WorkerReport> {
+    pub(crate) fn of_this_process() -> io::Result<WorkerReport> {
         let counter = io::stderr().as_fd().try_clone_to_owned()?;
         Ok(WorkerReport::of(counter))
     }
@@ -43,7 +43,7 @@ impl WorkerReport {
     }
 
     /// Notes the request that JavaScript is about to see.
-    pub(super) fn set_taken(&self, request: u32) {
+    pub(crate) fn set_taken(&self, request: u32) {
         let before = self.last.swap(request, Ordering::Relaxed);
         let more = u64::from(request.saturating_sub(before));
         if more > 0 {
@@ -54,7 +54,7 @@ impl WorkerReport {
     }
 
     /// Returns the last request that JavaScript has seen; 0 before the first.
-    pub(super) fn taken(&self) -> u32 {
+    pub(crate) fn taken(&self) -> u32 {
         let mut bytes = [0; 8];
         if rustix::io::read(&self.counter, &mut bytes).is_ok() {
             let more = u32::try_from(u64::from_ne_bytes(bytes)).unwrap_or(u32::MAX);

@@ -20,12 +20,10 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv};
 
-use super::protocol::{BootSettings, ToWorker};
-use super::socket;
 use crate::services::WorkerProcess;
-use crate::worker_report::WorkerReport;
+use crate::worker::protocol::{BootSettings, ToWorker};
+use crate::worker::{WorkerReport, socket};
 use crate::{EngineOptions, IsolateKey, lock};
-use haft_tool::Isolation;
 
 /// Delay of a spare after another worker was started, so that the two do not compete for the
 /// processor.
@@ -53,8 +51,8 @@ impl BootingWorker {
         key: &IsolateKey,
     ) -> Result<BootingWorker, String> {
         let workers = options.workers.clone().ok_or(
-            "it runs in a worker process, and there is no `haft` for it on the PATH: install one, or \
-             name it with `haft::use_worker`",
+            "modules run in worker processes, which this program does not serve: the first line of \
+             its `main` must be `haft::run_worker_process();`",
         )?;
         let cannot = |error: io::Error| format!("cannot connect a worker process: {error}");
         let (main, their_main) = socket::pair().map_err(cannot)?;
@@ -147,9 +145,6 @@ impl Spares {
 
     /// Notes that a call may soon need a worker for code with this key.
     pub(crate) fn expect(self: &Arc<Self>, options: &EngineOptions, key: &IsolateKey) {
-        if key.isolation == Isolation::None {
-            return;
-        }
         {
             let mut plan = lock(&self.plan);
             let is_known = plan.expected.contains(key) || plan.last.as_ref() == Some(key);
@@ -168,7 +163,7 @@ impl Spares {
         options: &EngineOptions,
         key: &IsolateKey,
     ) -> Option<BootingWorker> {
-        if key.isolation == Isolation::None || !lock(&self.plan).is_kept {
+        if !lock(&self.plan).is_kept {
             return None;
         }
         {

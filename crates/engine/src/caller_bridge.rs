@@ -1,16 +1,14 @@
-//! The connection of an isolate to callers in the same process.
+//! Serves the isolate of a worker process what it needs of the callers of its tools: their updates,
+//! users, logs, sessions and further calls.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use super::asking;
-use super::caller_link::CallerLink;
-use super::extension::{CallerFuture, Callers};
 use super::isolate_state::IsolateState;
-use super::load_trace::{AccessListener, LoadTrace};
+use super::load_inputs::LoadTrace;
 use super::lock;
 use super::nested_calls::NestedBridge;
 use super::options::EngineOptions;
@@ -25,8 +23,8 @@ use haft_tool::{
     accesses,
 };
 
-/// The connection of an isolate to callers in the same process.
-pub(super) struct LocalLink {
+/// The callers of the tools of one isolate.
+pub(super) struct CallerBridge {
     shared: Arc<IsolateState>,
     prompts: PromptBridge,
     widgets: WidgetBridge,
@@ -39,10 +37,10 @@ pub(super) struct LocalLink {
     granted: Arc<GrantedNow>,
 }
 
-impl LocalLink {
-    pub(super) fn new(shared: Arc<IsolateState>, options: &EngineOptions) -> LocalLink {
+impl CallerBridge {
+    pub(super) fn new(shared: Arc<IsolateState>, options: &EngineOptions) -> CallerBridge {
         let users = Users::new(shared.clone(), options.default_user.clone());
-        LocalLink {
+        CallerBridge {
             session: options.session.clone(),
             session_read: Mutex::default(),
             prompts: PromptBridge::new(users.clone()),
@@ -55,37 +53,34 @@ impl LocalLink {
         }
     }
 
-    /// Does the same as [`CallerLink::ask_permission`] without a thread that waits.
-    pub(super) fn permission(&self, kind: PermissionKind, what: &str) -> BoxFuture<'static, bool> {
+    /// Asks the user whether the running calls may access `what`.
+    pub(super) fn ask_permission(
+        &self,
+        kind: PermissionKind,
+        what: &str,
+    ) -> BoxFuture<'static, bool> {
         let (store, granted) = (self.permits.clone(), self.granted.clone());
         asking::ask(&self.shared, kind, what.to_owned(), store, granted)
     }
 
-    /// Returns the state of the isolate.
-    pub(super) fn shared(&self) -> &Arc<IsolateState> {
-        &self.shared
-    }
-}
-
-impl AccessListener for LocalLink {
-    fn accessed(&self, kind: PermissionKind, what: &str) {
+    /// Records an access of the tool that `haft permit --record` runs.
+    pub(super) fn accessed(&self, kind: PermissionKind, what: &str) {
         // A worker reports accesses, too, and only that of the recorded tool may.
         if self.shared.key.permissions.is_recorded {
             accesses::record(kind, what);
         }
     }
 
-    fn host_connected(&self, target: &str) {
+    /// Records a host that one of the running calls connects to.
+    pub(super) fn host_connected(&self, target: &str) {
         // The runtime does not report which call it was, so a trace may contain too much, never too
         // little.
         for trace in self.shared.requests.traces() {
             trace.connects(target);
         }
     }
-}
 
-impl CallerLink for LocalLink {
-    fn update(&self, id: u32, text: String) {
+    pub(super) fn update(&self, id: u32, text: String) {
         if let Some(updates) = self.shared.requests.updates(id)
             && let Ok(partial) = RawValue::from_string(text)
         {
@@ -93,11 +88,11 @@ impl CallerLink for LocalLink {
         }
     }
 
-    fn load_traced(&self, id: u32, trace: LoadTrace) {
+    pub(super) fn load_traced(&self, id: u32, trace: LoadTrace) {
         self.shared.witnessed(id, trace);
     }
 
-    fn built_ins_changed(&self, module: u32, what: &str) {
+    pub(super) fn built_ins_changed(&self, module: u32, what: &str) {
         if self.shared.require_own_isolate(module) {
             let message =
                 format!("a module changed {what}: from now on it has an isolate for itself");
@@ -105,28 +100,26 @@ impl CallerLink for LocalLink {
         }
     }
 
-    fn shared_state_changed(&self) {
-        let has_shared_state = &self.shared.has_shared_state;
-        has_shared_state.store(true, Ordering::Relaxed);
-    }
-
-    fn program_started(&self, call: u32, program: &str) {
+    pub(super) fn program_started(&self, call: u32, program: &str) {
         if let Some(trace) = self.shared.requests.trace(call) {
             trace.starts(program);
         }
     }
 
-    fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
+    pub(super) fn recorded(&self, call: u32, channel: ReplayChannel, request: &str, answer: &str) {
         if let Some(recording) = self.shared.requests.recording(call) {
             recording.keep(channel, request, answer);
         }
     }
 
-    fn ask_permission(&self, kind: PermissionKind, what: &str) -> bool {
-        asking::wait(self.permission(kind, what))
-    }
-
-    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str) {
+    pub(super) fn log(
+        &self,
+        request: u32,
+        level: LogLevel,
+        tool: &str,
+        message: &str,
+        context: &str,
+    ) {
         self.log
             .log(self.shared.key.domain, level, tool, message, context);
         if telemetry::is_on() {
@@ -143,70 +136,73 @@ impl CallerLink for LocalLink {
         }
     }
 
-    fn waits_for_debugger(&self, waits: bool) {
+    pub(super) fn waits_for_debugger(&self, waits: bool) {
         if let Some(target) = &self.shared.target {
             target.set_waiting(waits);
         }
     }
-}
 
-impl Callers for LocalLink {
-    fn has_user(&self, request: u32, owner: &str) -> bool {
+    pub(super) fn has_user(&self, request: u32, owner: &str) -> bool {
         self.prompts.has_user(request, owner)
     }
 
-    fn ask_user(
+    pub(super) fn ask_user(
         &self,
         request: u32,
         owner: &str,
         id: u32,
         question: String,
-    ) -> CallerFuture<Result<String, String>> {
+    ) -> BoxFuture<'static, Result<String, String>> {
         self.prompts.ask(request, owner, id, question)
     }
 
-    fn withdraw_question(&self, id: u32) {
+    pub(super) fn withdraw_question(&self, id: u32) {
         self.prompts.withdraw(id);
         self.widgets.withdraw(id);
     }
 
-    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
+    pub(super) fn tell_user(&self, request: u32, owner: &str, notice: &str) {
         self.prompts.tell(request, owner, notice);
     }
 
-    fn editor_text(&self, request: u32, owner: &str) -> String {
+    pub(super) fn editor_text(&self, request: u32, owner: &str) -> String {
         self.prompts.editor_text(request, owner)
     }
 
-    fn canvas(&self, request: u32, owner: &str) -> String {
+    pub(super) fn canvas(&self, request: u32, owner: &str) -> String {
         self.widgets.canvas(request, owner)
     }
 
-    fn show(&self, request: u32, owner: &str, id: u32) -> CallerFuture<Result<(), String>> {
+    pub(super) fn show(
+        &self,
+        request: u32,
+        owner: &str,
+        id: u32,
+    ) -> BoxFuture<'static, Result<(), String>> {
         self.widgets.show(request, owner, id)
     }
 
-    fn next_touch(&self, id: u32) -> CallerFuture<String> {
+    pub(super) fn next_touch(&self, id: u32) -> BoxFuture<'static, String> {
         self.widgets.next_touch(id)
     }
 
-    fn paint(&self, id: u32, lines: String) {
+    pub(super) fn paint(&self, id: u32, lines: String) {
         self.widgets.paint(id, lines);
     }
 
-    fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
+    pub(super) fn start_nested(&self, request: u32, id: u32, tool: &str, arguments: String) {
         self.nested.start(request, id, tool, arguments);
     }
 
-    fn next_of_nested(&self, id: u32) -> CallerFuture<String> {
+    pub(super) fn next_of_nested(&self, id: u32) -> BoxFuture<'static, String> {
         self.nested.next(id)
     }
 
-    fn cancel_nested(&self, id: u32) {
+    pub(super) fn cancel_nested(&self, id: u32) {
         self.nested.cancel(id);
     }
 
-    fn session(&self) -> Result<String, String> {
+    pub(super) fn session(&self) -> Result<String, String> {
         let view = self.session.view()?;
         let mut read = lock(&self.session_read);
         if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
@@ -217,32 +213,29 @@ impl Callers for LocalLink {
         Ok(json)
     }
 
-    fn is_idle(&self) -> Result<bool, String> {
+    pub(super) fn is_idle(&self) -> Result<bool, String> {
         let idle = self.session.ask(|session| session.is_idle())?;
         Ok(idle.unwrap_or_default())
     }
 
-    fn has_queued_messages(&self) -> Result<bool, String> {
+    pub(super) fn has_queued_messages(&self) -> Result<bool, String> {
         let queued = self.session.ask(|session| session.has_queued_messages())?;
         Ok(queued.unwrap_or_default())
     }
 
-    fn auto_approve(&self, request: u32) -> Option<bool> {
+    pub(super) fn auto_approve(&self, request: u32) -> Option<bool> {
         self.shared.requests.auto_approve(request)
     }
 
-    fn abort_agent(&self) -> Result<(), String> {
+    pub(super) fn abort_agent(&self) -> Result<(), String> {
         self.session.ask(|session| session.abort()).map(drop)
     }
 
-    fn push_pending(&self, id: u32, label: &str) -> bool {
-        let pending = self.shared.pending.as_ref();
-        pending.is_some_and(|pending| pending.push(id, label))
+    pub(super) fn push_pending(&self, id: u32, label: &str) -> bool {
+        self.shared.pending.push(id, label)
     }
 
-    fn pending_done(&self, id: u32) {
-        if let Some(pending) = &self.shared.pending {
-            pending.done(id);
-        }
+    pub(super) fn pending_done(&self, id: u32) {
+        self.shared.pending.done(id);
     }
 }

@@ -1,20 +1,12 @@
-//! Decides whether a module can run in its own isolate without observable differences.
+//! Files of a module's code, to tell which modules share state.
 //!
-//! Two instances of a module, or of a helper that it shares with another, would have separate
-//! states, which a tool's user could observe. So a module is independent only if all of this holds:
-//!
-//! - No file of its import graph is in another module's graph.
-//! - The graph is complete: it has no import that cannot be followed.
-//! - No word in its files names state that isolates do not share, or code that runs beside calls.
-//!
-//! In doubt a module is not independent: it waits instead of moving.
+//! Two modules share state if they import the same file. A module that names state of its isolate, or
+//! code that runs beside calls, may share it with any other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use url::Url;
-
-use super::graph::{Graph, Grapher};
+use super::graph::Graph;
 
 /// Names of state that all modules of one isolate share, and of code that runs beside any call.
 const SHARED_STATE_WORDS: [&str; 15] = [
@@ -34,10 +26,6 @@ const SHARED_STATE_WORDS: [&str; 15] = [
     "localStorage",
     "locks",
 ];
-
-/// Cache of the code of each module by its number.
-#[derive(Default)]
-pub(super) struct ModuleIndependence(HashMap<u32, CodeSet>);
 
 /// The files of one module, to compare them with other modules'.
 pub struct CodeSet {
@@ -64,35 +52,6 @@ impl CodeSet {
     /// files.
     pub fn uses_no_shared_state(&self) -> bool {
         self.is_closed && !self.files.iter().any(|file| ties(file))
-    }
-}
-
-impl ModuleIndependence {
-    /// True if `module` shares nothing with any other of `all`. Reads files.
-    pub(super) fn is_independent(&mut self, module: u32, all: &HashMap<u32, Url>) -> bool {
-        let grapher = Grapher::default();
-        for (id, url) in all {
-            self.0
-                .entry(*id)
-                .or_insert_with(|| code_set_at(&grapher, url));
-        }
-        let Some(own) = self.0.get(&module) else {
-            return false;
-        };
-        let has_no_kin = |(id, other): (&u32, &CodeSet)| {
-            *id == module || !other.shares_files_with(own) || !all.contains_key(id)
-        };
-        self.0.iter().all(has_no_kin) && own.uses_no_shared_state()
-    }
-}
-
-fn code_set_at(grapher: &Grapher, url: &Url) -> CodeSet {
-    match url.to_file_path() {
-        Ok(path) => CodeSet::of(&grapher.graph(&path)),
-        Err(()) => CodeSet {
-            files: BTreeSet::new(),
-            is_closed: false,
-        },
     }
 }
 

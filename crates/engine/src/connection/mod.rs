@@ -1,0 +1,8 @@
+//! haft's side of worker processes: their start, and the connection to each.
+
+#[expect(clippy::module_inception, reason = "it has the type of that name")]
+mod connection;
+mod spare;
+
+pub(super) use connection::Connection;
+pub(super) use spare::{BootingWorker, Spares};
