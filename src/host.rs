@@ -22,11 +22,13 @@ mod span;
 mod untrusted;
 mod watcher;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
@@ -158,6 +160,17 @@ pub(crate) struct Setup {
     pub(crate) world: World,
 }
 
+thread_local! {
+    static PROGRAM_RUNTIME: RefCell<Option<Handle>> = const { RefCell::new(None) };
+}
+
+/// Sets the runtime of all callers of the hosts that are made on this thread from now on. It must
+/// outlive them.
+#[cfg(feature = "cli")]
+pub(crate) fn set_program_runtime(runtime: Option<Handle>) {
+    PROGRAM_RUNTIME.set(runtime);
+}
+
 impl Setup {
     /// Returns the setup of a host for more than one call. It supports pending actions.
     fn lasting() -> Setup {
@@ -240,6 +253,7 @@ impl Host {
 
     fn with(config: Config, setup: Setup) -> Host {
         let Setup { tools, mut world } = setup;
+        world.runtime = PROGRAM_RUNTIME.with_borrow(Clone::clone);
         // A program with its own tool of this name resolves its previews itself.
         let has_name = config
             .built_in_tool_names

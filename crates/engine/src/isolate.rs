@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::connection::{BootingWorker, Connection};
+use super::connection::{BootingWorker, Connection, ConnectionRuntime};
 use super::inspector::Target;
 use super::isolate_state::{ActionList, DedicatedModules, IsolateState, RETIRED};
 use super::load_inputs::LoadTrace;
@@ -63,10 +63,11 @@ impl Isolate {
         pending: Arc<dyn ActionList>,
         loners: Option<Arc<DedicatedModules>>,
         spare: Option<BootingWorker>,
+        runtime: ConnectionRuntime,
     ) -> Result<Arc<Isolate>, String> {
         tracing::debug!("an isolate starts");
         let shared = IsolateState::new(options, key, pending, loners);
-        let connection = Connection::start(options, &shared, spare).await?;
+        let connection = Connection::start(options, &shared, spare, runtime).await?;
         Ok(Arc::new(Isolate {
             shared,
             connection,

@@ -78,7 +78,7 @@ use haft_tool::{Debugging, Tier, TrustDomain, VerifiedFiles};
 use cache::Cache;
 pub use call::{Ended, ModuleCall};
 pub use code_set::CodeSet;
-use connection::{Connection, Spares};
+use connection::{Connection, ConnectionRuntime, Spares};
 pub use debuggers::{Inspector, InspectorSession};
 pub use domain::{CodePaths, IsolateKey};
 pub use expressions::{ExpressionError, Expressions};
@@ -125,6 +125,8 @@ struct Inner {
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
     spares: Arc<Spares>,
+    /// The runtime of the connections, which is started with the first one.
+    runtime: std::sync::Mutex<Option<ConnectionRuntime>>,
     /// The list of isolates to which a debugger can attach; `None` if none can.
     inspector: Option<Arc<Inspector>>,
 }
@@ -142,6 +144,7 @@ impl Engine {
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
             spares: Arc::default(),
+            runtime: std::sync::Mutex::default(),
         });
         let generation = inner.generations.begin();
         Engine { inner, generation }
@@ -270,6 +273,17 @@ impl Engine {
 
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Connection>>> {
         lock(&self.inner.isolates)
+    }
+}
+
+impl Inner {
+    fn runtime(&self) -> std::io::Result<ConnectionRuntime> {
+        let mut runtime = lock(&self.runtime);
+        if let Some(runtime) = &*runtime {
+            return Ok(runtime.clone());
+        }
+        let started = ConnectionRuntime::start(self.options.runtime.as_ref())?;
+        Ok(runtime.insert(started).clone())
     }
 }
 

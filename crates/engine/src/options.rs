@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::permits::{GrantedNow, PermitStore};
 use super::services::{Programs, ToolLog, Workers};
 use super::verify::Verifier;
@@ -34,6 +36,9 @@ pub struct EngineOptions {
     pub programs: Arc<dyn Programs>,
     /// Starts worker processes; `None` if this program has none.
     pub workers: Option<Arc<dyn Workers>>,
+    /// The runtime of all callers, if the program has one that outlives the engine; `None` serves
+    /// worker processes on a thread of the engine.
+    pub runtime: Option<Handle>,
     /// A program that a tool detached and released outlives the host.
     pub keeps_detached: bool,
     /// Receives the log lines of tools.

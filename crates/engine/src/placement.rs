@@ -74,7 +74,15 @@ impl Engine {
         is_for_one: bool,
     ) -> Result<Arc<Isolate>, LoadFailure> {
         let loners = (!is_for_one).then(|| self.generation.loners.clone());
-        let spare = self.inner.spares.take(&self.inner.options, key).await;
+        let runtime = self.inner.runtime().map_err(|error| {
+            let text = format!("no thread for the connections of workers can be started: {error}");
+            LoadFailure::Engine(text)
+        })?;
+        let spare = self
+            .inner
+            .spares
+            .take(&self.inner.options, key, &runtime)
+            .await;
         let actions = self.inner.pending.of_new_isolate();
         let isolate = Isolate::start(
             &self.inner.options.for_domain(key.domain),
@@ -82,6 +90,7 @@ impl Engine {
             actions.clone(),
             loners,
             spare,
+            runtime,
         )
         .await
         .map_err(LoadFailure::Engine)?;

@@ -22,6 +22,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::runtime::Handle;
 
 use super::file_rights::{FileRights, GrantingStore, RightsReader};
 use super::rights::Sandboxes;
@@ -62,6 +63,8 @@ pub(crate) struct World {
     pub(crate) is_learning: bool,
     /// The program of worker processes; `None`: the running one.
     pub(crate) worker_program: Option<PathBuf>,
+    /// The runtime of all callers, if there is one that outlives the host.
+    pub(crate) runtime: Option<Handle>,
 }
 
 /// Returns the log of the tools of one host.
@@ -107,6 +110,7 @@ pub(crate) fn engine(
         unasked: config.approval.unasked_tier(),
         programs: programs(world.tape.clone(), config.limits.keep_detached),
         workers: workers::workers(config, world.worker_program, sandboxes, cache.clone()),
+        runtime: world.runtime,
         keeps_detached: config.limits.keep_detached,
         permits: Some(Arc::new(GrantingStore::new(config))),
         granted: Arc::default(),

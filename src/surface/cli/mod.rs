@@ -61,6 +61,7 @@ use std::time::Duration;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::audit;
+use crate::host;
 use crate::surface::rpc::Descriptor;
 use crate::surface::stdout::Out;
 use crate::surface::terminal::LogWriter;
@@ -184,17 +185,19 @@ fn start(typed: Typed, out: &mut Out) -> Result<u8, Failure> {
         Some(number) => Some(command.program(number)?),
         None => None,
     };
-    // One thread is enough: each isolate has its own, and more threads would slow the start.
+    // One thread is enough: each isolate has a process, and more threads would slow the start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    host::set_program_runtime(Some(runtime.handle().clone()));
     let ended = runtime.block_on(command.run(&globals, out, program));
+    host::set_program_runtime(None);
     // A file operation that never returns must not delay the end of the program.
     runtime.shutdown_background();
     // Kills what was not waited for after a second signal or a shutdown timeout.
     haft_process::kill_all();
     audit::flush_all(FLUSH_TIMEOUT);
-    crate::host::telemetry::finish();
+    host::telemetry::finish();
     let code = ended?;
     out.flush()?;
     Ok(code)

@@ -12,8 +12,9 @@ use deno_core::{InspectorMsg, InspectorMsgKind};
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
+use super::runtime::ConnectionRuntime;
 use super::spare::BootingWorker;
 use crate::caller_bridge::CallerBridge;
 use crate::isolate_state::{IsolateState, RETIRED};
@@ -135,6 +136,7 @@ impl Connection {
         options: &EngineOptions,
         shared: &Arc<IsolateState>,
         spare: Option<BootingWorker>,
+        runtime: ConnectionRuntime,
     ) -> Result<Arc<Connection>, String> {
         let is_spare = spare.is_some();
         let worker = match spare {
@@ -160,7 +162,7 @@ impl Connection {
             process: worker.process,
             state: shared.clone(),
             link: OnceLock::new(),
-            runtime: tokio::runtime::Handle::current(),
+            runtime: runtime.handle.clone(),
             next_number: AtomicU32::new(1),
             pings: Expected::default(),
             withdrawals: Expected::default(),
@@ -178,9 +180,10 @@ impl Connection {
         let end = End {
             connection: connection.clone(),
             shared: shared.clone(),
+            _alive: runtime.alive,
         };
         let limit = memory_limit(options.heap_mb);
-        tokio::spawn(serve(end, link, limit));
+        runtime.handle.spawn(serve(end, link, limit));
         let is_booted = tokio::time::timeout(BOOT_TIMEOUT, is_booted).await;
         let failure = match is_booted {
             Ok(Ok(Ok(()))) => return Ok(connection),
@@ -642,6 +645,7 @@ fn memory_limit(heap_mb: u32) -> u64 {
 struct End {
     connection: Arc<Connection>,
     shared: Arc<IsolateState>,
+    _alive: Option<mpsc::Sender<()>>,
 }
 
 impl Drop for End {

@@ -2,7 +2,9 @@
 
 #[expect(clippy::module_inception, reason = "it has the type of that name")]
 mod connection;
+mod runtime;
 mod spare;
 
 pub(super) use connection::Connection;
+pub(super) use runtime::ConnectionRuntime;
 pub(super) use spare::{BootingWorker, Spares};

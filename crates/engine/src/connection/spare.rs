@@ -20,6 +20,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv};
 
+use super::runtime::ConnectionRuntime;
 use crate::services::WorkerProcess;
 use crate::worker::protocol::{BootSettings, ToWorker};
 use crate::worker::{WorkerReport, socket};
@@ -144,7 +145,12 @@ impl Spares {
     }
 
     /// Notes that a call may soon need a worker for code with this key.
-    pub(crate) fn expect(self: &Arc<Self>, options: &EngineOptions, key: &IsolateKey) {
+    pub(crate) fn expect(
+        self: &Arc<Self>,
+        options: &EngineOptions,
+        key: &IsolateKey,
+        runtime: &ConnectionRuntime,
+    ) {
         {
             let mut plan = lock(&self.plan);
             let is_known = plan.expected.contains(key) || plan.last.as_ref() == Some(key);
@@ -153,7 +159,7 @@ impl Spares {
             }
             plan.expected.push_back(key.clone());
         }
-        self.schedule(options, Duration::ZERO);
+        self.schedule(options, Duration::ZERO, runtime);
     }
 
     /// Returns the spare, if it is one for code with this key, and schedules the start of the next
@@ -162,6 +168,7 @@ impl Spares {
         self: &Arc<Self>,
         options: &EngineOptions,
         key: &IsolateKey,
+        runtime: &ConnectionRuntime,
     ) -> Option<BootingWorker> {
         if !lock(&self.plan).is_kept {
             return None;
@@ -173,7 +180,7 @@ impl Spares {
         }
         // A start that is under way takes less time than another one.
         let taken = self.spare.lock().await.take_if(|(of, _)| of == key);
-        self.schedule(options, DELAY);
+        self.schedule(options, DELAY, runtime);
         let (_, worker) = taken?;
         if worker.is_stale(options, key) {
             tokio::task::spawn_blocking(move || worker.end());
@@ -184,7 +191,12 @@ impl Spares {
     }
 
     /// Starts a spare after a delay, unless there is a useful one then.
-    fn schedule(self: &Arc<Self>, options: &EngineOptions, delay: Duration) {
+    fn schedule(
+        self: &Arc<Self>,
+        options: &EngineOptions,
+        delay: Duration,
+        runtime: &ConnectionRuntime,
+    ) {
         if let Some(workers) = &options.workers {
             workers.prepare(options.heap_mb);
         }
@@ -193,7 +205,7 @@ impl Spares {
         }
         // The task must not keep the spare alive after the end of the engine.
         let (spares, options) = (Arc::downgrade(self), options.clone());
-        tokio::spawn(async move {
+        runtime.handle.spawn(async move {
             tokio::time::sleep(delay).await;
             Spares::fill(&spares, &options).await;
         });

@@ -466,6 +466,7 @@ impl BootSettings {
             unasked: self.unasked,
             programs,
             workers: None,
+            runtime: None,
             keeps_detached: self.keeps_detached,
             // Lines go to haft's process through the `RemoteLink`.
             log: Arc::new(NoLog),
