@@ -32,6 +32,8 @@ mod torture_tools;
 mod graph;
 // Text that was made to break a parser.
 mod untrusted_text;
+// Calls that never end, of every family.
+mod call_time;
 // Executables of trusted projects that change after the grant.
 mod verified_programs;
 // Built-in tools that start git, in hostile repositories.
