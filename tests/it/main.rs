@@ -89,6 +89,8 @@ mod permissions;
 mod profiles;
 // Links at every place where a path may stand that grants something.
 mod granted_paths;
+// The attacks on sandboxes, with Landlock and seccomp alone.
+mod without_namespaces;
 // Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.
