@@ -9,6 +9,7 @@ mod connections;
 #[cfg(not(feature = "cli"))]
 #[path = "no_connections.rs"]
 mod connections;
+mod credential_files;
 pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod file_rights;

@@ -2,13 +2,15 @@
 //! with their packages, and git's configuration.
 //!
 //! A sandboxed program can read them as it can read `/usr`, except for credentials: some folders are
-//! named by their parts (`.cargo/registry`, not `.cargo`), and [`CREDENTIALS`] are left out of all.
+//! named by their parts (`.cargo/registry`, not `.cargo`), and those of [`credential_files`] are left
+//! out of all.
 
 use std::cell::OnceCell;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use haft_process::{GrantedPath, LinkBounds, inherited};
+
+use super::credential_files;
 
 /// Files of git's configuration. git ends with an error if one of them is there and cannot be read.
 const GIT_FILES: [&str; 4] = [
@@ -90,91 +92,6 @@ const PLACES: [(&str, &str); 13] = [
     ("VOLTA_HOME", ".volta"),
 ];
 
-/// Files with credentials, and folders that contain nothing else, below the home directory; `*`
-/// stands for one part of a path. They are never among the files that every program reads, whatever
-/// folder above them is.
-///
-/// The list has each file in which a tool of [`INSTALLED`] keeps a token, a password or a private
-/// key by its own documentation, and the usual ones of others, for a `PATH` that names a folder
-/// above them. `docs/sandbox.md` says how it is kept.
-const CREDENTIALS: [&str; 66] = [
-    // Rust
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    // JavaScript
-    ".asdf/installs/nodejs/*/etc/npmrc",
-    ".bunfig.toml",
-    ".config/pnpm/auth.ini",
-    ".config/pnpm/rc",
-    ".local/share/fnm/node-versions/*/installation/etc/npmrc",
-    ".local/share/mise/installs/node/*/etc/npmrc",
-    ".local/share/pnpm/nodejs/*/etc/npmrc",
-    ".nodenv/versions/*/etc/npmrc",
-    ".npm-global/etc/npmrc",
-    ".npmrc",
-    ".nvm/versions/node/*/etc/npmrc",
-    ".volta/tools/image/node/*/etc/npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    // Python
-    ".conda/envs/*/.condarc",
-    ".conda/envs/*/condarc.d",
-    ".conda/envs/*/pip.conf",
-    ".condarc",
-    ".config/pip",
-    ".config/pypoetry/auth.toml",
-    ".local/share/pypoetry/auth.toml",
-    ".local/share/uv/credentials",
-    ".pip",
-    ".pyenv/versions/*/pip.conf",
-    ".pypirc",
-    "anaconda3/.condarc",
-    "anaconda3/condarc.d",
-    "anaconda3/envs/*/pip.conf",
-    "anaconda3/pip.conf",
-    "miniconda3/.condarc",
-    "miniconda3/condarc.d",
-    "miniconda3/envs/*/pip.conf",
-    "miniconda3/pip.conf",
-    "miniforge3/.condarc",
-    "miniforge3/condarc.d",
-    "miniforge3/envs/*/pip.conf",
-    "miniforge3/pip.conf",
-    // Go: the addresses of private repositories are in the settings of its clones.
-    "go/pkg/mod/cache/vcs",
-    // Java
-    ".gradle/gradle.properties",
-    ".gradle/init.d",
-    ".m2/settings-security.xml",
-    ".m2/settings.xml",
-    // Ruby
-    ".bundle/config",
-    ".gem/credentials",
-    ".local/share/gem/credentials",
-    // PHP
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    // Others
-    ".dotnet/corefx",
-    ".hex/hex.config",
-    ".julia/servers",
-    ".nuget/NuGet/NuGet.Config",
-    ".opam/plugins/opam-publish",
-    // No language
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".docker/config.json",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".netrc",
-    ".ssh",
-];
-
 /// Files of the user that every program may read.
 pub(super) struct ProgramFiles<'a> {
     /// The real path of the home directory.
@@ -201,7 +118,7 @@ impl ProgramFiles<'_> {
         let files = files
             .chain(below_home)
             .chain([PathBuf::from("/etc/gitconfig")]);
-        let credentials = self.credentials(&named);
+        let credentials = credential_files::find(self.home, &named);
         let bounds = OnceCell::new();
         let granted = files.filter_map(|file| self.resolve(&file, &bounds));
         granted
@@ -226,41 +143,5 @@ impl ProgramFiles<'_> {
         }
         let real = granted.as_path();
         (real.exists() && !self.home.starts_with(real)).then_some(granted)
-    }
-
-    /// Returns the existing paths of [`CREDENTIALS`], also below the folders `named`.
-    fn credentials(&self, named: &[(PathBuf, &str)]) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        for pattern in CREDENTIALS {
-            find_paths(self.home, Path::new(pattern), &mut found);
-            for (folder, of) in named {
-                if let Ok(rest) = Path::new(pattern).strip_prefix(of) {
-                    find_paths(folder, rest, &mut found);
-                }
-            }
-        }
-        // What a link leads to may lie in a readable folder, too.
-        let real = found.iter().filter_map(|path| path.canonicalize().ok());
-        let real: Vec<PathBuf> = real.collect();
-        found.extend(real);
-        found
-    }
-}
-
-/// Adds the existing paths below `folder` that match `pattern`, in which `*` stands for one part.
-fn find_paths(folder: &Path, pattern: &Path, found: &mut Vec<PathBuf>) {
-    let parts: Vec<&OsStr> = pattern.iter().collect();
-    let star = parts.iter().position(|part| *part == "*");
-    let fixed: PathBuf = parts[..star.unwrap_or(parts.len())].iter().collect();
-    let path = folder.join(fixed);
-    let Some(star) = star else {
-        if path.symlink_metadata().is_ok() {
-            found.push(path);
-        }
-        return;
-    };
-    let rest: PathBuf = parts[star + 1..].iter().collect();
-    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        find_paths(&entry.path(), &rest, found);
     }
 }

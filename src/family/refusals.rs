@@ -158,47 +158,6 @@ impl Attempt<'_> {
     }
 }
 
-/// Names of files and folders that hold credentials, in whatever folder they are.
-const CREDENTIALS: [&str; 22] = [
-    ".aws",
-    ".azure",
-    ".docker",
-    ".env",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-    ".vault-token",
-    "credentials",
-    "credentials.json",
-    "credentials.toml",
-    "gcloud",
-    "gh",
-    "keyrings",
-    "shadow",
-    "sudoers",
-];
-
-/// Endings of files that hold credentials.
-const OF_KEYS: [&str; 5] = ["jks", "kdbx", "key", "p12", "pem"];
-
-/// Returns true if the path looks like that of credentials.
-pub(super) fn holds_credentials(path: &Path) -> bool {
-    let mut parts = path
-        .iter()
-        .map(|part| part.to_string_lossy().to_lowercase());
-    let is_named = parts.any(|part| CREDENTIALS.contains(&&*part) || part.contains("token"));
-    let ending = path
-        .extension()
-        .map(|ending| ending.to_string_lossy().to_lowercase());
-    is_named || ending.is_some_and(|ending| OF_KEYS.contains(&&*ending))
-}
-
 /// Returns true if the text contains one of the parts.
 fn is_about(lower: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| lower.contains(part))

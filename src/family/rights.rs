@@ -17,9 +17,10 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 use parking_lot::Mutex;
 
+use super::credential_files;
 use super::file_rights::{FileRights, RightsReader};
 use super::program_files::ProgramFiles;
-use super::refusals::{Attempt, RefusedAccess, holds_credentials};
+use super::refusals::{Attempt, RefusedAccess};
 use super::tool_command::CommandScope;
 use haft_config::{Config, exceeded_limit, grants, paths};
 use haft_discover::Candidate;
@@ -539,7 +540,7 @@ impl Confinement {
     fn line_about(&self, refused: &RefusedAccess) -> String {
         let RefusedAccess { kind, what } = refused;
         let is_file = matches!(kind, PermissionKind::Read | PermissionKind::Write);
-        if is_file && holds_credentials(Path::new(what)) {
+        if is_file && credential_files::contains(Path::new(what)) {
             return self.description();
         }
         let way_out = if self.permissions.may_be_asked(*kind, what) {

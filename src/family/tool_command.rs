@@ -8,13 +8,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_config::Config;
+use haft_config::{Config, paths};
 use haft_discover::Candidate;
 use haft_process::{
     ChosenProgram, CommandWord, NotVerified, Spawn, SpawnProgram, StateDir, TrustedProject,
     VerifiedProgram,
 };
-use haft_shell_quote::programs::{HOLE, judge};
+use haft_shell_quote::programs::{HOLE, is_dangerous_variable, judge, names_code};
 use haft_tool::VerifiedFiles;
 
 /// Origin of a tool's commands, which decides what they may start.
@@ -72,7 +72,7 @@ impl CommandScope {
         let verified: Option<Result<_, NotVerified>> = self.with_project(|project, _| {
             let mut program = VerifiedProgram::of_command(project, folder, words)?;
             for (name, value) in variables {
-                program.set_variable(project, name, value)?;
+                program.set_variable(project, name, &variable_word(name, value))?;
             }
             Ok(ToolCommand {
                 program: program.into(),
@@ -120,6 +120,30 @@ fn by_user(program: impl Into<OsString>) -> SpawnProgram {
     ChosenProgram::not_of_project(program).into()
 }
 
+/// Words of a command in a file of settings. A program with a slash is a path in the working
+/// directory.
+pub(super) fn settings_words(
+    config: &Config,
+    words: impl IntoIterator<Item = String>,
+) -> Vec<CommandWord> {
+    let mut words: Vec<String> = words.into_iter().collect();
+    if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
+        let path = paths::resolve(&config.cwd, Path::new(program));
+        *program = path.display().to_string();
+    }
+    template_words(&words, words.iter().cloned())
+}
+
+/// Value of a variable as a word: code, if interpreters or the loader of the system run what such a
+/// variable names.
+pub(super) fn variable_word(name: &str, value: &str) -> CommandWord {
+    if is_dangerous_variable(name) {
+        CommandWord::Code(value.to_owned())
+    } else {
+        CommandWord::Argument(value.to_owned())
+    }
+}
+
 /// Words of a command template, of which the first is the program. In `texts`, [`HOLE`]
 /// stands for values; `filled` are the same words with the values.
 pub(super) fn template_words(
@@ -130,7 +154,8 @@ pub(super) fn template_words(
     let is_script = |index: usize| judged.scripts.iter().any(|script| script.code == index);
     let words = filled.into_iter().enumerate().map(|(index, word)| {
         let is_fixed = texts.get(index).is_some_and(|text| !text.contains(HOLE));
-        if index == 0 || judged.file == Some(index) || is_fixed && is_script(index) {
+        let is_code = || is_script(index) || names_code(texts, index);
+        if index == 0 || judged.file == Some(index) || is_fixed && is_code() {
             CommandWord::Code(word)
         } else if is_fixed {
             CommandWord::Argument(word)

@@ -120,15 +120,15 @@ impl Host {
         self.reach(self.known_catalog()?.find(name)?)
     }
 
-    /// Returns the timeout that calls of that tool have without one of their own.
+    /// Returns the timeout that calls of that tool have without one of their own. What a project
+    /// declares for its tools only shortens it.
     fn usual_timeout(&self, tool: &Entry) -> Option<Duration> {
-        if let Some(timeout) = tool.runner.timeout() {
-            return Some(timeout);
-        }
-        let config = &self.inner.config;
-        match tool.tool.source.level {
-            Level::Project => config.limits_of(Level::Project).call_timeout,
-            Level::User | Level::Host => config.limits.call_timeout,
+        let level = tool.tool.source.level;
+        let own = tool.runner.timeout();
+        let limit = self.inner.config.limits_of(level).call_timeout;
+        match level {
+            Level::Project => own.into_iter().chain(limit).min(),
+            Level::User | Level::Host => own.or(limit),
         }
     }
 

@@ -102,7 +102,7 @@ impl Write for LogWriter {
     fn flush(&mut self) -> io::Result<()> {
         let lines = std::mem::take(&mut self.lines);
         let lines = String::from_utf8_lossy(&lines);
-        say(&sanitize::styled_text(&lines, self.is_colored));
+        say(&sanitize::styled_text(&lines, self.is_colored).framed());
         Ok(())
     }
 }

@@ -6,8 +6,13 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::fs::CWD;
 
 use crate::sandbox::{Ran, Sandbox};
+use crate::served::Served;
 
 const USERS: &str = "home/.config/haft/config.yaml";
 
@@ -56,6 +61,17 @@ impl Project {
         symlink(target, path).expect("a link of ours");
     }
 
+    /// Replaces what is there with a link.
+    fn relink(&self, path: &str, target: &str) {
+        let old = self.0.path().join(path);
+        if old.is_symlink() {
+            fs::remove_file(&old).expect("a link of ours");
+        } else {
+            fs::remove_dir_all(&old).expect("a folder of ours");
+        }
+        self.link(path, target);
+    }
+
     fn module(&self, path: &str, permissions: &str) {
         let home = self.0.path().join("home").display().to_string();
         let text = MODULE.replace("HOME", &home);
@@ -88,6 +104,10 @@ impl Project {
             "{what}: the tool did not run: {output}"
         );
         assert!(!output.contains("SECRET"), "{what}: {output}");
+        self.assert_unwritten(what, output);
+    }
+
+    fn assert_unwritten(&self, what: &str, output: &str) {
         for file in ["home/.bashrc", "home/.ssh/made", "home/made"] {
             assert!(
                 !self.0.path().join(file).exists(),
@@ -308,6 +328,141 @@ fn no_link_of_a_project_grants_what_lies_outside() {
     }
 }
 
+/// A way in which a path below the granted folder `docs` leads to the key: it is made before the
+/// project is trusted, and changed afterwards.
+type InnerLink = (&'static str, fn(&Project), fn(&Project));
+
+const INNER_LINKS: &[InnerLink] = &[
+    (
+        "a link to a folder",
+        |project| project.link("work/p/docs/.ssh", "../../../home/.ssh"),
+        |_| {},
+    ),
+    (
+        "a link to a file",
+        |project| project.link("work/p/docs/id", "$CASE/home/.ssh/id"),
+        |_| {},
+    ),
+    (
+        "a link of a link, through the parent of a link's target",
+        |project| {
+            project.link("work/p/docs/.ssh", "one/../../.ssh");
+            project.link("work/p/docs/one", "../src/deep");
+            project.link("work/p/.ssh", "src/two");
+            project.link("work/p/src/two", "../../../home/.ssh");
+            fs::create_dir(project.0.path().join("work/p/src/deep")).expect("a folder of ours");
+        },
+        |_| {},
+    ),
+    (
+        "a link whose target changes",
+        |project| {
+            project.write("work/p/docs/inside/id", "inside\n");
+            project.link("work/p/docs/.ssh", "inside");
+        },
+        |project| project.relink("work/p/docs/.ssh", "$CASE/home/.ssh"),
+    ),
+    (
+        "a folder that becomes a link",
+        |project| project.write("work/p/docs/.ssh/id", "inside\n"),
+        |project| project.relink("work/p/docs/.ssh", "../../../home/.ssh"),
+    ),
+    (
+        "the granted folder becomes a link",
+        |project| project.write("work/p/docs/id", "inside\n"),
+        |project| project.relink("work/p/docs", "../../home/.ssh"),
+    ),
+    (
+        "a link that grants within the project leads out later",
+        |project| {
+            fs::remove_dir(project.0.path().join("work/p/docs")).expect("a folder of ours");
+            project.write("work/p/src/id", "inside\n");
+            project.link("work/p/docs", "src");
+        },
+        |project| project.relink("work/p/docs", "../../home/.ssh"),
+    ),
+    (
+        "what a link leads to becomes a link",
+        |project| {
+            fs::remove_dir(project.0.path().join("work/p/docs")).expect("a folder of ours");
+            project.write("work/p/src/id", "inside\n");
+            project.link("work/p/docs", "src");
+        },
+        |project| project.relink("work/p/src", "../../home/.ssh"),
+    ),
+    (
+        "a folder above the granted one becomes a link",
+        |_| {},
+        |project| {
+            project.write("home/docs/id", "SECRET\n");
+            fs::rename(
+                project.0.path().join("work/p"),
+                project.0.path().join("work/q"),
+            )
+            .expect("a folder of ours");
+            project.link("work/p", "../home");
+        },
+    ),
+];
+
+/// What narrows the profile of a project to `docs`, with its name.
+type Narrowing = (&'static str, fn(&Project));
+
+/// Each narrowing, for a module and for a YAML tool. The real paths of both sides are compared, and
+/// the kernel follows no link to what is granted.
+#[test]
+fn no_link_inside_of_a_granted_folder_leads_out_of_it() {
+    const MODULE_ASKS: &str =
+        "export const permissions = {read: ['./docs'], write: ['./docs'], run: true, env: true};";
+    let narrowing: [Narrowing; 3] = [
+        ("a request", |project| {
+            project.module("work/p/.omp/tools/t.ts", MODULE_ASKS)
+        }),
+        ("the project's file", |project| {
+            project.module("work/p/.omp/tools/t.ts", "");
+            let text = "permissions: {read: [./docs, ./docs/../docs/.], write: [./docs]}\n";
+            project.write("work/p/.haft/config.yaml", text);
+        }),
+        ("permissions without a sandbox", |project| {
+            let asks = MODULE_ASKS.replace("run: true, ", "");
+            project.module("work/p/.omp/tools/t.ts", &asks);
+            let text = "permissions: {read: [docs], write: [docs]}\nsandbox: {project: full}\n";
+            project.write(USERS, text);
+        }),
+    ];
+    for (by, narrow) in narrowing {
+        for (shape, before, after) in INNER_LINKS {
+            let what = format!("{by}, {shape}");
+            let project = Project::new();
+            fs::create_dir_all(project.0.path().join("work/p/docs")).expect("a folder of ours");
+            fs::create_dir_all(project.0.path().join("work/p/src")).expect("a folder of ours");
+            narrow(&project);
+            project.shell_tool("work/p");
+            before(&project);
+            project.sh("haft trust --yes").output.clear();
+            // A served host keeps what it has computed before the change.
+            let haft = &mut project.0.haft();
+            let haft = haft.current_dir(project.0.path().join("work/p"));
+            let served =
+                Served::start(haft.args(["serve", "rest", "--listen", "127.0.0.1:0", "--yolo"]));
+            let warm = served.post("/api/tools/t/call", "{}").body;
+            project.assert_kept(&what, &warm);
+            after(&project);
+            let again = served.post("/api/tools/t/call", "{}").body;
+            assert!(!again.contains("SECRET"), "{what}: {again}");
+            project.assert_unwritten(&what, &again);
+            let output = project.sh("haft call t").output;
+            assert!(!output.contains("SECRET"), "{what}: {output}");
+            project.assert_unwritten(&what, &output);
+            if !by.contains("without a sandbox") {
+                let output = project.attack("y");
+                assert!(!output.contains("SECRET"), "{what}: {output}");
+                project.assert_unwritten(&what, &output);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_link_that_a_tool_makes_grants_nothing_later() {
     let project = Project::new();
@@ -420,6 +575,41 @@ fn credentials_of_installed_languages_are_not_readable() {
         readable.len(),
         "{output}"
     );
+}
+
+/// A program prints the path of a file that it may not read. The note of haft names it, unless it is
+/// a file with credentials: of the installers, of others, by its name or by its ending.
+#[test]
+fn no_note_names_a_file_with_credentials() {
+    let project = Project::new();
+    project.shell_tool("work/p");
+    project.sh("haft trust --yes").output.clear();
+    let note = |file: &str| {
+        project.write(file, "text\n");
+        let call = format!("haft call y --yolo --arg 'C=cat $CASE/{file}' 2>&1 | grep '^.haft:'");
+        let call = call.replace("$CASE", &project.0.path().display().to_string());
+        project.sh(&call).output
+    };
+    for file in [
+        "home/.ssh/id_ed25519",
+        "home/.cargo/credentials.toml",
+        "home/.nvm/versions/node/v22/etc/npmrc",
+        "home/.m2/settings.xml",
+        "home/.config/gh/hosts.yml",
+        "other/home/.aws/config",
+        "other/.env",
+        "other/Server.PEM",
+        "other/my-Token.txt",
+        "other/credentials/file",
+    ] {
+        let note = note(file);
+        assert!(note.contains("ran in the sandbox"), "{file}: {note}");
+        assert!(!note.contains(file), "{file}: {note}");
+    }
+    for file in ["other/plain.txt", "other/environment", "home/.cargo/other"] {
+        let note = note(file);
+        assert!(note.contains(file), "{file}: {note}");
+    }
 }
 
 /// Links of trusted places: of the user, of the system, and of the project within itself.
@@ -549,4 +739,62 @@ export default () => ({name: "race", description: "d", parameters: {type: "objec
             "{isolation}: something was made beside the key"
         );
     }
+}
+
+/// SQLite opens its file by a path that was checked before. Another process exchanges a folder and a
+/// link meanwhile: in a sandbox the kernel refuses what the link leads to.
+#[test]
+fn in_a_sandbox_no_link_leads_to_a_database_outside() {
+    const MODULE: &str = r#"import { DatabaseSync } from "node:sqlite";
+export default () => ({name: "race", description: "d", parameters: {type: "object"}, execute() {
+  const seen = new Set(["ran"]);
+  const use = (file, action) => {
+    try { const db = new DatabaseSync(file); try { action(db); } finally { db.close(); } } catch {}
+  };
+  for (let round = 0; round < 300; round++) {
+    use("in/data", (db) => seen.add(db.prepare("select * from t").all()[0].v));
+    use("in/data", (db) => db.exec("insert into t values ('evil')"));
+    use("in/made", (db) => db.exec("create table if not exists t (v)"));
+  }
+  return {content: [{type: "text", text: [...seen].sort().join()}]};
+}})"#;
+    const MAKER: &str = r#"import { DatabaseSync } from "node:sqlite";
+export default () => ({name: "make", description: "d", parameters: {type: "object"}, execute(_id, {file, v}) {
+  const db = new DatabaseSync(file); db.exec("create table t (v)"); db.prepare("insert into t values (?)").run(v); db.close();
+  return {content: [{type: "text", text: "made"}]};
+}})"#;
+    let project = Project::new();
+    project.write("tools/make.ts", MAKER);
+    project.write("work/p/.omp/tools/race.ts", MODULE);
+    fs::create_dir(project.0.path().join("work/p/in")).expect("a folder of ours");
+    for (file, text) in [("in/data", "inside"), ("../../home/.ssh/data", "SECRET")] {
+        let arguments = serde_json::json!({"file": file, "v": text});
+        let made = format!("haft --tool ../../tools/make.ts call make '{arguments}' --yolo");
+        assert_eq!(project.sh(&made).output, "made\n");
+    }
+    let outside = project.0.path().join("home/.ssh/data");
+    let before = fs::read(&outside).expect("it was made");
+    project.link("work/p/out", "$CASE/home/.ssh");
+    project.sh("haft trust --yes").output.clear();
+    let folder = project.0.path().join("work/p");
+    let is_over = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            let [one, other] = ["in", "out"].map(|name| folder.join(name));
+            while !is_over.load(Ordering::Relaxed) {
+                let exchange = rustix::fs::RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(CWD, &one, CWD, &other, exchange)
+                    .expect("both are there");
+            }
+        });
+        let output = project.sh("haft call race").output;
+        is_over.store(true, Ordering::Relaxed);
+        output
+    });
+    assert!(output.contains("inside"), "{output}");
+    project.assert_kept("a database", &output);
+    assert!(
+        fs::read(&outside).expect("it was made") == before,
+        "{output}"
+    );
 }

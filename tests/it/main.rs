@@ -32,6 +32,8 @@ mod torture_tools;
 mod graph;
 // Text that was made to break a parser.
 mod untrusted_text;
+// Calls that never end, of every family.
+mod call_time;
 // Executables of trusted projects that change after the grant.
 mod verified_programs;
 // Built-in tools that start git, in hostile repositories.
@@ -87,6 +89,8 @@ mod permissions;
 mod profiles;
 // Links at every place where a path may stand that grants something.
 mod granted_paths;
+// The attacks on sandboxes, with Landlock and seccomp alone.
+mod without_namespaces;
 // Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

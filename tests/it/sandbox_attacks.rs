@@ -146,13 +146,24 @@ fn attempts(configuration: &str) -> BTreeMap<String, String> {
     results.into_iter().collect()
 }
 
+/// Attempts that need namespaces, or root's rights over other processes, to work at all.
+const PRIVILEGED: [&str; 4] = [
+    "a program changes a priority",
+    "a program lists the memory of the tests",
+    "a program mounts in a namespace of its own",
+    "a program reads variables of the tests",
+];
+
 #[test]
 fn no_attempt_leaves_the_sandbox_and_each_works_without_it() {
     let free = "permissions: {ffi: all}\nsandbox: {user: full}\n";
     let bounded = "sandbox: {user: workspace, required: true}\n";
     let (free, bounded) = (attempts(free), attempts(bounded));
     assert!(free.len() >= 60, "{} attempts", free.len());
-    let useless: Vec<_> = free.iter().filter(|(_, end)| *end != "works").collect();
+    let has_namespaces = !haft_process::sandbox::available().namespaces.is_empty();
+    let can_work = |name: &str| has_namespaces || !PRIVILEGED.contains(&name);
+    let useless = free.iter().filter(|(_, end)| *end != "works");
+    let useless: Vec<_> = useless.filter(|(name, _)| can_work(name)).collect();
     assert!(useless.is_empty(), "never work: {useless:#?}");
     let escaped: Vec<_> = bounded.iter().filter(|(_, end)| *end == "works").collect();
     assert!(escaped.is_empty(), "leave the sandbox: {escaped:#?}");

@@ -71,8 +71,19 @@ async fn code_takes_no_value() {
     let number = "bash: awk 'NR == {N}' <<< one\nparameters: {N: {type: number, description: d, \
                   security: {escape-shell: true}}}";
     assert_eq!(output(number, json!({"N": 1})).await, "one\n");
-    let text = failure(&guarded("bash: git log {X}"), json!({"X": "--output=x"})).await;
-    assert!(text.contains("must not begin with `-`"), "{text}");
+    for (command, value) in [
+        ("git log {X}", "--output=x"),
+        ("awk -f program {X}", "-fother"),
+        ("awk -fprogram {X}", "-fother"),
+        ("awk --file=program {X}", "-fother"),
+    ] {
+        let yaml = guarded(&format!("bash: {command}"));
+        let text = failure(&yaml, json!({"X": value})).await;
+        assert!(
+            text.contains("must not begin with `-`"),
+            "{command}: {text}"
+        );
+    }
 }
 
 fn validate(name: &str, yaml: &str) -> (bool, String) {

@@ -72,10 +72,13 @@ fn assert_harmless(written: &str, command: &str) {
         )
     };
     assert!(!plain.contains(hidden), "{command}: {written:?}");
+    let unstyled = console::strip_ansi_codes(&plain);
+    let is_forged = |line: &str| {
+        let line = line.trim_start_matches('\r');
+        line.starts_with("forged") || line.starts_with("hint: forged")
+    };
     assert!(
-        !plain
-            .lines()
-            .any(|line| line.trim_start_matches('\r').starts_with("forged")),
+        !unstyled.lines().any(is_forged),
         "{command}: a name begins a line: {written:?}"
     );
 }
@@ -198,6 +201,202 @@ fn no_family_and_no_command_controls_the_terminal() {
         let written = at_terminal(&sandbox, arguments);
         assert!(!written.is_empty(), "{arguments:?}");
         assert_harmless(&written, &arguments.join(" "));
+    }
+}
+
+/// The configuration of the user or of the project.
+fn config_of(place: &str) -> &'static str {
+    match place {
+        "p" => "p/.haft/config.yaml",
+        _ => "home/.config/haft/config.yaml",
+    }
+}
+
+/// A home directory and a project whose tools, files, servers, settings and keys have hostile names,
+/// in each family.
+fn project_with_names() -> Sandbox {
+    let mut sandbox = Sandbox::with_home();
+    let name = format!("n{}\nhint: forged", hostile_text());
+    let json = serde_json::to_string(&name).expect("it is text");
+    // Without any character of JSON or YAML that is not in the escaped text.
+    let escaped: String = json
+        .chars()
+        .map(|c| match c {
+            ' '..='~' => c.to_string(),
+            other => format!("\\u{:04x}", u32::from(other)),
+        })
+        .collect();
+    let schema = format!(
+        r#"{{"type":"object","properties":{{{escaped}:{{"type":"string"}}}},"required":[{escaped}]}}"#
+    );
+    let definition =
+        |key: &str| format!(r#"{{"name":{escaped},"description":{escaped},"{key}":{schema}}}"#);
+    let server = format!(
+        "printf 'log \\033]0;t\\007 \\302\\2332J\\n' >&2\n\
+         while read -r line; do\n\
+         id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n\
+         [ -n \"$id\" ] || continue\n\
+         case $line in\n\
+         *initialize*) r='{{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{{\"tools\":{{}}}},\
+         \"instructions\":{escaped},\"serverInfo\":{{\"name\":{escaped},\"title\":{escaped},\"version\":{escaped}}}}}';;\n\
+         *) r='{{\"tools\":[{},{{\"name\":\"up\",\"title\":{escaped},\"description\":{escaped},\"inputSchema\":{schema}}}]}}';;\n\
+         esac\n\
+         printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}}\\n' \"$id\" \"$r\"\ndone\n",
+        definition("inputSchema"),
+    );
+    let toolbox = sandbox.path().join("p/.agents/tools");
+    sandbox.set("AMP_TOOLBOX", toolbox.display().to_string());
+    sandbox.set("HAFT_IKIGAI_PROJECT", "true".to_owned());
+    let file = "n\x1b]0;t\x07\u{9b}2J\u{202e}\nhint: forged";
+    for place in ["home", "p"] {
+        let modules = if place == "p" {
+            "p/.omp/tools"
+        } else {
+            "home/.omp/agent/tools"
+        };
+        sandbox.write(
+            &format!("{modules}/{file}.ts"),
+            &format!("throw new Error({escaped})"),
+        );
+        sandbox.write(
+            &format!("{modules}/{file}2.ts"),
+            &format!(
+                "export const permissions = {{read: [{escaped}, 1], {escaped}: []}};\n\
+                 export default () => [1, {{name: {escaped}, label: {escaped}, description: 'd', \
+                 parameters: {schema}, execute() {{}}}}]"
+            ),
+        );
+        sandbox.write(
+            &format!("{modules}/{file}3.ts"),
+            &format!(
+                "export default () => [{{name: 'js_{place}', label: {escaped}, description: {escaped}, parameters: {schema},\n\
+                 execute() {{ throw new Error({escaped}) }}}}]"
+            ),
+        );
+        sandbox.write(
+            &format!("{place}/.cycod/tools/{file}.yaml"),
+            &format!("name: {escaped}\ndescription: {escaped}\nbash: 'true'\ntags: [{escaped}]\n{escaped}: 1\n\
+                      parameters:\n  {escaped}: {{type: {escaped}, description: {escaped}}}\n"),
+        );
+        sandbox.write(
+            &format!("{place}/.cycod/tools/{file}2.yaml"),
+            &format!("name: [{escaped}\n"),
+        );
+        let programs = [
+            ("kodelet", definition("input_schema")),
+            ("ikigai", definition("parameters")),
+            (
+                "amp",
+                format!(
+                    r#"{{"name":{escaped},"description":{escaped},"args":{{{escaped}:["string",{escaped}]}}}}"#
+                ),
+            ),
+        ];
+        for (family, text) in programs {
+            let folder = match (family, place) {
+                ("kodelet", "p") => "p/kodelet-tools".to_owned(),
+                ("kodelet", _) => "home/.kodelet/tools".to_owned(),
+                ("ikigai", _) => format!("{place}/.ikigai/tools"),
+                ("amp", "p") => "p/.agents/tools".to_owned(),
+                _ => "home/.config/amp/tools".to_owned(),
+            };
+            let data = sandbox.write(&format!("data/{place}/{family}"), &text);
+            let program = format!("#!/bin/sh\ncat {}\n", data.display());
+            write_program(&sandbox, &format!("{folder}/{file}"), &program);
+            let fails = "#!/bin/sh\nprintf 'bad \\033]0;t\\007\\302\\2332J' >&2; exit 3\n";
+            write_program(&sandbox, &format!("{folder}/{file}2"), fails);
+        }
+        let declared = sandbox.write(
+            &format!("data/{place}/gemini"),
+            &format!("[{}]", definition("parameters")),
+        );
+        let command = format!("cat {}", declared.display());
+        let gemini =
+            serde_json::json!({"tools": {"discoveryCommand": command, "callCommand": name}});
+        sandbox.write(
+            &format!("{place}/.gemini/settings.json"),
+            &gemini.to_string(),
+        );
+        let script = sandbox.write(&format!("data/{place}/server.sh"), &server);
+        let start = format!("{{command: sh, args: [{}]}}", script.display());
+        let servers = format!("mcp: {{servers: {{s{place}: {start}}}}}\n");
+        sandbox.write(config_of(place), &servers);
+        let hostile = format!(
+            "{escaped}: 1\nmcp: {{servers: {{{escaped}: {start}}}}}\n\
+             profiles: {{{escaped}: {{extends: {escaped}}}}}\n"
+        );
+        sandbox.write(&format!("data/{place}/config.yaml"), &hostile);
+        let servers = serde_json::json!({"mcpServers": {&name: {"command": name, "args": [name]}}});
+        sandbox.write(&format!("{place}/.mcp.json"), &servers.to_string());
+    }
+    sandbox.write(
+        "home/.config/aynd/tools/plugin.json",
+        &format!(
+            r#"{{"name":{escaped},"tools":[{{"name":{escaped},"description":{escaped},"inputSchema":{schema},
+            "handler":{{"type":"shell","command":{escaped}}}}}]}}"#
+        ),
+    );
+    std::os::unix::fs::symlink("/etc", sandbox.path().join(format!("p/{file}")))
+        .expect("a link of ours");
+    sandbox
+}
+
+#[test]
+fn no_name_of_any_family_controls_the_terminal() {
+    let sandbox = project_with_names();
+    let commands: &[&[&str]] = &[
+        &["list"],
+        &["--verbose", "list"],
+        &["list", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["config"],
+        &["mcp", "list"],
+        &["mcp", "test", "shome"],
+        &["mcp", "refresh"],
+        &["schema"],
+        &["schema", "--check"],
+        &["types"],
+        &["tool", "list"],
+        &["tool", "validate"],
+        &["agents", "list"],
+        &["permit"],
+        &["refresh"],
+        &["trust"],
+        &["trust", "--yes"],
+        &["list"],
+        &["--verbose", "list"],
+        &["doctor"],
+        &["mcp", "list"],
+        &["call", "up", "{}"],
+        &["call", "js_p", "{}"],
+        &["show", "up"],
+        &["show", "js_p"],
+        &["log"],
+    ];
+    for arguments in commands {
+        let written = at_terminal(&sandbox, arguments);
+        assert!(!written.is_empty(), "{arguments:?}");
+        assert_harmless(&written, &arguments.join(" "));
+    }
+    // Without an editor for the line, which moves the cursor.
+    let lines = "/problems\n/tools\n/show js_home\njs_home {}\nup {}\n/history\n";
+    let mut repl = sandbox.command("sh");
+    repl.args(["-c", "printf %s \"$1\" | haft repl", "sh", lines]);
+    repl.current_dir(sandbox.path().join("p"));
+    let written = Terminal::start(100, &repl).end().0;
+    assert!(written.contains("before"), "{written:?}");
+    assert_harmless(&written, "repl");
+    for place in ["p", "home"] {
+        let hostile = sandbox.path().join(format!("data/{place}/config.yaml"));
+        fs::copy(hostile, sandbox.path().join(config_of(place))).expect("it is ours");
+        let mut all = String::new();
+        for arguments in [&["list"][..], &["doctor"], &["config"], &["trust", "--yes"]] {
+            let written = at_terminal(&sandbox, arguments);
+            assert_harmless(&written, &format!("{place} {}", arguments.join(" ")));
+            all += &written;
+        }
+        assert!(all.contains("before"), "{place}: {all}");
     }
 }
 

@@ -730,6 +730,82 @@ fn files_that_a_tool_reads_may_change() {
     assert_eq!(ran.output, "three\nfour\n");
 }
 
+/// A command of settings reads data that changes, whichever family it belongs to. What it runs, or
+/// takes as code behind an option, is what was trusted.
+#[test]
+fn data_of_commands_may_change_and_their_code_may_not() {
+    const LIST: &str = r#"[{"name": "t"}]"#;
+    const LIST_SCRIPT: &str = "cat \"$1\" | tr -d '\\n'\n";
+    let server = server("good");
+    // The command, its code with a text, its data.
+    let uses = [
+        ("gemini", "sh bin/list data", "bin/list", LIST_SCRIPT, LIST),
+        (
+            "gemini",
+            "awk -f bin/list data",
+            "bin/list",
+            "{ print }\n",
+            LIST,
+        ),
+        (
+            "gemini",
+            "sed --file=bin/list data",
+            "bin/list",
+            "s/x/x/\n",
+            LIST,
+        ),
+        (
+            "gemini",
+            "env A=b timeout 9 sh ./bin/list data",
+            "bin/list",
+            LIST_SCRIPT,
+            LIST,
+        ),
+        ("mcp", "sh bin/server data", "bin/server", &*server, ""),
+        (
+            "mcp",
+            "nice -n 1 bash bin/server --db=data",
+            "bin/server",
+            &*server,
+            "",
+        ),
+    ];
+    for (family, command, code, text, data) in uses {
+        let sandbox = Sandbox::with_home();
+        if family == "gemini" {
+            let settings = serde_json::json!({"tools": {
+                "discoveryCommand": command, "callCommand": "cat",
+            }});
+            sandbox.write("p/.gemini/settings.json", &settings.to_string());
+        } else {
+            let words: Vec<&str> = command.split(' ').collect();
+            let settings = serde_json::json!({"mcpServers": {"s": {
+                "command": words[0], "args": words[1..],
+            }}});
+            sandbox.write("p/.mcp.json", &settings.to_string());
+        }
+        sandbox.write(&format!("p/{code}"), text);
+        sandbox.write("p/data", data);
+        let ran = sandbox.sh("haft trust p --yes");
+        assert!(ran.output.contains(code), "{command}: {}", ran.output);
+        let is_listed = |line: &str| line.trim_start().starts_with("data");
+        let has_data = ran.output.lines().any(is_listed);
+        assert!(!has_data, "{command}: {}", ran.output);
+        sandbox.write("p/data", &format!("{data} "));
+        let ran = sandbox.sh("haft --cwd p list --json");
+        assert!(!ran.output.contains("changed"), "{command}: {}", ran.output);
+        assert!(
+            ran.output.contains(r#""t""#) || ran.output.contains("s_t"),
+            "{command}: {}",
+            ran.output
+        );
+        sandbox.write(&format!("p/{code}"), &format!("{text}\n"));
+        let ran = sandbox.sh("haft --cwd p list");
+        let is_refused = ran.output.contains(&format!("{code} (changed)"));
+        assert!(is_refused, "{command}: {}", ran.output);
+    }
+}
+
 /// An interpreter line may not lead to another program of the project.
 #[test]
 fn a_first_line_that_starts_another_program_starts_nothing() {

@@ -4,12 +4,8 @@ use std::path::Path;
 
 use super::style::Ink;
 use super::text;
-use haft_tool::consent::FRAME;
 use haft_tool::error::Error;
 use haft_tool::{Problem, Severity, TerminalText, terminal_text};
-
-/// Labels at the start of haft's own lines.
-const LABELS: [&str; 4] = ["error:", "warning:", "info:", "hint:"];
 
 /// Formats a problem with its location, the author's lines and the hint. Every line ends with a
 /// newline.
@@ -39,7 +35,7 @@ pub fn problem(problem: &Problem, home: &Path, ink: Ink) -> TerminalText {
 
 /// Formats an error of haft with its hint. Every line ends with a newline.
 pub fn error(error: &Error, ink: Ink) -> TerminalText {
-    let message = framed_message(error.message()).trimmed_end();
+    let message = TerminalText::from_message(error.message()).trimmed_end();
     let mut lines = terminal_text!("{}: {message}\n", ink.error("error"));
     if let Some(hint) = error.hint() {
         lines.push(&hint_line(hint, ink));
@@ -55,33 +51,12 @@ pub fn hint_line(hint: &str, ink: Ink) -> TerminalText {
 
 fn message(problem: &Problem) -> TerminalText {
     let message = without_place(&problem.message, problem);
-    let shown = framed_message(message).trimmed_end();
+    let shown = TerminalText::from_message(message).trimmed_end();
     match &problem.tool_name {
         // Most messages name the tool themselves.
         Some(name) if !message.contains(name.as_str()) => terminal_text!("`{name}`: {shown}"),
         _ => shown,
     }
-}
-
-/// Frames every further line of the message that begins with one of haft's labels, because a name
-/// may contain line feeds.
-fn framed_message(message: &str) -> TerminalText {
-    let mut shown = TerminalText::new();
-    for (index, line) in TerminalText::from_message(message)
-        .lines()
-        .iter()
-        .enumerate()
-    {
-        let forged = |word: &&str| line.as_str().trim_start().starts_with(*word);
-        if index > 0 {
-            shown.push_literal("\n");
-            if LABELS.iter().any(forged) {
-                shown.push_literal(FRAME);
-            }
-        }
-        shown.push(line);
-    }
-    shown
 }
 
 /// Removes the `(file:line:column)` at the end of a message about syntax. It is for hosts that get

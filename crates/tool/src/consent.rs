@@ -8,10 +8,8 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::ApprovalRequest;
-use super::{TerminalText, terminal_text, visible};
+use super::{FRAME, TerminalText, terminal_text, visible};
 
-/// Prefix of every line that haft did not write.
-pub const FRAME: &str = "│ ";
 const FRAME_WIDTH: usize = 2;
 
 /// Limits for the lines of a tool's words and for those of the arguments.

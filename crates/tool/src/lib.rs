@@ -91,7 +91,7 @@ pub use scope::{CallerScope, ToolNames, USER_ID};
 pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub use source::{Family, Level, Source, TrustDomain};
 pub use suggest::{MIN_SIMILARITY, did_you_mean, known_here, similarity, suggest};
-pub use terminal_text::{TerminalText, TerminalValue};
+pub use terminal_text::{FRAME, TerminalText, TerminalValue};
 pub use timestamp::{Timestamp, since_1970};
 pub use trace::CallTrace;
 pub use trace_context::TraceContext;

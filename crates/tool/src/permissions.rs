@@ -982,6 +982,10 @@ fn add_sources(
     }
 }
 
+/// Returns the entries of both lists that the other one contains. Paths are compared as texts. That
+/// compares files, because the entries of both sides were made real paths before
+/// (`RightsResolver::resolve_paths` of haft-config), and a real path is opened without following a
+/// link that was put into it since.
 fn common(ours: &[String], theirs: &[String], kind: PermissionKind) -> Vec<String> {
     let mut both: Vec<String> = Vec::new();
     for one in ours {

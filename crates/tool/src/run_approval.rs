@@ -3,7 +3,7 @@
 use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
-use super::consent::FRAME;
+use super::FRAME;
 use super::{
     Answer, AnswerScope, ApprovalRequest, Prompt, PromptOrigin, Question, RunApprovalRequest,
     RunDecision, TerminalText, Tier, UserInterface, terminal_text,

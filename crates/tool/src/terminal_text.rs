@@ -16,6 +16,12 @@ use serde::Serialize;
 
 use crate::visible;
 
+/// Prefix of lines that haft did not write.
+pub const FRAME: &str = "│ ";
+
+/// Labels at the start of haft's own lines.
+const LABELS: [&str; 4] = ["error:", "warning:", "info:", "hint:"];
+
 /// Mark of a part that was cut off.
 const CUT: &str = "…";
 
@@ -91,9 +97,26 @@ impl TerminalText {
     }
 
     /// Returns a message that may contain names: nothing is removed, not even escape sequences.
-    /// Line feeds and tabs stay, all other harmful characters become escapes.
+    /// Line feeds and tabs stay, all other harmful characters become escapes. It is framed, because
+    /// a name may contain line feeds.
     pub fn from_message(text: &str) -> TerminalText {
-        TerminalText(visible::prose(text).into_owned())
+        TerminalText(visible::prose(text).into_owned()).framed()
+    }
+
+    /// Returns the text with [`FRAME`] before each further line that begins with one of haft's
+    /// labels.
+    #[must_use]
+    pub fn framed(&self) -> TerminalText {
+        let mut framed = TerminalText::new();
+        for (index, line) in self.0.split_inclusive('\n').enumerate() {
+            let plain = console::strip_ansi_codes(line);
+            let is_forged = |label: &&str| plain.trim_start().starts_with(*label);
+            if index > 0 && LABELS.iter().any(is_forged) {
+                framed.push_literal(FRAME);
+            }
+            framed.0.push_str(line);
+        }
+        framed
     }
 
     /// Returns JSON text with harmful characters as escapes of JSON.
@@ -308,6 +331,10 @@ mod tests {
         );
         assert_eq!(TerminalText::from_line("a\nb\tc"), "a\\nb\\tc");
         assert_eq!(TerminalText::from_message("a\nb\x1b[1m"), "a\nb\\u{1b}[1m");
+        assert_eq!(
+            TerminalText::from_message("hint: a\n \u{a0}hint: b\nhints: c\n"),
+            "hint: a\n│  \u{a0}hint: b\nhints: c\n"
+        );
         assert_eq!(
             TerminalText::from_json("\"\u{9b}\u{1f600}\""),
             "\"\\u009b\u{1f600}\""

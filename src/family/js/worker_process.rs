@@ -42,10 +42,8 @@ static IS_SERVED: AtomicBool = AtomicBool::new(false);
 /// runtime or another thread is started it makes the start of workers fastest:
 ///
 /// ```no_run
-/// fn main() {
-///     haft::run_worker_process();
-///     // The program itself.
-/// }
+/// haft::run_worker_process();
+/// // The program itself.
 /// ```
 ///
 /// Without it, modules are not loaded, with an error that says so. Code without a `main` of its own

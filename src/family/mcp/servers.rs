@@ -9,13 +9,13 @@ use super::Upstream;
 use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
-use crate::family::tool_command::template_words;
+use crate::family::tool_command::{settings_words, variable_word};
 use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
     Endpoint, HttpEndpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign,
 };
-use haft_process::{CommandWord, Spawn, StatePart, project_files};
+use haft_process::{Spawn, StatePart, project_files};
 use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem, TRUST_HINT};
 
 /// Time until a server must be ready, if the configuration sets none.
@@ -103,9 +103,9 @@ pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf
                 cwd,
             }) => {
                 let folder = folder_of(config, cwd.as_deref());
-                let mut words = command_words(config, &command, &args);
+                let mut words = settings_words(config, std::iter::once(command).chain(args));
                 let variables = env.iter();
-                words.extend(variables.map(|(name, value)| CommandWord::of_variable(name, value)));
+                words.extend(variables.map(|(name, value)| variable_word(name, value)));
                 project_files(&config.cwd, &folder, &words)
             }
             Ok(ServerAddress::Http { .. }) | Err(_) => Vec::new(),
@@ -117,21 +117,6 @@ pub(crate) fn named_files(config: &Config, candidate: &Candidate) -> Vec<PathBuf
 /// Returns the working directory of a server.
 fn folder_of(config: &Config, cwd: Option<&Path>) -> PathBuf {
     cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd))
-}
-
-/// Words of a server's command. A program with a slash is a path in the project, as for
-/// other tools.
-fn command_words(config: &Config, command: &str, args: &[String]) -> Vec<CommandWord> {
-    let program = if command.contains('/') {
-        let path = paths::resolve(&config.cwd, Path::new(command));
-        path.display().to_string()
-    } else {
-        command.to_owned()
-    };
-    let words: Vec<String> = std::iter::once(program)
-        .chain(args.iter().cloned())
-        .collect();
-    template_words(&words, words.iter().cloned())
 }
 
 /// A server that can be connected.
@@ -196,7 +181,8 @@ pub(super) fn prepare(
             cwd,
         } => {
             let folder = folder_of(config, cwd.as_deref());
-            let words = command_words(config, command, args);
+            let words = std::iter::once(command).chain(args).cloned();
+            let words = settings_words(config, words);
             let variables = env.iter().map(|(name, value)| (&**name, &**value));
             let command = confinement.commands.command(&folder, &words, variables);
             let spawn = command

@@ -115,10 +115,7 @@ pub(super) fn page(entry: &Entry, pin: Option<&Pin>, session: &CommandContext<'_
     let ink = session.out.ink();
     let mut page = ink.bold(&tool.name).to_text();
     if tool.label != tool.name {
-        page.push(&terminal_text!(
-            "  {}",
-            TerminalText::from_prose(&tool.label)
-        ));
+        page.push(&terminal_text!("  {}", text::first_line(&tool.label)));
     }
     page.push_literal("\n");
     let description = TerminalText::from_prose(&tool.description);

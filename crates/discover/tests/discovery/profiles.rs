@@ -275,7 +275,7 @@ fn the_level_none_is_refused_with_a_hint() {
         "isolation: none\n",
         "profiles: {own: {isolation: none}}\nsandbox: {user: own}\n",
     ] {
-        let mut world = World::new();
+        let world = World::new();
         world.write(USERS, text);
         let message = world.refusal().message().to_owned();
         assert!(message.ends_with(removed), "{message}");

@@ -245,10 +245,9 @@ impl VerifiedProgram {
         &mut self,
         project: &TrustedProject<'_>,
         name: &str,
-        value: &str,
+        value: &CommandWord,
     ) -> Result<(), NotVerified> {
-        let value = CommandWord::of_variable(name, value);
-        let value = self.scope.parse(&value, false, project.digest)?;
+        let value = self.scope.parse(value, false, project.digest)?;
         self.variables.push((name.into(), value));
         Ok(())
     }

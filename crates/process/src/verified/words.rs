@@ -19,22 +19,27 @@ const DELIMITERS: &[char] = &[
 ];
 
 /// Endings of the names of files that an interpreter runs.
-const CODE_EXTENSIONS: [&str; 22] = [
-    "awk", "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl",
-    "ps1", "py", "r", "rb", "sh", "tcl", "ts", "tsx", "zsh",
+const CODE_EXTENSIONS: [&str; 37] = [
+    "awk", "bash", "cjs", "class", "clj", "cts", "ex", "exs", "fish", "groovy", "jar", "jl", "js",
+    "jsx", "ksh", "lua", "mjs", "mk", "mts", "nu", "phar", "php", "pl", "ps1", "py", "r", "rb",
+    "rkt", "scm", "sed", "sh", "so", "tcl", "ts", "tsx", "wasm", "zsh",
 ];
 
-/// Variables by which interpreters and the loader of the system run or load files.
-const CODE_VARIABLES: [&str; 9] = [
-    "BASH_ENV",
-    "ENV",
-    "LD_AUDIT",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "PERL5OPT",
-    "PYTHONSTARTUP",
-    "RUBYOPT",
-    "ZDOTDIR",
+/// Names of files, in lower case, with commands for programs that build, run or start others.
+const CODE_NAMES: [&str; 13] = [
+    "compose.yaml",
+    "compose.yml",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "dockerfile",
+    "gemfile",
+    "gnumakefile",
+    "justfile",
+    "makefile",
+    "package.json",
+    "rakefile",
+    "taskfile.yaml",
+    "taskfile.yml",
 ];
 
 /// Use of a file that a word names.
@@ -61,15 +66,6 @@ pub enum CommandWord {
 }
 
 impl CommandWord {
-    /// Value of a variable as a word.
-    pub fn of_variable(name: &str, value: &str) -> CommandWord {
-        if CODE_VARIABLES.contains(&name) {
-            CommandWord::Code(value.to_owned())
-        } else {
-            CommandWord::Argument(value.to_owned())
-        }
-    }
-
     /// Returns the text.
     pub fn text(&self) -> &str {
         match self {
@@ -281,7 +277,12 @@ impl ProjectScope {
 /// Returns true if a file is likely to be run: by its mode, its name or its first bytes.
 fn may_be_code(path: &Path) -> bool {
     let extension = path.extension().and_then(OsStr::to_str);
-    if extension.is_some_and(|extension| CODE_EXTENSIONS.contains(&extension)) {
+    let extension = extension.map(str::to_lowercase);
+    let name = path.file_name().and_then(OsStr::to_str);
+    let name = name.map(str::to_lowercase);
+    if extension.is_some_and(|extension| CODE_EXTENSIONS.contains(&&*extension))
+        || name.is_some_and(|name| CODE_NAMES.contains(&&*name))
+    {
         return true;
     }
     let is_program = path

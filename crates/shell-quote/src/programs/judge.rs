@@ -416,9 +416,10 @@ impl Judge<'_> {
     }
 
     fn awk(&mut self, at: usize) {
-        let (mut index, mut has_file) = (at + 1, false);
+        let (mut index, mut has_file, mut options) = (at + 1, false, true);
         while let Some(word) = self.words.get(index) {
             if word == "--" {
+                options = false;
                 index += 1;
                 break;
             }
@@ -434,6 +435,8 @@ impl Judge<'_> {
             if word.contains(HOLE) {
                 return self.find(index, "awk", Danger::Code);
             }
+            let is_glued = ['f', 'e', 'E'].into_iter().any(is_plain) && word.len() > 2;
+            has_file |= is_glued || word.starts_with("--file=") || word.starts_with("--source=");
             if is_code && matches!(word.as_str(), "-f" | "-e" | "-i" | "-l" | "-E")
                 || word == "--source"
                 || word == "--file"
@@ -449,8 +452,11 @@ impl Judge<'_> {
             }
             index += 1;
         }
+        let is_leading = |word: &String| word.starts_with(HOLE);
         if !has_file && self.has_hole(index) {
             self.find(index, "awk", Danger::Code);
+        } else if has_file && options && self.words.get(index).is_some_and(is_leading) {
+            self.find(index, "awk", Danger::Option);
         }
     }
 

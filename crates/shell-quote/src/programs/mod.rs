@@ -11,7 +11,7 @@ mod tables;
 use std::ops::Range;
 
 use judge::Judge;
-use tables::{DANGEROUS_VARIABLES, RUN_COMMANDS, SHELLS};
+use tables::{ALL_CODE, DANGEROUS_VARIABLES, RUN_COMMANDS, SHELLS};
 
 /// Stands in a word for text that is not known when the command is judged.
 pub const HOLE: char = '\0';
@@ -103,6 +103,35 @@ pub fn judge(words: &[String]) -> Judged {
     };
     judge.command(0);
     judge.judged
+}
+
+/// Returns true if the word at an index names a file that the command takes as code: a value in its
+/// place would be code. A program that edits files or opens databases also takes data there, so
+/// those of [`ALL_CODE`] do not count, and neither does a word with the code itself.
+pub fn names_code(words: &[String], index: usize) -> bool {
+    let Some(word) = words.get(index) else {
+        return false;
+    };
+    let is_of_path = |c: char| c.is_alphanumeric() || "/._-+~=@%,".contains(c);
+    if !word.chars().all(is_of_path) {
+        return false;
+    }
+    // The value of an option may follow its letter or its name: `-ffile`, `--file=file`.
+    let option = match word.split_once('=') {
+        Some((name, _)) if name.starts_with("--") => name.len() + 1,
+        _ if word.starts_with('-') => word.chars().take(2).map(char::len_utf8).sum(),
+        _ => 0,
+    };
+    if option == word.len() {
+        return false;
+    }
+    let mut words = words.to_vec();
+    words[index].replace_range(option.., "\0");
+    let findings = judge(&words).findings;
+    findings.iter().any(|finding| {
+        let is_code = matches!(finding.danger, Danger::Code | Danger::Program);
+        is_code && finding.word == index && !ALL_CODE.contains(&finding.program)
+    })
 }
 
 /// Adds holes where `xargs` puts its input: in place of a text, or as the last argument. Returns

@@ -11,6 +11,8 @@ mod quoting;
 mod attack;
 // The same values in constructs that are composed.
 mod compose;
+// Files of commands: code or data.
+mod files;
 
 use std::path::PathBuf;
 use std::process::Command;

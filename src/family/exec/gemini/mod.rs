@@ -14,12 +14,11 @@ use super::program::{self, InputForm, ProgramCall, ProgramRunner};
 use super::verified::Refused;
 use super::{Confinement, LoadContext, Loaded, describe, spawn_error};
 use crate::family::listing_folder::IN_EMPTY_FOLDER;
+use crate::family::tool_command::settings_words;
 use declarations::{Declaration, Declared};
 use haft_config::{Config, paths};
 use haft_discover::{Candidate, GeminiCommands};
-use haft_process::{
-    CommandWord, End, Finished, Leftovers, NotVerified, Spawn, SpawnError, project_files,
-};
+use haft_process::{End, Finished, Leftovers, NotVerified, Spawn, SpawnError, project_files};
 use haft_tool::schema::Schema;
 use haft_tool::{Problem, Runner, TRUST_HINT, Tool};
 
@@ -40,7 +39,7 @@ pub(crate) fn named_files(config: &Config, settings: &Path) -> Vec<PathBuf> {
     let commands = commands.and_then(|text| GeminiCommands::of(&text));
     let all = commands.iter().flat_map(words_of);
     let files = all.flat_map(|words| {
-        let words = command_words(words, config);
+        let words = settings_words(config, words);
         project_files(&config.cwd, &config.cwd, &words)
     });
     files.collect()
@@ -50,20 +49,6 @@ pub(crate) fn named_files(config: &Config, settings: &Path) -> Vec<PathBuf> {
 fn words_of(commands: &GeminiCommands) -> [Vec<String>; 2] {
     let discovery = shlex::split(&commands.discovery).unwrap_or_default();
     [discovery, commands.call.iter().cloned().collect()]
-}
-
-/// Returns the words of a command. A program with a slash is a path in the project.
-fn command_words(words: Vec<String>, config: &Config) -> Vec<CommandWord> {
-    let words = words.into_iter().enumerate().map(|(index, word)| {
-        let is_path = word.starts_with('~') || index == 0 && word.contains('/');
-        CommandWord::Code(if is_path {
-            let path = paths::resolve(&config.cwd, Path::new(&word));
-            path.display().to_string()
-        } else {
-            word
-        })
-    });
-    words.collect()
 }
 
 async fn load(means: &LoadContext<'_>, candidate: &Candidate) -> Result<Loaded, Box<Problem>> {
@@ -237,7 +222,7 @@ fn spawn(
     config: &Config,
     confinement: &Confinement,
 ) -> Result<Spawn, NotVerified> {
-    let words = command_words(words, config);
+    let words = settings_words(config, words);
     let command = confinement.commands.command(&config.cwd, &words, [])?;
     Ok(confinement.confined(Spawn {
         cwd: Some(config.cwd.clone()),

@@ -344,7 +344,7 @@ fn verify(folder: &LogFolder, home: &Path, out: &mut Out) -> Result<u8, Failure>
         out.print_line(&terminal_text!(
             "{kind} {}: {}",
             place(it),
-            TerminalText::from_prose(&it.text)
+            TerminalText::from_prose(&it.text).framed()
         ))?;
     }
     let lines = units::count(usize::try_from(report.lines).unwrap_or(usize::MAX), "line");

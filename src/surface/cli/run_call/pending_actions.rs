@@ -55,7 +55,7 @@ pub(super) async fn resolve(host: &Host, session: &mut CommandContext<'_>) -> Re
             say(&terminal_text!(
                 "{}: {}\n",
                 session.err.error("error"),
-                TerminalText::from_prose(&outcome.text())
+                TerminalText::from_prose(&outcome.text()).framed()
             ));
             continue;
         }

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use super::tty::{Heard, Tty};
 use crate::surface::terminal::{self, say};
 use haft_render::style::Ink;
-use haft_tool::consent::{FRAME, Room};
+use haft_tool::FRAME;
+use haft_tool::consent::Room;
 use haft_tool::{ApprovalRequest, Decision, TerminalText, terminal_text};
 
 /// Asks until the user answers or `wake` fires.

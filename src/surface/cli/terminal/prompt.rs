@@ -14,7 +14,7 @@ use crate::surface::terminal::say;
 use crate::tool_files::{Edited, EditorDraft};
 use haft_render::style::Ink;
 use haft_render::text;
-use haft_tool::consent::FRAME;
+use haft_tool::FRAME;
 use haft_tool::{Answer, Prompt, Question, TerminalText, terminal_text};
 
 /// Maximum number of options on the screen.

@@ -5,7 +5,7 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 
-use haft_tool::consent::FRAME;
+use haft_tool::FRAME;
 use haft_tool::{Answer, ApprovalRequest, Decision, Prompt, Question, TerminalText, terminal_text};
 
 const APPROVE: &str = "Approve";
