@@ -8,9 +8,26 @@
     reason = "tests start haft from outside, as its users do"
 )]
 
-/// Serves the worker processes of the hosts in this program: the test runner has the `main`.
-#[ctor::ctor(unsafe)]
-fn serve_workers() {
+/// Serves the worker processes of the hosts in this program, because the test runner has the `main`.
+///
+/// The linker puts it behind the other functions that run before `main`: those of Deno's crates
+/// register what a worker needs.
+#[used]
+#[allow(unsafe_code, reason = "the section is the list of such functions")]
+#[unsafe(link_section = ".init_array.70000")]
+static SERVE_WORKERS: extern "C" fn() = serve_workers;
+
+extern "C" fn serve_workers() {
+    #[allow(
+        unsafe_code,
+        reason = "the function takes a pointer to a handler, which is none here"
+    )]
+    // SAFETY: no handler is set. Rust's `main` does the same, but comes later.
+    let ignored = unsafe {
+        use nix::sys::signal::{SigHandler, Signal, signal};
+        signal(Signal::SIGPIPE, SigHandler::SigIgn)
+    };
+    ignored.expect("the signal can be ignored");
     haft::run_worker_process();
 }
 

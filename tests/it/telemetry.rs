@@ -131,7 +131,7 @@ fn call_works(isolation: &str, parent: &str) -> (Output, Server, Server) {
 
 #[test]
 fn the_spans_of_a_tool_are_in_the_trace_of_its_caller() {
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let (called, collector, site) = call_works(isolation, &traceparent());
         assert_eq!(String::from_utf8_lossy(&called.stderr), "");
         let spans = spans(&collector);
@@ -207,7 +207,7 @@ fn a_failure_names_its_kind_and_content_is_sent_only_if_that_is_configured() {
 
 #[test]
 fn an_unsampled_trace_is_passed_on_and_not_sent() {
-    for isolation in ["none", "process"] {
+    for isolation in ["process", "sandbox"] {
         let (called, collector, _) = call_works(isolation, &format!("00-{TRACE}-{CALLER}-00"));
         let program = String::from_utf8_lossy(&called.stdout);
         assert!(program.starts_with(&format!("00-{TRACE}-")), "{program}");

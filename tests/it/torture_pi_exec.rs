@@ -54,8 +54,9 @@ async fn inside(arena: &Arena) {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
         // Checked before the shutdown, so that not the isolate's end has removed the processes.
-        arena.assert_no_process_is_left();
+        arena.assert_no_program_is_left();
         host.shutdown().await;
+        arena.assert_no_process_is_left();
         drop(host);
         let now = Holding::now();
         match before.take() {

@@ -70,6 +70,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use url::Url;
 
@@ -105,6 +106,9 @@ pub use spin_wait::{CallSpin, LeftOutCall, SpinningCall, has_several_cores};
 pub use verify::Verifier;
 pub use version::version;
 pub use worker_process::{run_worker, run_zygote};
+
+/// Time in which the thread of the connections has to end after them.
+const RUNTIME_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
 /// are loaded through one handle and its clones share isolates.
@@ -266,8 +270,13 @@ impl Engine {
         for isolate in &isolates {
             isolate.terminate(Termination::because("the host is shutting down"));
         }
-        for isolate in isolates {
+        for isolate in &isolates {
             isolate.state().gone().await;
+        }
+        drop(isolates);
+        let runtime = lock(&self.inner.runtime).take();
+        if let Some(runtime) = runtime {
+            runtime.end(RUNTIME_TIMEOUT).await;
         }
     }
 

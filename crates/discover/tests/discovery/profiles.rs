@@ -151,7 +151,7 @@ fn a_profile_extends_another_and_its_own_keys_count() {
         "isolation: process\n\
          profiles:\n\
          \x20 registry: {extends: workspace, net: [registry.npmjs.org], env: [PATH, 'NPM_*']}\n\
-         \x20 local: {extends: registry, isolation: none, write: [., ~/.cache/x, $TMPDIR/y]}\n\
+         \x20 local: {extends: registry, isolation: process, write: [., ~/.cache/x, $TMPDIR/y]}\n\
          \x20 plain: {run: [git]}\n\
          \x20 native: {ffi: [~/lib]}\n\
          sandbox: {project: registry, user: local, tools: {p: plain, n: native}}\n",

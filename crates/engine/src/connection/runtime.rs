@@ -2,9 +2,10 @@
 
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Handle of a runtime that does not end before the connections of the engine.
 ///
@@ -16,6 +17,8 @@ pub(crate) struct ConnectionRuntime {
     pub(super) handle: Handle,
     /// Keeps the thread. It ends when the engine and all of its connections have ended.
     pub(super) alive: Option<mpsc::Sender<()>>,
+    /// Closed when the thread has ended.
+    ended: Option<watch::Receiver<()>>,
 }
 
 impl ConnectionRuntime {
@@ -28,15 +31,18 @@ impl ConnectionRuntime {
             return Ok(ConnectionRuntime {
                 handle: handle.clone(),
                 alive: None,
+                ended: None,
             });
         }
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
-        let (alive, mut ended) = mpsc::channel(1);
+        let (alive, mut last) = mpsc::channel(1);
+        let (is_served, ended) = watch::channel(());
         let serve = move || {
             // Nothing is ever sent: the channel closes with its last sender.
-            runtime.block_on(ended.recv());
+            runtime.block_on(last.recv());
             runtime.shutdown_background();
+            drop(is_served);
         };
         thread::Builder::new()
             .name("haft-connections".into())
@@ -44,6 +50,16 @@ impl ConnectionRuntime {
         Ok(ConnectionRuntime {
             handle,
             alive: Some(alive),
+            ended: Some(ended),
         })
+    }
+
+    /// Waits until the thread has ended, at most for this time.
+    pub(crate) async fn end(mut self, limit: Duration) {
+        self.alive = None;
+        if let Some(mut ended) = self.ended {
+            // Nothing is ever sent, so this waits for the end.
+            let _ = tokio::time::timeout(limit, ended.changed()).await;
+        }
     }
 }

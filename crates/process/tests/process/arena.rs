@@ -123,10 +123,33 @@ impl Arena {
         Dice(self.seed)
     }
 
+    /// Asserts that no process that was started here is left, besides those of haft itself, which
+    /// are the workers of hosts that run and the guards.
+    pub fn assert_no_program_is_left(&self) {
+        let until = Instant::now() + KILL_TIMEOUT;
+        let mut programs = marked(&self.folder);
+        programs.retain(|pid| {
+            let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
+            let line = fs::read_to_string(path).unwrap_or_default();
+            !line.contains("\0--worker\0") && !line.ends_with("\0haft-guard\0")
+        });
+        self.assert_ended(programs, until);
+    }
+
     /// Asserts that no process that was started here is left, not even as a zombie.
     pub fn assert_no_process_is_left(&self) {
         let until = Instant::now() + KILL_TIMEOUT;
-        for pid in marked(&self.folder) {
+        self.assert_ended(marked(&self.folder), until);
+        assert_eq!(marked(&self.folder), []);
+        // A zombie of a dropped call is reaped on a thread of its own.
+        while has_children() {
+            assert!(Instant::now() < until, "a child is not reaped");
+            std::thread::yield_now();
+        }
+    }
+
+    fn assert_ended(&self, processes: Vec<Pid>, until: Instant) {
+        for pid in processes {
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
@@ -135,12 +158,6 @@ impl Arena {
             let limit = limit.expect("a short time");
             let gone = poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit));
             assert_eq!(gone, Ok(1), "{}", description(pid));
-        }
-        assert_eq!(marked(&self.folder), []);
-        // A zombie of a dropped call is reaped on a thread of its own.
-        while has_children() {
-            assert!(Instant::now() < until, "a child is not reaped");
-            std::thread::yield_now();
         }
     }
 }
