@@ -320,7 +320,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "profiles: {a: {isolation: jail}}\n",
-            "1:27: `jail` is neither none nor process nor sandbox",
+            "1:27: `jail` is neither process nor sandbox",
             "correct the line, or use another file with --config",
         ),
         (
