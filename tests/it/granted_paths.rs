@@ -405,7 +405,7 @@ const INNER_LINKS: &[InnerLink] = &[
     ),
 ];
 
-/// What narrows the profile of a project to `docs`, with its name.
+/// Setting that narrows the profile of a project to `docs`, with its name.
 type Narrowing = (&'static str, fn(&Project));
 
 /// Each narrowing, for a module and for a YAML tool. The real paths of both sides are compared, and
