@@ -141,9 +141,12 @@ impl LoadBatch {
         if !self.announced.insert(key.clone()) {
             return;
         }
-        let same = self.places.iter().filter(|place| place.key == *key);
-        let files = same.filter(|place| place.known.is_none());
-        let files: Vec<_> = files.map(|place| place.path.clone()).collect();
+        let files: Vec<_> = self
+            .places
+            .iter()
+            .filter(|place| place.key == *key && place.known.is_none())
+            .map(|place| place.path.clone())
+            .collect();
         // A single module is compiled when it is loaded, which is now.
         if files.len() > 1
             && let Ok(isolate) = self.engine.isolate_for(NO_MODULE, key).await

@@ -82,9 +82,10 @@ fn run_as_worker(arguments: Vec<OsString>) -> i32 {
     }
     haft_process::harden();
     let is_success = if arguments.next().is_some_and(|word| word == ZYGOTE) {
-        let heap = arguments.next();
-        let heap = heap.and_then(|heap| heap.to_str()?.parse().ok());
-        heap.is_some_and(|heap| run_zygote(heap, programs))
+        let heap_mb: Option<u32> = arguments
+            .next()
+            .and_then(|heap| heap.to_str()?.parse().ok());
+        heap_mb.is_some_and(|heap_mb| run_zygote(heap_mb, programs))
     } else {
         run_worker(programs)
     };

@@ -44,8 +44,8 @@ fn run(
     let Ok((main, host)) = connect() else {
         return false;
     };
-    let served = serve(main, &host, isolate, programs);
-    let served = served.inspect_err(|why| host.send(&FromWorker::Booted(Err(why.clone()))));
+    let served = serve(main, &host, isolate, programs)
+        .inspect_err(|why| host.send(&FromWorker::Booted(Err(why.clone()))));
     served.is_ok()
 }
 
@@ -84,8 +84,10 @@ fn serve(
     let cannot = |error: io::Error| format!("the worker process cannot work: {error}");
     let control = detach_streams().map_err(cannot)?;
     let report = WorkerReport::of_this_process().map_err(cannot)?;
-    let null = std::fs::File::options().write(true).open("/dev/null");
-    let null = null.map_err(cannot)?;
+    let null = std::fs::File::options()
+        .write(true)
+        .open("/dev/null")
+        .map_err(cannot)?;
     rustix::stdio::dup2_stderr(&null).map_err(|errno| cannot(errno.into()))?;
 
     let mut reader = MessageReader::default();
