@@ -330,7 +330,7 @@ impl Host {
     }
 
     /// Keeps one worker process ready for the next module that needs one, for a program that makes
-    /// calls for a long time. Nothing is started for tools without `isolation`.
+    /// calls for a long time. Nothing is started before a module is known.
     pub fn keep_spare_worker(&self) {
         self.inner.engine.keep_spare_worker();
     }

@@ -136,9 +136,8 @@ declare::settings! {
         /// Permissions of tools. Each is `all`, `none`, a list, or `{allow: …, deny: […]}`. See
         /// permissions.md.
         pub permissions: PermissionProfile = "" => block;
-        /// Separation of tools from haft's process: `none`, `process` or `sandbox`, for tools whose
-        /// profile does not set it. In a project's own file: the minimum for its tools. See
-        /// sandbox.md.
+        /// Separation of tools from haft's process: `process` or `sandbox`, for tools whose profile
+        /// does not set it. In a project's own file: the minimum for its tools. See sandbox.md.
         pub isolation: Isolation = "process", env "HAFT_ISOLATION";
         /// Named permissions with a separation, for `sandbox`. `full`, `workspace` and `read-only`
         /// are built in. See permissions.md.

@@ -1,11 +1,11 @@
-//! The `Send` handle of one isolate. Requests go in by one channel, and each answer comes back by a
-//! oneshot channel.
+//! The `Send` handle of one isolate. Requests go to its worker process, and each answer comes back by
+//! a oneshot channel.
 //!
 //! States of an isolate:
 //!
 //! - It takes work.
 //! - Retired: it finishes what runs and takes nothing new. Then it is gone.
-//! - Terminated: V8 is stopped at once, everything that ran is lost, and the thread ends.
+//! - Terminated: V8 is stopped at once, everything that ran is lost, and the process ends.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
@@ -27,7 +27,6 @@ use super::{EngineOptions, IsolateKey};
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
-    shared: Arc<IsolateState>,
     connection: Arc<Connection>,
     modules: Mutex<HashSet<u32>>,
     /// The modules whose tools were notified of the session's start; false after its end was sent.
@@ -66,10 +65,9 @@ impl Isolate {
         runtime: ConnectionRuntime,
     ) -> Result<Arc<Isolate>, String> {
         tracing::debug!("an isolate starts");
-        let shared = IsolateState::new(options, key, pending, loners);
-        let connection = Connection::start(options, &shared, spare, runtime).await?;
+        let state = IsolateState::new(options, key, pending, loners);
+        let connection = Connection::start(options, &state, spare, runtime).await?;
         Ok(Arc::new(Isolate {
-            shared,
             connection,
             modules: Mutex::default(),
             in_session: Mutex::default(),
@@ -78,19 +76,19 @@ impl Isolate {
 
     /// Returns false if the isolate is retired, terminated or gone.
     pub(super) fn takes_work(&self) -> bool {
-        self.shared.termination.get().is_none()
-            && !self.shared.retired.load(Ordering::Acquire)
+        self.state().termination.get().is_none()
+            && !self.state().retired.load(Ordering::Acquire)
             && !self.connection.is_closed()
     }
 
     /// Returns the key of the modules in this isolate.
     pub(super) fn key(&self) -> &IsolateKey {
-        &self.shared.key
+        &self.state().key
     }
 
     /// Returns the reason for which it takes no more work.
     pub(super) fn why_not(&self) -> &str {
-        self.shared
+        self.state()
             .termination
             .get()
             .map_or(RETIRED, |terminate| terminate.why.as_str())
@@ -100,7 +98,7 @@ impl Isolate {
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, caller: Option<Caller>) -> Asked {
         let (sender, answer) = oneshot::channel();
         let id = self.connection.ask(|id| {
-            self.shared.requests.expect(id, Slot::new(caller, sender));
+            self.state().requests.expect(id, Slot::new(caller, sender));
             make(id)
         });
         Asked {
@@ -114,14 +112,14 @@ impl Isolate {
     pub(super) async fn withdraw(&self, asked: &Asked) -> Withdrawn {
         let withdrawn = self.connection.withdraw(asked.id).await;
         if withdrawn == Withdrawn::Unseen {
-            self.shared.requests.forget(asked.id);
+            self.state().requests.forget(asked.id);
         }
         withdrawn
     }
 
     /// Forgets a request: its answer is not needed.
     pub(super) fn forget(&self, asked: &Asked) {
-        self.shared.requests.forget(asked.id);
+        self.state().requests.forget(asked.id);
     }
 
     /// Sends an order that has no answer.
@@ -144,8 +142,8 @@ impl Isolate {
     /// Takes no new work, and ends when what runs has ended. The request `abandoned` does not
     /// count.
     pub(super) fn retire(&self, abandoned: u32) {
-        self.shared.retired.store(true, Ordering::Release);
-        self.shared.requests.forget(abandoned);
+        self.state().retired.store(true, Ordering::Release);
+        self.state().requests.forget(abandoned);
         self.connection.end_if_retired();
     }
 
@@ -156,9 +154,13 @@ impl Isolate {
 
     /// Ends the isolate if leftover work of calls that have ended keeps it busy.
     pub(super) fn terminate_if_blocked_by_leftover_work(&self) {
-        if self.shared.requests.is_blocked_without_running_call() {
+        if self.state().requests.is_blocked_without_running_call() {
             self.terminate("something that an earlier call left behind never paused");
         }
+    }
+
+    fn state(&self) -> &IsolateState {
+        self.connection.state()
     }
 
     /// Returns the connection, which the engine keeps after it has given the handle away.
@@ -168,31 +170,31 @@ impl Isolate {
 
     /// Takes the dependencies of a load.
     pub(super) fn take_witnessed(&self, asked: &Asked) -> Option<LoadTrace> {
-        self.shared.take_witnessed(asked.id)
+        self.state().take_witnessed(asked.id)
     }
 
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn lets_wait(&self, asked: &Asked) -> bool {
-        self.shared.requests.is_waiting(asked.id)
+        self.state().requests.is_waiting(asked.id)
     }
 
     /// Returns the last request that JavaScript has seen. It changes while the isolate works
     /// through its queue.
     pub(super) fn last_taken(&self) -> u32 {
-        self.shared.requests.last_taken()
+        self.state().requests.last_taken()
     }
 
     /// Reports to the caller that the tool runs, because the isolate may be too busy to do so.
     pub(super) fn tell_start(&self, asked: &Asked) {
-        self.shared.requests.tell_start(asked.id);
-        if self.shared.requests.is_start_unknown(asked.id) {
+        self.state().requests.tell_start(asked.id);
+        if self.state().requests.is_start_unknown(asked.id) {
             self.connection.ask_start(asked.id);
         }
     }
 
     /// Returns its state for debuggers; `None` if none can attach.
     pub(super) fn target(&self) -> Option<&Arc<Target>> {
-        self.shared.target.as_ref()
+        self.state().target.as_ref()
     }
 
     /// Returns true if a debugger has paused it.

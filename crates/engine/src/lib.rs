@@ -168,7 +168,7 @@ impl Engine {
     }
 
     /// Keeps a worker process ready for the next module that needs one, for a host that serves
-    /// callers for a long time. None is started before a module with that isolation is known.
+    /// callers for a long time. None is started before a module is known.
     pub fn keep_spare_worker(&self) {
         // A debugger would see a spare as an isolate without modules.
         if self.inner.options.debugging == Debugging::default() {

@@ -324,10 +324,9 @@ impl Module {
     pub fn expect_call(&self, tier: Tier) {
         let (inner, key) = (&self.engine.inner, self.key_of(tier));
         if self.engine.isolate_now(self.id, &key).is_none() {
-            // Without the thread, the call itself reports that.
-            if let Ok(runtime) = inner.runtime() {
-                inner.spares.expect(&inner.options, &key, &runtime);
-            }
+            inner
+                .spares
+                .expect(&inner.options, &key, || inner.runtime());
         }
     }
 

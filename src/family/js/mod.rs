@@ -94,7 +94,6 @@ pub(crate) fn engine(
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
-
         session_id: haft_engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: load_timeout(config.limits.load_timeout),

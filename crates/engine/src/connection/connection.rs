@@ -179,7 +179,6 @@ impl Connection {
         let _ = connection.link.set(Arc::downgrade(&link));
         let end = End {
             connection: connection.clone(),
-            shared: shared.clone(),
             _alive: runtime.alive,
         };
         let limit = memory_limit(options.heap_mb);
@@ -644,7 +643,6 @@ fn memory_limit(heap_mb: u32) -> u64 {
 /// requests are answered.
 struct End {
     connection: Arc<Connection>,
-    shared: Arc<IsolateState>,
     _alive: Option<mpsc::Sender<()>>,
 }
 
@@ -652,8 +650,10 @@ impl Drop for End {
     fn drop(&mut self) {
         self.connection.process.kill();
         self.connection.close();
-        self.shared.terminated_because("its event loop has ended");
-        self.shared.abandon();
+        self.connection
+            .state
+            .terminated_because("its event loop has ended");
+        self.connection.state.abandon();
         // A start that still waits fails now.
         lock(&self.connection.incoming).booted = None;
     }
@@ -661,7 +661,7 @@ impl Drop for End {
 
 /// Reads the main socket until the worker ends.
 async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
-    let (connection, shared) = (&end.connection, &end.shared);
+    let connection = &end.connection;
     let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
             let exceeded = connection.process.limit_exceeded(memory_limit);
@@ -669,7 +669,7 @@ async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
                 biased;
                 failure = read_all(&main, connection, &link) => failure,
                 why = exceeded => {
-                    shared.terminated_because_of_memory(why);
+                    connection.state.terminated_because_of_memory(why);
                     connection.process.kill();
                     None
                 }
@@ -679,7 +679,9 @@ async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     };
     connection.close();
     if let Some(error) = failure {
-        shared.terminated_because(&format!("its worker process broke the protocol: {error}"));
+        connection
+            .state
+            .terminated_because(&format!("its worker process broke the protocol: {error}"));
         connection.process.kill();
     }
     // What a tool left behind must not outlive the isolate.
@@ -689,7 +691,9 @@ async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
         Ok(Ok(how)) => how,
         Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
     };
-    shared.terminated_because(&format!("its worker process {how}"));
+    connection
+        .state
+        .terminated_because(&format!("its worker process {how}"));
 }
 
 /// Sends the packets of the outbox as the worker takes earlier ones.

@@ -149,7 +149,7 @@ impl Spares {
         self: &Arc<Self>,
         options: &EngineOptions,
         key: &IsolateKey,
-        runtime: &ConnectionRuntime,
+        runtime: impl FnOnce() -> io::Result<ConnectionRuntime>,
     ) {
         {
             let mut plan = lock(&self.plan);
@@ -159,7 +159,10 @@ impl Spares {
             }
             plan.expected.push_back(key.clone());
         }
-        self.schedule(options, Duration::ZERO, runtime);
+        // Without the thread, the call itself reports that.
+        if let Ok(runtime) = runtime() {
+            self.schedule(options, Duration::ZERO, &runtime);
+        }
     }
 
     /// Returns the spare, if it is one for code with this key, and schedules the start of the next

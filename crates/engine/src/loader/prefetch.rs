@@ -31,39 +31,28 @@ enum State {
 }
 
 /// Files that are compiled ahead. Its drop removes those that were not taken.
-pub(crate) struct Prefetch(Vec<(PathBuf, Option<Arc<Verifier>>)>);
+pub(crate) struct Prefetch(Vec<PathBuf>);
 
 impl Prefetch {
-    /// Announces files, each with its verifier; [`Prefetch::compile`] does the work.
-    pub(crate) fn announce(paths: Vec<(PathBuf, Option<Arc<Verifier>>)>) -> Prefetch {
+    /// Announces files; [`Prefetch::compile`] does the work.
+    pub(crate) fn announce(paths: &[PathBuf]) -> Prefetch {
         // The loader uses paths with all links followed.
         let disk = Sys::default();
-        let paths = paths.into_iter();
-        let paths = paths.map(|(path, verifier)| (files::real(&disk, path), verifier));
+        let paths = paths.iter().map(|path| files::real(&disk, path.clone()));
         let paths: Vec<_> = paths.collect();
         let mut announced = announced();
         let states = announced.get_or_insert_default();
-        for (path, _) in &paths {
-            states.insert(path.clone(), State::Wanted);
-        }
+        states.extend(paths.iter().map(|path| (path.clone(), State::Wanted)));
         Prefetch(paths)
     }
 
     /// Compiles the files that the isolate has not loaded yet. Blocks until all are done.
-    pub(crate) fn compile(&self, compiled: Option<Arc<Compiled>>) {
-        let services = |verifier| {
-            let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
-            (tsconfig::Cache::on(node.sys()), node)
-        };
-        let own = services(None);
-        for (path, verifier) in &self.0 {
-            if !is_wanted(path) {
-                continue;
-            }
-            let verified = verifier.clone().map(|verifier| services(Some(verifier)));
-            let (tsconfigs, node) = verified.as_ref().unwrap_or(&own);
+    pub(crate) fn compile(&self, compiled: Option<Arc<Compiled>>, verifier: Option<Arc<Verifier>>) {
+        let node = Rc::new(NodeServices::new(compiled, verifier));
+        let tsconfigs = tsconfig::Cache::on(node.sys());
+        for path in self.0.iter().filter(|path| is_wanted(path)) {
             // An error in the file occurs again, and is reported, when the isolate loads it.
-            if let Some((prepared, read)) = compiled_file(path, tsconfigs, node)
+            if let Some((prepared, read)) = compiled_file(path, &tsconfigs, &node)
                 && let Some(state @ State::Wanted) =
                     announced().get_or_insert_default().get_mut(path)
             {
@@ -77,7 +66,7 @@ impl Drop for Prefetch {
     fn drop(&mut self) {
         let mut announced = announced();
         let states = announced.get_or_insert_default();
-        for (path, _) in &self.0 {
+        for path in &self.0 {
             states.remove(path);
         }
     }

@@ -92,9 +92,7 @@ impl HostLink {
             Reply::Text(_) | Reply::Unknown => Ok(false),
         }
     }
-}
 
-impl HostLink {
     /// Reports an access of the tool that `haft permit --record` runs.
     pub(crate) fn accessed(&self, kind: PermissionKind, what: &str) {
         let what = what.to_owned();

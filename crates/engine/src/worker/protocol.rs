@@ -468,7 +468,7 @@ impl BootSettings {
             workers: None,
             runtime: None,
             keeps_detached: self.keeps_detached,
-            // Lines go to haft's process through the `RemoteLink`.
+            // Lines go to haft's process through the `HostLink`.
             log: Arc::new(NoLog),
             tape,
             env: self.env,

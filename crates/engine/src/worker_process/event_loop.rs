@@ -25,7 +25,7 @@ use crate::spin_wait::RequestSpin;
 use crate::transpile_cache::Compiled;
 use crate::worker::{HostLink, WorkerState, out_of_memory};
 use crate::{access_prompter, load_trace, telemetry};
-use haft_tool::{Debugging, TraceContext};
+use haft_tool::TraceContext;
 
 /// Limit of messages in a row before timers and sockets have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 64;
@@ -87,11 +87,10 @@ pub(super) fn run_isolate(
             inbox,
             spin: RequestSpin::default(),
             link: link.clone(),
-            debugging: &options.debugging,
+            options,
             loader,
             profiler: None,
             ahead: None,
-            compiled: Compiled::open(options.cache.as_deref()),
         };
         std::future::poll_fn(|cx| event_loop.turn(cx)).await;
 
@@ -103,6 +102,7 @@ pub(super) fn run_isolate(
         std::mem::forget(worker);
         Ok::<(), String>(())
     })?;
+    // The isolate that was left may call it.
     std::mem::forget(alarm);
     // Threads that are stuck in a system call (the opening of a pipe) must not block this one.
     runtime.shutdown_background();
@@ -119,12 +119,11 @@ struct EventLoop<'a> {
     inbox: RequestInbox,
     spin: RequestSpin,
     link: Arc<HostLink>,
-    debugging: &'a Debugging,
+    options: &'a EngineOptions,
     loader: Rc<Loader>,
     profiler: Option<Profiler>,
     /// The files that are compiled ahead.
     ahead: Option<Arc<Prefetch>>,
-    compiled: Option<Arc<Compiled>>,
 }
 
 impl EventLoop<'_> {
@@ -342,16 +341,15 @@ impl EventLoop<'_> {
 
     /// Compiles files on another thread, because they are loaded soon.
     fn announce(&mut self, files: &[PathBuf]) {
-        let verifier = self.op_host.verifier().cloned();
-        let files = files.iter().map(|file| (file.clone(), verifier.clone()));
-        // Files of an earlier batch that were not loaded are dropped.
+        // Files of an earlier batch that were not loaded are dropped before.
         self.ahead = None;
-        let ahead = Arc::new(Prefetch::announce(files.collect()));
+        let ahead = Arc::new(Prefetch::announce(files));
         self.ahead = Some(ahead.clone());
-        let compiled = self.compiled.clone();
+        let compiled = Compiled::open(self.options.cache.as_deref());
+        let verifier = self.op_host.verifier().cloned();
         let thread = std::thread::Builder::new().name("haft-ahead".into());
         // Without the thread, the isolate compiles them.
-        let _ = thread.spawn(move || on_deep_stack(|| ahead.compile(compiled)));
+        let _ = thread.spawn(move || on_deep_stack(|| ahead.compile(compiled, verifier)));
     }
 
     /// Notes a call whose spans are not recorded.
@@ -366,7 +364,8 @@ impl EventLoop<'_> {
     /// Waits for a debugger before the module at `url` is loaded, or starts its profile, if that is
     /// asked for.
     fn debug(&mut self, url: &str) {
-        let (breaks_in, profiles) = (&self.debugging.breaks_in, &self.debugging.profiles);
+        let debugging = &self.options.debugging;
+        let (breaks_in, profiles) = (&debugging.breaks_in, &debugging.profiles);
         if breaks_in.is_none() && profiles.is_none() {
             return;
         }
