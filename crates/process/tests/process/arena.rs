@@ -98,14 +98,19 @@ pub fn alone_with(name: &str, variables: &[(&str, &str)], inside: impl AsyncFnOn
     let said = String::from_utf8_lossy(&ended.stdout);
     print!("{said}");
     eprint!("{}", String::from_utf8_lossy(&ended.stderr));
-    let left = marked(&real);
-    for pid in &left {
+    // haft's guard ends when it sees that its host is gone.
+    let left = find_endless(marked(&real), Instant::now() + KILL_TIMEOUT);
+    let descriptions: Vec<String> = left.iter().map(|pid| description(*pid)).collect();
+    for pid in left {
         // They must not outlive this test either.
-        let _ = kill_process(*pid, Signal::KILL);
+        let _ = kill_process(pid, Signal::KILL);
     }
     assert!(ended.status.success(), "{}", ended.status);
     assert!(said.contains("1 passed"), "`{name}` is not the test's name");
-    assert_eq!(left, [], "they outlived the host");
+    assert!(
+        descriptions.is_empty(),
+        "they outlived the host: {descriptions:#?}"
+    );
 }
 
 impl Arena {
@@ -133,13 +138,13 @@ impl Arena {
             let line = fs::read_to_string(path).unwrap_or_default();
             !line.contains("\0--worker\0") && !line.ends_with("\0haft-guard\0")
         });
-        self.assert_ended(programs, until);
+        assert_ended(programs, until);
     }
 
     /// Asserts that no process that was started here is left, not even as a zombie.
     pub fn assert_no_process_is_left(&self) {
         let until = Instant::now() + KILL_TIMEOUT;
-        self.assert_ended(marked(&self.folder), until);
+        assert_ended(marked(&self.folder), until);
         assert_eq!(marked(&self.folder), []);
         // A zombie of a dropped call is reaped on a thread of its own.
         while has_children() {
@@ -147,19 +152,26 @@ impl Arena {
             std::thread::yield_now();
         }
     }
+}
 
-    fn assert_ended(&self, processes: Vec<Pid>, until: Instant) {
-        for pid in processes {
-            let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
-                continue;
-            };
-            // Killed processes may need a moment to end.
-            let limit = Timespec::try_from(until.saturating_duration_since(Instant::now()));
-            let limit = limit.expect("a short time");
-            let gone = poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit));
-            assert_eq!(gone, Ok(1), "{}", description(pid));
-        }
-    }
+fn assert_ended(processes: Vec<Pid>, until: Instant) {
+    let left = find_endless(processes, until);
+    let descriptions: Vec<String> = left.into_iter().map(description).collect();
+    assert!(descriptions.is_empty(), "{descriptions:#?}");
+}
+
+/// Waits for the ends of `processes`, and returns those that have not ended at `until`. A killed
+/// process may need a moment to end.
+fn find_endless(mut processes: Vec<Pid>, until: Instant) -> Vec<Pid> {
+    processes.retain(|pid| {
+        let Ok(held) = pidfd_open(*pid, PidfdFlags::empty()) else {
+            return false;
+        };
+        let limit = Timespec::try_from(until.saturating_duration_since(Instant::now()));
+        let limit = limit.expect("a short time");
+        poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit)) != Ok(1)
+    });
+    processes
 }
 
 /// Returns true if there is a child, dead or alive, besides haft's guard process.
