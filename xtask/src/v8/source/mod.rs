@@ -17,6 +17,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 
 use flate2::Compression;
@@ -401,22 +402,37 @@ impl<'a> SourceBuild<'a> {
         })
     }
 
-    /// Compiles the first object of each group.
+    /// Compiles the first object of each group, as many at once as [`jobs`] allows.
     fn compile_samples(&self, tools: &BuildTools) -> Result<()> {
         let targets = command::output(self.ninja(tools).args(["-t", "targets", "all"]))?;
-        for group in SAMPLES {
-            let start = format!("obj/{group}/");
-            let mut names = targets.lines().filter_map(|line| line.split_once(": "));
-            let (object, _) = names
-                .find(|(name, _)| name.starts_with(&start) && name.ends_with(".o"))
-                .ok_or_else(|| Error::unexpected(format!("the build has no `{start}*.o`")))?;
-            let commands = command::output(self.ninja(tools).args(["-t", "commands", object]))?;
-            let compile = commands.lines().last().unwrap_or_default();
-            files::make_folder(&self.out().join(&start))?;
-            eprintln!("sample: {object}");
-            let mut shell = self.tool(Path::new("sh"), tools);
-            command::output(shell.current_dir(self.out()).args(["-c", compile]))?;
-        }
+        let groups = Mutex::new(SAMPLES.iter());
+        let compile_rest = || {
+            let next_group = || groups.lock().expect("no thread panics with it").next();
+            while let Some(group) = next_group() {
+                self.compile_sample(group, &targets, tools)?;
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..jobs()).map(|_| scope.spawn(compile_rest)).collect();
+            let mut results = threads.into_iter().map(|thread| thread.join());
+            results.try_for_each(|result| result.expect("it returns its errors"))
+        })
+    }
+
+    /// Compiles the first object of a group. `targets` is ninja's list.
+    fn compile_sample(&self, group: &str, targets: &str, tools: &BuildTools) -> Result<()> {
+        let start = format!("obj/{group}/");
+        let mut names = targets.lines().filter_map(|line| line.split_once(": "));
+        let (object, _) = names
+            .find(|(name, _)| name.starts_with(&start) && name.ends_with(".o"))
+            .ok_or_else(|| Error::unexpected(format!("the build has no `{start}*.o`")))?;
+        let commands = command::output(self.ninja(tools).args(["-t", "commands", object]))?;
+        let compile = commands.lines().last().unwrap_or_default();
+        files::make_folder(&self.out().join(&start))?;
+        eprintln!("sample: {object}");
+        let mut shell = self.tool(Path::new("sh"), tools);
+        command::output(shell.current_dir(self.out()).args(["-c", compile]))?;
         Ok(())
     }
 
