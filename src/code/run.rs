@@ -127,7 +127,7 @@ impl Runner for RunCode {
         };
         let run = Run {
             host: calls_of(&self.host, &call.id, &ctx),
-            script: self.host.run_script(source, limits),
+            script: self.host.run_script(source, limits).await,
             ctx: &ctx,
             id: call.id,
             index,

@@ -115,14 +115,14 @@ impl Host {
         self.inner.call_spin.leave_out()
     }
 
-    /// Does on another thread what the first script of the process needs.
+    /// Starts what the first script would otherwise wait for.
     pub(crate) fn expect_scripts(&self) {
         self.inner.engine.expect_scripts();
     }
 
-    /// Starts a script in an isolate of its own.
-    pub(crate) fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
-        self.inner.engine.run_script(source, limits)
+    /// Starts a script in the worker process for scripts.
+    pub(crate) async fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
+        self.inner.engine.run_script(source, limits).await
     }
 
     /// Returns a handle of the same host. Calls that start through it ask `approver` if the policy

@@ -507,6 +507,18 @@ fn only_the_engine_names_v8_and_deno() {
     assert!(named.is_empty(), "{named:?}");
 }
 
+/// haft's own process runs no JavaScript: what makes isolates is reached from worker processes only.
+#[test]
+fn only_worker_processes_make_isolates() {
+    let mut found = files_with(&["boot::", "Isolate::new(", "start_v8("], |_| true);
+    found.retain(|place| {
+        let place = place.strip_prefix("crates/engine/src/").unwrap_or(place);
+        let served = ["boot.rs:", "script_process/", "worker_process/"];
+        !served.iter().any(|start| place.starts_with(start))
+    });
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn only_the_process_module_starts_programs() {
     let ways = ["std::process::Command", "tokio::process", "posix_spawn"];

@@ -200,7 +200,9 @@ async fn what_cannot_be_transformed_is_an_error_of_its_parameter() {
         ("Promise.resolve(1)", no_value("a promise")),
         ("async () => 1", no_value("a promise")),
         ("while(true){}", late.clone()),
-        ("/(a+)+$/.test('a'.repeat(50) + 'b')", late),
+        ("/(a+)+$/.test('a'.repeat(50) + 'b')", late.clone()),
+        // Native code of V8 that does not look whether it is to end.
+        ("[].includes.call({ length: 2 ** 53 - 1 }, 1)", late),
     ] {
         let expected = format!("Parameter 'X' cannot be transformed: {why}.");
         assert_eq!(refused(source, "v").await, expected, "{source}");

@@ -2,10 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
+use haft::code::{self, CodeRun};
 use haft::config::{Env, Isolation};
-use haft::{Call, Config, Error, Event, Flags, Host, Outcome, RunningCall};
+use haft::{
+    Call, Config, CustomTool, Error, Event, Flags, Host, Invocation, Outcome, RunningCall, Tier,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::value::RawValue;
+use tokio::sync::Notify;
 
 use crate::arena;
 use crate::sandbox::Sandbox;
@@ -594,4 +600,97 @@ fn kill(pid: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
     let ended = rustix::event::PollFlags::IN;
     rustix::event::poll(&mut [rustix::event::PollFd::new(&held, ended)], None).expect("it ends");
+}
+
+/// Scripts whose only call is native code of V8 that does not look whether it is to end.
+const UNSTOPPABLE: [&str; 2] = [
+    "Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)",
+    "Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)",
+];
+
+/// State of the tool `gate`, which waits until it is opened.
+#[derive(Default)]
+struct Gate {
+    reached: Notify,
+    opened: Notify,
+}
+
+fn host_with_gate(sandbox: &Sandbox, gate: &Arc<Gate>) -> Host {
+    let gate = gate.clone();
+    let gate = CustomTool::new("gate", "Waits", move |(): (), _: Invocation| {
+        let gate = gate.clone();
+        async move {
+            gate.reached.notify_one();
+            gate.opened.notified().await;
+            Ok::<_, String>("open")
+        }
+    });
+    let builder = crate::code::builder(sandbox).tool(gate.approval(Tier::Read));
+    builder.build().expect("a host")
+}
+
+#[test]
+fn a_script_that_cannot_be_stopped_ends_with_its_process() {
+    arena::alone(
+        "workers::a_script_that_cannot_be_stopped_ends_with_its_process",
+        async |arena| {
+            let sandbox = Sandbox::with_home();
+            let gate = Arc::new(Gate::default());
+            let host = host_with_gate(&sandbox, &gate);
+            for script in UNSTOPPABLE {
+                let beside = code::run(&host, CodeRun::new("await tools.gate()"));
+                gate.reached.notified().await;
+                let process = another_worker(&BTreeSet::new()).await;
+                let stuck = code::run(&host, CodeRun::new(script).timeout_ms(300));
+                let stuck = stuck.outcome().await.expect("it was run");
+                assert!(stuck.text().contains("took longer"), "{}", stuck.text());
+                // The next script has another process.
+                assert_eq!(crate::code::run(&host, "1").await.text(), "1");
+                let known = BTreeSet::from([process]);
+                assert!(workers_now().is_superset(&known));
+                let next = another_worker(&known).await;
+                // The script beside goes on, and its process ends with it.
+                gate.opened.notify_one();
+                let beside = beside.outcome().await.expect("it was run");
+                assert_eq!(beside.text(), "open");
+                while workers_now().contains(&process) {
+                    tokio::task::yield_now().await;
+                }
+                signal(next, Signal::KILL);
+                while !workers_now().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            }
+            host.shutdown().await;
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+#[test]
+fn a_process_of_scripts_that_is_killed_costs_only_them() {
+    arena::alone(
+        "workers::a_process_of_scripts_that_is_killed_costs_only_them",
+        async |arena| {
+            let sandbox = Sandbox::with_home();
+            let gate = Arc::new(Gate::default());
+            let host = host_with_gate(&sandbox, &gate);
+            let running = code::run(&host, CodeRun::new("await tools.gate()"));
+            gate.reached.notified().await;
+            signal(another_worker(&BTreeSet::new()).await, Signal::KILL);
+            let outcome = running.outcome().await.expect("it was run");
+            assert_eq!(
+                outcome.text(),
+                "the process of the script was ended by SIGKILL"
+            );
+            assert_eq!(crate::code::run(&host, "1").await.text(), "1");
+            host.shutdown().await;
+            arena.assert_no_process_is_left();
+        },
+    );
+}
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a number");
+    kill_process(pid, signal).expect("it is ours");
 }

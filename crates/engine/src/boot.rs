@@ -1,8 +1,7 @@
 //! Creates one isolate: Deno's worker from our snapshot, with the host's services in it.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, mpsc};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
@@ -55,9 +54,6 @@ const WASM_PAGES_PER_MB: u32 = 16;
 
 /// Limit of the WebAssembly standard for the pages of one memory.
 const MAX_WASM_PAGES: u32 = 1 << 16;
-
-/// Stack of the thread of an isolate that runs only Deno's start.
-const UNUSED_STACK_SIZE: usize = 8 << 20;
 
 /// V8 must be set up once, before the first isolate.
 static PLATFORM: Once = Once::new();
@@ -188,46 +184,6 @@ pub(super) fn reseed() -> Result<(), String> {
     // Zero would mean that V8 chooses a seed, which it has done before the fork. The flag is signed.
     v8::V8::set_flags_from_string(&format!("--random-seed={}", (seed >> 1) | 1));
     Ok(())
-}
-
-/// Makes sure that an isolate without our snapshot is not the first one of the process. The caller
-/// must not hold the lock of [`one_at_a_time`].
-///
-/// All isolates of a process share one read-only heap, which comes from the snapshot of the first.
-/// Ours extends V8's own. So an isolate of either kind can use the heap of ours, but the heap of V8's
-/// own lacks objects of ours, and V8 would abort the process. The heap is freed with the last
-/// isolate, so one isolate with our snapshot stays for the life of the process.
-///
-/// `heap_mb` sets V8 up, unless that was done before.
-///
-/// # Errors
-/// If the thread of the isolate cannot be started or ends.
-pub(super) fn keep_read_only_heap(heap_mb: u32) -> Result<(), String> {
-    static KEPT: OnceLock<Result<(), String>> = OnceLock::new();
-    KEPT.get_or_init(|| keep_isolate(heap_mb)).clone()
-}
-
-/// Makes an isolate that runs nothing, on a thread that never ends.
-fn keep_isolate(heap_mb: u32) -> Result<(), String> {
-    let (made, is_made) = mpsc::channel();
-    let keep = move || {
-        let alone = one_at_a_time();
-        start_v8(heap_mb, Threads::Several);
-        let _kept = Unconfigured::new(heap_mb);
-        drop(alone);
-        // The caller waits for it.
-        let _ = made.send(());
-        loop {
-            thread::park();
-        }
-    };
-    let started = thread::Builder::new()
-        .name("haft-heap".into())
-        .stack_size(UNUSED_STACK_SIZE)
-        .spawn(keep);
-    started.map_err(|error| error.to_string())?;
-    let answer = is_made.recv();
-    answer.map_err(|_| "the thread of its heap ended".to_owned())
 }
 
 /// Returns the lock that is held while an isolate is created.

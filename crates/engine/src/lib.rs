@@ -18,7 +18,6 @@ mod connection;
 mod debuggers;
 mod domain;
 mod eval_guard;
-mod expressions;
 mod extension;
 mod files;
 mod generation;
@@ -51,6 +50,7 @@ mod requests;
 mod schema_check;
 mod screen;
 mod script;
+mod script_process;
 mod services;
 mod session;
 mod snapshot;
@@ -82,7 +82,6 @@ pub use code_set::CodeSet;
 use connection::{Connection, ConnectionRuntime, Spares};
 pub use debuggers::{Inspector, InspectorSession};
 pub use domain::{CodePaths, IsolateKey};
-pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
 pub use inspector::InspectedIsolate;
 pub use load_batch::{Described, LoadBatch, LoadRequest};
@@ -96,9 +95,10 @@ use pending::PendingActions;
 pub use permits::{GrantedNow, PermitStore};
 pub use render::Drawn;
 pub use screen::ScreenView;
+use script::ScriptWorkers;
 pub use script::{
-    Place, Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest,
-    ScriptSource,
+    ExpressionError, Place, Script, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits,
+    ScriptRequest, ScriptSource,
 };
 pub use services::{Programs, ToolLog, WorkerProcess, Workers};
 pub use session::new_session_id;
@@ -125,7 +125,7 @@ struct Inner {
     isolates: std::sync::Mutex<Vec<Arc<Connection>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
-    expressions: Expressions,
+    scripts: Arc<ScriptWorkers>,
     /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
     spares: Arc<Spares>,
@@ -142,7 +142,7 @@ impl Engine {
             inspector: options.debugging.is_inspected.then(Arc::default),
             pending: Arc::new(PendingActions::new(options.supports_pending_actions)),
             cache: Cache::open(&options).map(Arc::new),
-            expressions: Expressions::new(options.heap_mb),
+            scripts: Arc::default(),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),
@@ -205,11 +205,6 @@ impl Engine {
         profile
     }
 
-    /// Returns the evaluator of small expressions, whose isolate no module shares.
-    pub fn expressions(&self) -> &Expressions {
-        &self.inner.expressions
-    }
-
     /// Sets the files that the project's modules may load from now on.
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
         if let Some(verifier) = &self.inner.options.verifier {
@@ -261,6 +256,7 @@ impl Engine {
 
     /// Ends all isolates; running calls fail. Takes a second at most.
     pub async fn shutdown(&self) {
+        self.inner.scripts.close().await;
         self.inner.spares.close(&self.inner.options).await;
         // Dropping the last handle terminates an isolate that is not terminated yet.
         for generation in self.inner.generations.living() {

@@ -85,7 +85,7 @@ use unix as system;
 use windows as system;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Forked, Zygote, serve_zygote};
+pub use linux::{Forked, Zygote, receive_descriptors, send_descriptors, serve_zygote};
 #[cfg(not(target_os = "linux"))]
 pub use no_zygote::{Forked, Zygote, serve_zygote};
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub(crate) struct Connection {
     pings: Expected<()>,
     withdrawals: Expected<Withdrawn>,
     open_queries: AtomicUsize,
+    /// True once the worker has said that its isolate has ended.
+    has_ended: AtomicBool,
     tape: Option<Arc<dyn Replay>>,
     verifier: Option<Arc<Verifier>>,
 }
@@ -141,7 +143,7 @@ impl Connection {
         let is_spare = spare.is_some();
         let worker = match spare {
             Some(worker) => worker,
-            None => BootingWorker::start(options, &shared.key).await?,
+            None => BootingWorker::start_isolate(options, &shared.key).await?,
         };
         shared.requests.reported_by(worker.report);
         let (booted, is_booted) = oneshot::channel();
@@ -167,6 +169,7 @@ impl Connection {
             pings: Expected::default(),
             withdrawals: Expected::default(),
             open_queries: AtomicUsize::new(0),
+            has_ended: AtomicBool::new(false),
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
@@ -469,7 +472,10 @@ impl Connection {
                 why,
                 is_out_of_memory,
             }),
-            FromWorker::Ended => shared.answer_all(),
+            FromWorker::Ended => {
+                self.has_ended.store(true, Ordering::Relaxed);
+                shared.answer_all();
+            }
         }
     }
 
@@ -686,7 +692,12 @@ async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     }
     // What a tool left behind must not outlive the isolate.
     let process = connection.process.clone();
+    let is_in_order = connection.has_ended.load(Ordering::Relaxed) && process.tmp().is_none();
     let ended = tokio::task::spawn_blocking(move || process.wait());
+    if is_in_order {
+        // Its programs have ended, and no folder is to be removed after it.
+        return;
+    }
     let how = match tokio::time::timeout(END_TIMEOUT, ended).await {
         Ok(Ok(how)) => how,
         Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 /// the answers would only add a switch between threads to each call.
 #[derive(Clone)]
 pub(crate) struct ConnectionRuntime {
-    pub(super) handle: Handle,
+    pub(crate) handle: Handle,
     /// Keeps the thread. It ends when the engine and all of its connections have ended.
     pub(super) alive: Option<mpsc::Sender<()>>,
     /// Closed when the thread has ended.

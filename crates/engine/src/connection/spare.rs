@@ -22,7 +22,7 @@ use rustix::net::{RecvFlags, SendFlags, recv};
 
 use super::runtime::ConnectionRuntime;
 use crate::services::WorkerProcess;
-use crate::worker::protocol::{BootSettings, ToWorker};
+use crate::worker::protocol::{BootSettings, WorkerTask};
 use crate::worker::{WorkerReport, socket};
 use crate::{EngineOptions, IsolateKey, lock};
 
@@ -35,10 +35,10 @@ const MAX_EXPECTED: usize = 16;
 
 /// A worker process whose isolate boots or has booted. It has no callers.
 pub(crate) struct BootingWorker {
-    pub(super) main: OwnedFd,
-    pub(super) control: OwnedFd,
+    pub(crate) main: OwnedFd,
+    pub(crate) control: OwnedFd,
     pub(super) report: WorkerReport,
-    pub(super) process: Arc<dyn WorkerProcess>,
+    pub(crate) process: Arc<dyn WorkerProcess>,
     /// The packets of the first message that its socket had no room for.
     pub(super) waiting: VecDeque<Vec<u8>>,
     /// The paths of code that its sandbox lets it read.
@@ -46,10 +46,12 @@ pub(crate) struct BootingWorker {
 }
 
 impl BootingWorker {
-    /// Starts a worker for code with this key. Does not wait until its isolate has booted.
-    pub(super) async fn start(
+    /// Starts a worker for code with this key, and sends it its task. Does not wait until its
+    /// isolate has booted.
+    pub(crate) async fn start(
         options: &EngineOptions,
         key: &IsolateKey,
+        task: impl FnOnce(&dyn WorkerProcess) -> WorkerTask,
     ) -> Result<BootingWorker, String> {
         let workers = options.workers.clone().ok_or(
             "modules run in worker processes, which this program does not serve: the first line of \
@@ -72,8 +74,7 @@ impl BootingWorker {
         let (process, code) = started
             .await
             .unwrap_or_else(|_| Err("the runtime ends".to_owned()))?;
-        let boot = BootSettings::new(options, key, process.tmp().as_deref());
-        let mut waiting = VecDeque::from(socket::packets_of(&ToWorker::Boot(Box::new(boot))));
+        let mut waiting = VecDeque::from(socket::packets_of(&task(&*process)));
         while let Some(packet) = waiting.front() {
             match socket::send_packet(&main, packet, SendFlags::DONTWAIT) {
                 Ok(true) => drop(waiting.pop_front()),
@@ -90,6 +91,18 @@ impl BootingWorker {
             waiting,
             code,
         })
+    }
+
+    /// Starts a worker for modules with this key.
+    pub(super) async fn start_isolate(
+        options: &EngineOptions,
+        key: &IsolateKey,
+    ) -> Result<BootingWorker, String> {
+        let task = |process: &dyn WorkerProcess| {
+            let settings = BootSettings::new(options, key, process.tmp().as_deref());
+            WorkerTask::Modules(Box::new(settings))
+        };
+        BootingWorker::start(options, key, task).await
     }
 
     /// Returns true if the process has ended, or a worker that is started now could read other
@@ -233,7 +246,7 @@ impl Spares {
         if let Some((_, useless)) = spare.take() {
             tokio::task::spawn_blocking(move || useless.end());
         }
-        match BootingWorker::start(&options.for_domain(key.domain), &key).await {
+        match BootingWorker::start_isolate(&options.for_domain(key.domain), &key).await {
             Ok(worker) => *spare = Some((key, worker)),
             // The same start on demand reports the error to its caller.
             Err(error) => tracing::debug!(%error, "no spare worker"),

@@ -1,31 +1,42 @@
-//! Scripts of code mode: TypeScript that calls tools, in an isolate that has nothing else.
+//! Scripts of code mode, which are TypeScript that calls tools, and expressions of YAML tools.
 //!
-//! Each script has a thread, an isolate and a context of its own. There are no ops, no Deno, no
-//! modules, no code from text, no WebAssembly and no shared memory. The globals are those of the
-//! language, and the few of `globals.js`. Whatever a script calls is a [`ScriptEvent`] for the host,
-//! which answers it; the text of arguments and results is all that passes.
+//! Both run in a worker process of their own, which has no permissions and no module
+//! ([`script_process`](super::script_process)). Each has a socket to its thread there. Whatever a
+//! script calls is a [`ScriptEvent`] for the host, which answers it; the text of arguments and results
+//! is all that passes. haft treats all of it as hostile.
 //!
-//! The script ends when its function has returned and nothing that it has started is open: neither a
-//! call nor a timer. It is terminated when it exceeds one of its limits.
+//! A script or an expression that cannot be stopped, because native code of V8 runs, takes its process
+//! with it as soon as no other script uses it.
 
-mod clock;
-mod compile;
-mod isolate;
+mod expression;
+pub(super) mod protocol;
+mod worker;
 
-use std::sync::{Arc, Once, OnceLock, mpsc};
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use deno_core::v8;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio_util::sync::CancellationToken;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
-use super::{Engine, boot};
+use super::{Engine, Inner};
+pub use expression::ExpressionError;
+pub(super) use expression::{EXPRESSION_HEAP, EXPRESSION_TIMEOUT, ExpressionResult};
+use protocol::{ScriptJob, ScriptReply, ScriptReport};
+pub(super) use worker::ScriptWorkers;
+use worker::{JobSocket, ScriptWorker};
 
-/// Time in which V8 has to notice that a script is to end. After that its thread is abandoned.
+/// Time in which V8 has to notice that a script is to end.
 const NOTICE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Maximum size of what a script prints, and of its value, in bytes.
+pub(super) const MAX_OUTPUT_BYTES: usize = 16 << 20;
+
+/// Name of a script in stack traces.
+pub(super) const SCRIPT_NAME: &str = "script.ts";
+
 /// Limits of one script.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ScriptLimits {
     /// Time that the script itself takes. Waits for tools do not count.
     pub own_time: Duration,
@@ -36,6 +47,7 @@ pub struct ScriptLimits {
 }
 
 /// A script with what it gets.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ScriptSource {
     /// The body of an async function, in TypeScript or JavaScript.
     pub code: String,
@@ -47,12 +59,27 @@ pub struct ScriptSource {
 
 /// A running script. Dropping it ends the script.
 pub struct Script {
-    events: UnboundedReceiver<ScriptEvent>,
-    control: Arc<Control>,
+    /// The connection to its thread, or the reason why there is none.
+    running: Result<RunningScript, ScriptFailure>,
+}
+
+struct RunningScript {
+    engine: Arc<Inner>,
+    worker: Arc<ScriptWorker>,
+    socket: JobSocket,
+    limits: ScriptLimits,
+    /// What starts it again in another process, until its first event.
+    unseen: Option<ScriptJob>,
+    /// Number of its requests.
+    requests: u32,
+    /// Bytes that it has printed.
+    printed: usize,
+    /// The reason for which it is to end, and the time at which its process is given up.
+    ending: Option<(ScriptFailure, Instant)>,
 }
 
 /// Event of a script. [`ScriptEvent::Ended`] is the last one.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum ScriptEvent {
     /// The script requests something and waits for [`Script::answer`] with this number.
     Request {
@@ -75,7 +102,7 @@ pub enum ScriptEvent {
 }
 
 /// Request of a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScriptRequest {
     /// A call of a tool.
     Call {
@@ -95,7 +122,7 @@ pub enum ScriptRequest {
 }
 
 /// Answer to a request.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum ScriptAnswer {
     /// The JSON of the value.
     Value(String),
@@ -111,7 +138,7 @@ pub enum ScriptAnswer {
 }
 
 /// Place in the author's text; both numbers begin with 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The line.
     pub line: u32,
@@ -120,7 +147,7 @@ pub struct Place {
 }
 
 /// Reason for which a script has no value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ScriptFailure {
     /// The text is not a script.
     #[error("SyntaxError: {message}{}", at(*.place))]
@@ -156,14 +183,17 @@ pub enum ScriptFailure {
     /// It was ended from outside.
     #[error("the script was cancelled")]
     Cancelled,
-    /// The machine has no thread or no memory left.
+    /// Its process cannot be started, or has no thread or no memory left.
     #[error("no script can be started: {0}")]
     Unavailable(String),
+    /// Its process has ended, or did something that it must not; a part of a sentence.
+    #[error("the process of the script {0}")]
+    Lost(String),
 }
 
 fn at(place: Option<Place>) -> String {
     match place {
-        Some(Place { line, column }) => format!("\n    at {}:{line}:{column}", compile::NAME),
+        Some(Place { line, column }) => format!("\n    at {}:{line}:{column}", SCRIPT_NAME),
         None => String::new(),
     }
 }
@@ -173,75 +203,35 @@ fn seconds(time: Duration) -> String {
     format!("{seconds} s")
 }
 
-/// Message to the thread of a script.
-enum Message {
-    Answer(u32, ScriptAnswer),
-    /// Look whether the script is to end.
-    Wake,
-}
-
-/// Handle with which a script is ended.
-struct Control {
-    failure: OnceLock<ScriptFailure>,
-    isolate: OnceLock<v8::IsolateHandle>,
-    inbox: mpsc::Sender<Message>,
-    is_ending: CancellationToken,
-}
-
-impl Control {
-    /// Ends the script. The first reason counts.
-    fn end(&self, why: ScriptFailure) {
-        if self.failure.set(why).is_err() {
-            return;
-        }
-        if let Some(isolate) = self.isolate.get() {
-            isolate.terminate_execution();
-        }
-        // The thread may have ended.
-        let _ = self.inbox.send(Message::Wake);
-        self.is_ending.cancel();
-    }
-}
-
 impl Engine {
-    /// Starts what the first script of the process would otherwise wait for, and returns at once.
+    /// Starts what the first script would otherwise wait for, and returns at once.
     pub fn expect_scripts(&self) {
-        static STARTED: Once = Once::new();
-        let heap_mb = self.inner.options.heap_mb;
-        STARTED.call_once(|| {
-            // The first script tries again and reports a failure.
-            let _ = std::thread::Builder::new()
-                .name("haft-heap-start".into())
-                .spawn(move || boot::keep_read_only_heap(heap_mb));
-        });
+        // The first script tries again and reports a failure.
+        if let Ok(runtime) = self.inner.runtime() {
+            let inner = self.inner.clone();
+            runtime
+                .handle
+                .spawn(async move { inner.scripts.prepare(&inner.options).await });
+        }
     }
 
-    /// Starts a script.
-    pub fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
-        let (events, received) = unbounded_channel();
-        let (inbox, messages) = mpsc::channel();
-        let control = Arc::new(Control {
-            failure: OnceLock::new(),
-            isolate: OnceLock::new(),
-            inbox,
-            is_ending: CancellationToken::new(),
+    /// Starts a script. A failure is its first event.
+    pub async fn run_script(&self, source: ScriptSource, limits: ScriptLimits) -> Script {
+        let engine = self.inner.clone();
+        let job = ScriptJob::Run { source, limits };
+        let started = engine.scripts.start(&engine.options, &job).await;
+        let running = started.map(|(worker, socket)| RunningScript {
+            engine,
+            worker,
+            socket,
+            limits,
+            unseen: Some(job),
+            requests: 0,
+            printed: 0,
+            ending: None,
         });
-        let (of_thread, heap_mb) = (control.clone(), self.inner.options.heap_mb);
-        let sender = events.clone();
-        let started = std::thread::Builder::new()
-            .name("haft-script".into())
-            .stack_size(isolate::STACK_SIZE)
-            .spawn(move || {
-                isolate::run(&source, limits, heap_mb, &of_thread, &messages, sender);
-            });
-        if let Err(error) = started {
-            let failure = ScriptFailure::Unavailable(error.to_string());
-            // The receiver is in this function.
-            let _ = events.send(ScriptEvent::Ended(Err(failure)));
-        }
         Script {
-            events: received,
-            control,
+            running: running.map_err(ScriptFailure::Unavailable),
         }
     }
 }
@@ -249,35 +239,101 @@ impl Engine {
 impl Script {
     /// Waits for the next event. Cancel safe.
     pub async fn next(&mut self) -> ScriptEvent {
-        let event = tokio::select! {
-            biased;
-            event = self.events.recv() => event,
-            () = self.control.is_ending.cancelled() => {
-                let event = tokio::time::timeout(NOTICE_TIMEOUT, self.events.recv()).await;
-                event.unwrap_or_default()
-            }
-        };
-        event.unwrap_or_else(|| {
-            let failure = self.control.failure.get().cloned();
-            let lost = || ScriptFailure::Unavailable("its thread ended".into());
-            ScriptEvent::Ended(Err(failure.unwrap_or_else(lost)))
-        })
+        match &mut self.running {
+            Ok(running) => running.next().await.unwrap_or_else(|failure| {
+                self.running = Err(failure.clone());
+                ScriptEvent::Ended(Err(failure))
+            }),
+            Err(failure) => ScriptEvent::Ended(Err(failure.clone())),
+        }
     }
 
     /// Answers the request with this number.
-    pub fn answer(&self, number: u32, answer: ScriptAnswer) {
+    pub fn answer(&mut self, number: u32, answer: ScriptAnswer) {
         // A script that has ended needs no answer.
-        let _ = self.control.inbox.send(Message::Answer(number, answer));
+        if let Ok(running) = &mut self.running {
+            running.socket.send(&ScriptReply { number, answer });
+        }
     }
 
     /// Ends the script. [`ScriptEvent::Ended`] follows.
-    pub fn cancel(&self) {
-        self.control.end(ScriptFailure::Cancelled);
+    pub fn cancel(&mut self) {
+        if let Ok(running) = &mut self.running {
+            running.socket.stop();
+            running.end(ScriptFailure::Cancelled);
+        }
     }
 }
 
-impl Drop for Script {
-    fn drop(&mut self) {
-        self.control.end(ScriptFailure::Cancelled);
+impl RunningScript {
+    /// Waits for the next event, and gives its process up if the script does not end in time.
+    async fn next(&mut self) -> Result<ScriptEvent, ScriptFailure> {
+        loop {
+            let received = match &self.ending {
+                Some((failure, until)) => {
+                    let report = pin!(self.socket.receive());
+                    match tokio::time::timeout_at(*until, report).await {
+                        Ok(received) => received,
+                        Err(_) => {
+                            self.engine.scripts.retire(&self.worker).await;
+                            return Err(failure.clone());
+                        }
+                    }
+                }
+                None => self.socket.receive().await,
+            };
+            match received {
+                Ok(Some(ScriptReport::Event(event))) => {
+                    self.unseen = None;
+                    self.count(&event)?;
+                    return Ok(event);
+                }
+                Ok(Some(ScriptReport::Ending(failure))) => self.end(failure),
+                Ok(None) => self.start_again().await?,
+                Err(error) => {
+                    self.engine.scripts.retire(&self.worker).await;
+                    return Err(ScriptFailure::Lost(format!("broke the protocol: {error}")));
+                }
+            }
+        }
+    }
+
+    /// Starts the script once more, if its process ended before anything of it was seen.
+    async fn start_again(&mut self) -> Result<(), ScriptFailure> {
+        if let Some((failure, _)) = &self.ending {
+            return Err(failure.clone());
+        }
+        let Some(job) = self.unseen.take() else {
+            return Err(ScriptFailure::Lost(self.worker.describe_end().await));
+        };
+        self.engine.scripts.retire(&self.worker).await;
+        let started = self.engine.scripts.start(&self.engine.options, &job).await;
+        (self.worker, self.socket) = started.map_err(ScriptFailure::Unavailable)?;
+        Ok(())
+    }
+
+    /// Counts what the script does. Its thread does so, too, and tells the script.
+    fn count(&mut self, event: &ScriptEvent) -> Result<(), ScriptFailure> {
+        match event {
+            ScriptEvent::Request { .. } => self.requests += 1,
+            ScriptEvent::Printed(text) => self.printed += text.len(),
+            ScriptEvent::Image { data, .. } => self.printed += data.len(),
+            ScriptEvent::Ended(_) => {}
+        }
+        if self.requests > self.limits.calls {
+            let what = "made more requests than it may".to_owned();
+            return Err(ScriptFailure::Lost(what));
+        }
+        // A text has at most three bytes for each unit that the thread counts.
+        if self.printed > 3 * MAX_OUTPUT_BYTES {
+            return Err(ScriptFailure::Printed(MAX_OUTPUT_BYTES));
+        }
+        Ok(())
+    }
+
+    /// Notes that the script is to end. The first reason counts.
+    fn end(&mut self, failure: ScriptFailure) {
+        let until = Instant::now() + NOTICE_TIMEOUT;
+        self.ending.get_or_insert((failure, until));
     }
 }

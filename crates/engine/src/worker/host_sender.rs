@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
 use rustix::net::{SendFlags, Shutdown, shutdown};
+use serde::Serialize;
 
-use super::protocol::FromWorker;
 use super::socket;
 use crate::lock;
 
@@ -17,7 +17,7 @@ pub(crate) struct HostSender {
 }
 
 impl HostSender {
-    /// Returns the sender through this end of the main socket.
+    /// Returns the sender through this end of a socket.
     pub(crate) fn new(socket: OwnedFd) -> HostSender {
         HostSender {
             socket,
@@ -25,14 +25,21 @@ impl HostSender {
         }
     }
 
-    /// Makes the thread that waits for the next request notice the end.
+    /// Makes the thread that waits for the next message notice the end.
     pub(crate) fn stop_reading(&self) {
         // A socket that is closed already has no reader.
         let _ = shutdown(&self.socket, Shutdown::Read);
     }
 
+    /// Closes the connection. Otherwise the system closes it after it has taken back the memory of the
+    /// process, which takes some milliseconds.
+    pub(crate) fn close(&self) {
+        // haft's process may have closed it already.
+        let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+
     /// Sends a message; waits while haft's process does not read.
-    pub(crate) fn send(&self, message: &FromWorker) {
+    pub(crate) fn send(&self, message: &impl Serialize) {
         let packets = socket::packets_of(message);
         let _turn = lock(&self.turn);
         for packet in packets {

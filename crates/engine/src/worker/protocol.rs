@@ -17,11 +17,19 @@ use haft_tool::{
     ReplayChannel, Tier, ToolRights, TrustDomain, VerifiedFiles,
 };
 
-/// Message on the main socket to the worker.
+/// First message on the main socket to the worker: what it is for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum WorkerTask {
+    /// Modules, in an isolate with these settings. [`ToWorker`] follows.
+    Modules(Box<BootSettings>),
+    /// Scripts and expressions: each byte that follows comes with the socket of a
+    /// [`ScriptJob`](crate::script::protocol::ScriptJob). `heap_mb` sets V8 up.
+    Scripts { heap_mb: u32 },
+}
+
+/// Message on the main socket to a worker for modules.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
-    /// The first message: what the isolate is started with.
-    Boot(Box<BootSettings>),
     /// A request or an order to the isolate.
     Ask(Ask),
     /// A ping, which the isolate's thread answers.

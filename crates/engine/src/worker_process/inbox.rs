@@ -103,8 +103,6 @@ impl RequestInbox {
                 }
                 None
             }
-            // Only the first message boots.
-            ToWorker::Boot(_) => None,
         }
     }
 }

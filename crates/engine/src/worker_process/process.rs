@@ -14,9 +14,10 @@ use crate::Programs;
 use crate::boot::{self, Unconfigured};
 use crate::messages::Termination;
 use crate::platform::Threads;
+use crate::script_process;
 use crate::telemetry;
 use crate::verify::Verifier;
-use crate::worker::protocol::{BootSettings, Control, FromWorker, ToWorker};
+use crate::worker::protocol::{BootSettings, Control, FromWorker, WorkerTask};
 use crate::worker::socket::{MessageReader, Received};
 use crate::worker::{HostLink, HostSender, RemoteReplay, WorkerReport, WorkerState};
 use haft_process::Forked;
@@ -92,8 +93,12 @@ fn serve(
 
     let mut reader = MessageReader::default();
     let received = reader.read(&main, RecvFlags::empty()).map_err(cannot)?;
-    let Received::Message(ToWorker::Boot(settings)) = received else {
-        return Err("the first message of haft's process is another one".to_owned());
+    let settings = match received {
+        Received::Message(WorkerTask::Modules(settings)) => settings,
+        Received::Message(WorkerTask::Scripts { heap_mb }) => {
+            return script_process::serve(&main, heap_mb, isolate).map_err(cannot);
+        }
+        Received::Nothing | Received::Closed => return Err("haft has ended".to_owned()),
     };
     let link = Arc::new(HostLink::new(host.clone()));
     let key = settings.key()?;
@@ -134,6 +139,7 @@ fn serve(
     link.close();
     telemetry::finish();
     haft_process::kill_all();
+    host.close();
     Ok(())
 }
 

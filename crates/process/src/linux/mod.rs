@@ -1,6 +1,7 @@
 //! Backend of Linux: `/proc`, descriptors of processes, control groups, leases of files.
 
 mod control_groups;
+mod descriptors;
 mod files;
 mod folder_thread;
 mod guard;
@@ -13,6 +14,7 @@ mod zygote;
 
 pub(crate) use control_groups::Cell;
 pub use control_groups::{can_limit_processors, can_limit_trees};
+pub use descriptors::{receive_descriptors, send_descriptors};
 pub(super) use files::{is_of_the_kernel, owner_of_unmapped};
 pub(super) use folder_thread::{Errand, SPAWN_FLAGS, folder_thread};
 pub(super) use guard::{GUARD_SCRIPT, table};

@@ -10,9 +10,8 @@
 //! same addresses of code and data.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -23,13 +22,12 @@ use nix::libc;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
-    socketpair,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::descriptors::{MAX_DESCRIPTORS, receive_descriptors, send_descriptors};
 use crate::exec_args::{Ends, Order, Refusal};
 use crate::sandbox::{self, Entrances, Restriction, Sandbox};
 use crate::unix::{Leader, leader, start_at_once};
@@ -38,9 +36,8 @@ use crate::{Limits, Spawn, SpawnError, Worker};
 /// Time in which a zygote has to answer. It includes its own start.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limit of the descriptors in a message: the request, three streams, the state, and the rules, the
-/// namespaces and the channel of a sandbox.
-const MAX_DESCRIPTORS: usize = 7 + sandbox::MAX_ENTRANCES;
+// The request, three streams, the state, and the rules, the namespaces and the channel of a sandbox.
+const _: () = assert!(7 + sandbox::MAX_ENTRANCES <= MAX_DESCRIPTORS);
 
 /// Name that lists of processes show. It only helps people.
 const ZYGOTE_NAME: &CStr = c"haft-zygote";
@@ -198,7 +195,7 @@ impl Zygote {
 
         let answer = {
             let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-            send_descriptors(&socket, &descriptors)?;
+            send_descriptors(&socket, &descriptors, SendFlags::empty())?;
             let mut answer = [0; 4];
             if recv(&*socket, &mut answer, RecvFlags::empty())?.0 != answer.len() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -246,16 +243,6 @@ fn request(order: &Order, restriction: Option<&Restriction<'_>>) -> Request {
             namespaces: it.entrances.iter().map(|(flag, _)| flag).collect(),
         }),
     }
-}
-
-fn send_descriptors(socket: &OwnedFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let is_pushed = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-    debug_assert!(is_pushed, "there is room for all descriptors");
-    let part = [IoSlice::new(&[0])];
-    sendmsg(socket, &part, &mut ancillary, SendFlags::NOSIGNAL)?;
-    Ok(())
 }
 
 /// State of a process in which [`serve_zygote`] has returned.
@@ -310,27 +297,6 @@ fn use_one_arena() {
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-}
-
-/// Receives a request; `None` if haft has ended.
-fn receive_descriptors(socket: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let received = rustix::io::retry_on_intr(|| {
-        let mut part = [IoSliceMut::new(&mut byte)];
-        recvmsg(socket, &mut part, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
-    })?;
-    if received.bytes == 0 {
-        return Ok(None);
-    }
-    let mut descriptors = Vec::new();
-    for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(list) = message {
-            descriptors.extend(list);
-        }
-    }
-    Ok(Some(descriptors))
 }
 
 /// Lets new processes inherit all memory. V8 excludes its own from forks, because most programs

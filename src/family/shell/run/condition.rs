@@ -46,7 +46,7 @@ pub(crate) async fn holds(
     let names = names
         .into_iter()
         .map(|(name, value)| (name, value.to_json()));
-    Ok(engine.expressions().truth(&source, names.collect()).await?)
+    Ok(engine.evaluate_truth(&source, names.collect()).await?)
 }
 
 /// Parser state: the quote that is open at the end of the text so far.

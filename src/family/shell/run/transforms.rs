@@ -66,7 +66,7 @@ impl Values {
         name: &str,
     ) -> Result<Datum, FillError> {
         let names = vec![("value".to_owned(), value.to_json())];
-        let json = self.engine.expressions().value(source, names).await;
+        let json = self.engine.evaluate_json(source, names).await;
         let json = json.map_err(|source| FillError::Script {
             name: name.to_owned(),
             source,

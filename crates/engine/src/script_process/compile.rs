@@ -15,7 +15,7 @@ use deno_ast::{
 };
 use url::Url;
 
-use super::{Place, ScriptFailure};
+use crate::script::{Place, ScriptFailure};
 use crate::source::{parse_as, stack_for};
 
 /// First line of the function. Lines of the script begin below it.
@@ -24,9 +24,6 @@ const TAIL: &str = "\n})";
 
 /// Begins the last expression, whose value is the result.
 const RETURN: &str = "return (";
-
-/// Name of the script in stack traces.
-pub(super) const NAME: &str = "script.ts";
 
 /// A script as V8 gets it.
 #[derive(Debug)]

@@ -9,23 +9,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use deno_core::v8;
-use tokio::sync::oneshot;
 
-use super::boot;
-use super::lock;
-use super::memory::HeapLimit;
-
-/// Time limit of one evaluation.
-const LIMIT: Duration = Duration::from_secs(1);
-
-/// V8's heap for one evaluation.
-const HEAP: usize = 64 << 20;
-
-/// Stack for V8's own limit on recursion and for the Rust frames below it.
-const STACK_SIZE: usize = 4 << 20;
+use super::STACK_SIZE;
+use crate::boot;
+use crate::lock;
+use crate::memory::HeapLimit;
+use crate::script::protocol::{Expression, ValueForm};
+use crate::script::{EXPRESSION_HEAP, EXPRESSION_TIMEOUT, ExpressionError, ExpressionResult};
+use crate::worker::HostSender;
 
 /// Globals whose memory is outside of V8's heap, and globals that can wait.
 const WITHHELD: &[&str] = &[
@@ -49,149 +42,59 @@ const WITHHELD: &[&str] = &[
     "Float64Array",
 ];
 
-/// Evaluates expressions, one at a time. Starts nothing before the first one.
-pub struct Expressions {
-    heap_mb: u32,
-    inbox: Mutex<Option<mpsc::Sender<Job>>>,
+/// An expression, and the socket for its value.
+pub(super) struct ExpressionJob {
+    pub(super) expression: Expression,
+    pub(super) host: Arc<HostSender>,
 }
 
-/// Reason for which an expression has no value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExpressionError {
-    /// It does not parse, or threw.
-    #[error("{0}")]
-    Threw(String),
-    /// It was terminated after a second.
-    #[error("it did not end within {} s", LIMIT.as_secs())]
-    TooLong,
-    /// It wanted more memory than an expression gets.
-    #[error("it ran out of memory (the limit is {} MB)", HEAP >> 20)]
-    TooMuchMemory,
-    /// Its value cannot be written as text.
-    #[error("it gave {0}, which is not a usable value")]
-    NoValue(&'static str),
-    /// The machine has no thread or no memory left.
-    #[error("JavaScript cannot be started: {0}")]
-    Unavailable(String),
-}
+/// The thread that evaluates expressions, one at a time. It starts with the first one.
+#[derive(Default)]
+pub(super) struct ExpressionThread(Mutex<Option<mpsc::Sender<ExpressionJob>>>);
 
-struct Job {
-    source: String,
-    /// Names and their values as JSON.
-    names: Vec<(String, String)>,
-    wanted: Wanted,
-    answer: oneshot::Sender<Result<String, ExpressionError>>,
-}
-
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// The JSON of the value. A function is called with the value of the first name.
-    Json,
-    /// `true` or `false`, as `if` evaluates it.
-    Truth,
-}
-
-impl Expressions {
-    /// Returns an evaluator that has not started yet. `heap_mb` is used to set V8 up, unless that
-    /// was done before.
-    pub fn new(heap_mb: u32) -> Expressions {
-        Expressions {
-            heap_mb,
-            inbox: Mutex::default(),
-        }
-    }
-
-    /// Returns the value of `source` as JSON, where each of `names` stands for its JSON value. If
-    /// the value is a function, returns its result for the first of them.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub async fn value(
-        &self,
-        source: &str,
-        names: Vec<(String, String)>,
-    ) -> Result<String, ExpressionError> {
-        self.ask(source, names, Wanted::Json).await
-    }
-
-    /// Returns true if `if` takes the value of `source` for true.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub async fn truth(
-        &self,
-        source: &str,
-        names: Vec<(String, String)>,
-    ) -> Result<bool, ExpressionError> {
-        let answer = self.ask(source, names, Wanted::Truth).await?;
-        Ok(answer == "true")
-    }
-
-    async fn ask(
-        &self,
-        source: &str,
-        names: Vec<(String, String)>,
-        wanted: Wanted,
-    ) -> Result<String, ExpressionError> {
-        let (answer, answered) = oneshot::channel();
-        let source = source.to_owned();
-        self.send(Job {
-            source,
-            names,
-            wanted,
-            answer,
-        })?;
-        answered
-            .await
-            .unwrap_or_else(|_| Err(ExpressionError::Unavailable("its thread ended".into())))
-    }
-
-    fn send(&self, job: Job) -> Result<(), ExpressionError> {
-        let mut inbox = lock(&self.inbox);
+impl ExpressionThread {
+    /// Passes a job to the thread.
+    pub(super) fn evaluate(&self, job: ExpressionJob) {
+        let mut inbox = lock(&self.0);
         let job = match &*inbox {
             Some(sender) => match sender.send(job) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return,
                 // The thread has ended; a new one takes the job.
                 Err(mpsc::SendError(job)) => job,
             },
             None => job,
         };
-        let heap_mb = self.heap_mb;
         let (sender, jobs) = mpsc::channel();
-        thread::Builder::new()
+        let host = job.host.clone();
+        let started = thread::Builder::new()
             .name("haft-expressions".into())
             .stack_size(STACK_SIZE)
-            .spawn(move || serve(heap_mb, &jobs))
-            .map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
+            .spawn(move || serve(&jobs));
+        if let Err(error) = started {
+            let failure = ExpressionError::Unavailable(error.to_string());
+            return host.send(&ExpressionResult::Err(failure));
+        }
         // The thread that was started a moment ago holds the other end.
         let _ = sender.send(job);
         *inbox = Some(sender);
-        Ok(())
     }
 }
 
 /// Main loop of the thread: starts an isolate and replaces it when it may be unsound.
-fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
-    let mut waiting = jobs.recv().ok();
-    if let Err(why) = boot::keep_read_only_heap(heap_mb) {
-        if let Some(job) = waiting {
-            // The caller may have been cancelled.
-            let _ = job.answer.send(Err(ExpressionError::Unavailable(why)));
-        }
-        return;
-    }
-    while waiting.is_some() {
-        let mut room = Room::new();
-        while let Some(job) = waiting.take() {
-            let result = room.evaluate(&job);
+fn serve(jobs: &mpsc::Receiver<ExpressionJob>) {
+    let mut next_job = jobs.recv().ok();
+    while next_job.is_some() {
+        let mut isolate = ExpressionIsolate::new();
+        while let Some(job) = next_job.take() {
+            let result = isolate.evaluate(&job.expression);
             // An evaluation that ran out of time may have left a full heap to the next one.
             let is_sound = !matches!(
                 result,
                 Err(ExpressionError::TooMuchMemory | ExpressionError::TooLong)
             );
-            // The caller may have been cancelled.
-            let _ = job.answer.send(result);
-            waiting = jobs.recv().ok();
+            job.host.send(&result);
+            drop(job);
+            next_job = jobs.recv().ok();
             if !is_sound {
                 break;
             }
@@ -201,43 +104,44 @@ fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
 
 /// One isolate with the limit of its heap, which must outlive it: fields are dropped in their
 /// order.
-struct Room {
+struct ExpressionIsolate {
     isolate: v8::OwnedIsolate,
     _limit: Box<HeapLimit>,
     is_full: Arc<AtomicBool>,
 }
 
-impl Room {
-    fn new() -> Room {
-        let params = v8::CreateParams::default().heap_limits(0, HEAP);
+impl ExpressionIsolate {
+    fn new() -> ExpressionIsolate {
+        let params = v8::CreateParams::default().heap_limits(0, EXPRESSION_HEAP);
         let alone = boot::one_at_a_time();
         let mut isolate = v8::Isolate::new(params);
         drop(alone);
         let (handle, is_full) = (isolate.thread_safe_handle(), Arc::<AtomicBool>::default());
         let has_exceeded = is_full.clone();
-        let limit = HeapLimit::new(HEAP);
+        let limit = HeapLimit::new(EXPRESSION_HEAP);
         limit.call(move |_| {
             has_exceeded.store(true, Ordering::Relaxed);
             handle.terminate_execution();
         });
         limit.watch(&mut isolate);
-        Room {
+        ExpressionIsolate {
             isolate,
             _limit: limit,
             is_full,
         }
     }
 
-    fn evaluate(&mut self, job: &Job) -> Result<String, ExpressionError> {
+    fn evaluate(&mut self, expression: &Expression) -> ExpressionResult {
         let (done, is_done) = mpsc::channel::<()>();
         let handle = self.isolate.thread_safe_handle();
         let watch = thread::Builder::new().spawn(move || {
-            let is_late = is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
+            let is_late =
+                is_done.recv_timeout(EXPRESSION_TIMEOUT) == Err(mpsc::RecvTimeoutError::Timeout);
             is_late && handle.terminate_execution()
         });
         // An evaluation must not run without a thread that enforces its time limit.
         let watch = watch.map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
-        let result = run(&mut self.isolate, job);
+        let result = run(&mut self.isolate, expression);
         drop(done);
         let is_late = watch.join().unwrap_or(false);
         self.isolate.cancel_terminate_execution();
@@ -256,14 +160,14 @@ enum Ending {
     Terminated,
 }
 
-fn run(isolate: &mut v8::OwnedIsolate, job: &Job) -> Result<String, Ending> {
+fn run(isolate: &mut v8::OwnedIsolate, expression: &Expression) -> Result<String, Ending> {
     v8::scope!(let scope, isolate);
     let context = v8::Context::new(scope, v8::ContextOptions::default());
     // This also stops `constructor.constructor('…')`.
     context.set_allow_generation_from_strings(false);
     let scope = &mut v8::ContextScope::new(scope, context);
     v8::tc_scope!(scope, scope);
-    let value = value_of(scope, context, job);
+    let value = value_of(scope, context, expression);
     let Some(value) = value else {
         if scope.has_terminated() {
             return Err(Ending::Terminated);
@@ -281,7 +185,7 @@ fn run(isolate: &mut v8::OwnedIsolate, job: &Job) -> Result<String, Ending> {
 fn value_of<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     context: v8::Local<'s, v8::Context>,
-    job: &Job,
+    expression: &Expression,
 ) -> Option<Result<String, ExpressionError>> {
     let global = context.global(scope);
     for name in WITHHELD {
@@ -289,7 +193,7 @@ fn value_of<'s>(
         global.delete(scope, name.into())?;
     }
     let mut first = v8::undefined(scope).into();
-    for (index, (name, json)) in job.names.iter().enumerate() {
+    for (index, (name, json)) in expression.names.iter().enumerate() {
         let name = v8::String::new(scope, name)?;
         let json = v8::String::new(scope, json)?;
         let value = v8::json::parse(scope, json)?;
@@ -298,10 +202,10 @@ fn value_of<'s>(
             first = value;
         }
     }
-    let source = v8::String::new(scope, &job.source)?;
+    let source = v8::String::new(scope, &expression.source)?;
     let script = v8::Script::compile(scope, source, None)?;
     let mut value = script.run(scope)?;
-    if let Wanted::Truth = job.wanted {
+    if let ValueForm::Truth = expression.form {
         return Some(Ok(value.boolean_value(scope).to_string()));
     }
     if let Ok(function) = v8::Local::<v8::Function>::try_from(value) {
@@ -320,7 +224,7 @@ fn value_of<'s>(
         None
     };
     if let Some(kind) = unusable {
-        return Some(Err(ExpressionError::NoValue(kind)));
+        return Some(Err(ExpressionError::NoValue(kind.to_owned())));
     }
     if value.is_big_int() {
         return Some(Ok(value.to_string(scope)?.to_rust_string_lossy(scope)));

@@ -4,11 +4,17 @@
 //! The clock runs while JavaScript runs, and while the script waits for nothing but its own timers.
 //! It stands still while a call of a tool is open.
 
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::ScriptControl;
 use crate::lock;
+use crate::script::ScriptFailure;
 
 /// Shortest wait of the watchdog, so that a clock that stands still close to its limit costs nothing.
 const MIN_WAIT: Duration = Duration::from_millis(10);
@@ -61,30 +67,30 @@ impl OwnTime {
     }
 }
 
-/// Thread that calls `expired` once the time of a script is up. It ends when this is dropped.
-pub(super) struct Watchdog(#[expect(dead_code, reason = "held")] mpsc::Sender<()>);
-
-impl Watchdog {
-    pub(super) fn start(
-        time: Arc<OwnTime>,
-        expired: impl FnOnce() + Send + 'static,
-    ) -> std::io::Result<Watchdog> {
-        let (held, is_over) = mpsc::channel();
-        thread::Builder::new()
-            .name("haft-script-time".into())
-            .stack_size(128 << 10)
-            .spawn(move || {
-                loop {
-                    let left = time.left();
-                    if left.is_zero() {
-                        return expired();
-                    }
-                    let waited = is_over.recv_timeout(left.max(MIN_WAIT));
-                    if waited != Err(mpsc::RecvTimeoutError::Timeout) {
-                        return;
-                    }
-                }
-            })?;
-        Ok(Watchdog(held))
-    }
+/// Starts the thread that ends a script whose time is up, or that haft has stopped. The thread ends
+/// when nothing more can be read from `socket`.
+pub(super) fn start_watchdog(
+    control: Arc<ScriptControl>,
+    time: Arc<OwnTime>,
+    socket: OwnedFd,
+) -> io::Result<()> {
+    let watch = move || {
+        loop {
+            let left = time.left();
+            if left.is_zero() {
+                return control.end(ScriptFailure::OwnTime(time.limit));
+            }
+            // Only a number that is too large has no such form.
+            let wait = Timespec::try_from(left.max(MIN_WAIT)).ok();
+            let is_stopped = poll(&mut [PollFd::new(&socket, PollFlags::RDHUP)], wait.as_ref());
+            if matches!(is_stopped, Ok(1..)) {
+                return control.end(ScriptFailure::Cancelled);
+            }
+        }
+    };
+    thread::Builder::new()
+        .name("haft-script-time".into())
+        .stack_size(128 << 10)
+        .spawn(watch)
+        .map(drop)
 }

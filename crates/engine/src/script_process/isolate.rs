@@ -3,28 +3,22 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deno_core::v8;
-use tokio::sync::mpsc::UnboundedSender;
 
-use super::clock::{OwnTime, Watchdog};
+use super::clock::{OwnTime, start_watchdog};
 use super::compile::{self, Compiled};
-use super::{
-    Control, Message, Place, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits, ScriptRequest,
-    ScriptSource,
-};
+use super::{ScriptControl, ScriptInbox, Waited};
 use crate::boot;
 use crate::memory::HeapLimit;
-use crate::spin_wait::RequestSpin;
+use crate::script::protocol::{ScriptReply, ScriptReport};
+use crate::script::{
+    MAX_OUTPUT_BYTES, Place, SCRIPT_NAME, ScriptAnswer, ScriptEvent, ScriptFailure, ScriptLimits,
+    ScriptRequest, ScriptSource,
+};
 
-/// Stack for V8's own limit on recursion and for the Rust frames below it.
-pub(super) const STACK_SIZE: usize = 4 << 20;
-
-/// Maximum size of what a script prints, and of its value, in bytes.
-const MAX_OUTPUT_BYTES: usize = 16 << 20;
 /// Maximum size of the arguments of all open calls in bytes.
 const MAX_ARGUMENT_BYTES: usize = 32 << 20;
 /// Maximum number of open timers.
@@ -46,8 +40,7 @@ const WITHHELD: [&str; 3] = ["SharedArrayBuffer", "Atomics", "WebAssembly"];
 
 /// State of a script that its native functions use.
 struct State {
-    events: UnboundedSender<ScriptEvent>,
-    control: Arc<Control>,
+    control: Arc<ScriptControl>,
     compiled: Rc<Compiled>,
     max_calls: u32,
     calls: u32,
@@ -60,6 +53,13 @@ struct State {
     last_timer: u32,
     /// Promises that were rejected and have no handler yet.
     rejected: Vec<(v8::Global<v8::Promise>, v8::Global<v8::Value>)>,
+}
+
+impl State {
+    /// Sends an event to haft. If haft has given the script up, it is about to be terminated.
+    fn send(&self, event: ScriptEvent) {
+        self.control.host.send(&ScriptReport::Event(event));
+    }
 }
 
 /// An open request.
@@ -79,27 +79,16 @@ struct Functions {
 }
 
 /// Runs the script on the current thread and sends its events.
+///
+/// # Errors
+/// If it cannot be started.
 pub(super) fn run(
     source: &ScriptSource,
     limits: ScriptLimits,
-    heap_mb: u32,
-    control: &Arc<Control>,
-    inbox: &Receiver<Message>,
-    events: UnboundedSender<ScriptEvent>,
-) {
-    let compiled = match compile::compile(&source.code) {
-        Ok(compiled) => Rc::new(compiled),
-        Err(failure) => {
-            // The host may have given the script up.
-            let _ = events.send(ScriptEvent::Ended(Err(failure)));
-            return;
-        }
-    };
-    if let Err(why) = boot::keep_read_only_heap(heap_mb) {
-        let failure = ScriptFailure::Unavailable(why);
-        let _ = events.send(ScriptEvent::Ended(Err(failure)));
-        return;
-    }
+    control: &Arc<ScriptControl>,
+    inbox: &mut ScriptInbox,
+) -> Result<(), ScriptFailure> {
+    let compiled = Rc::new(compile::compile(&source.code)?);
     let heap = (limits.heap_mb as usize) << 20;
     let of_limit = control.clone();
     // Declared before the isolate, so dropped after it: V8 calls back until the end.
@@ -117,12 +106,10 @@ pub(super) fn run(
     isolate.set_capture_stack_trace_for_uncaught_exceptions(true, MAX_FRAMES_OF_ERROR);
     let _ = control.isolate.set(isolate.thread_safe_handle());
     let time = Arc::new(OwnTime::new(limits.own_time));
-    let of_watchdog = control.clone();
-    let watchdog = Watchdog::start(time.clone(), move || {
-        of_watchdog.end(ScriptFailure::OwnTime(limits.own_time));
-    });
+    let socket = inbox.socket.try_clone();
+    let watchdog = socket.and_then(|socket| start_watchdog(control.clone(), time.clone(), socket));
+    watchdog.map_err(|error| ScriptFailure::Unavailable(error.to_string()))?;
     let state = Rc::new(RefCell::new(State {
-        events: events.clone(),
         control: control.clone(),
         compiled,
         max_calls: limits.calls,
@@ -137,22 +124,14 @@ pub(super) fn run(
         rejected: Vec::new(),
     }));
     isolate.set_slot::<Shared>(state.clone());
-    let ended = match &watchdog {
-        Ok(_) => live(&mut isolate, &state, source, &time, inbox, &alarm),
-        Err(error) => Err(ScriptFailure::Unavailable(error.to_string())),
-    };
-    // A script that was terminated has ended for that reason, whatever it looked like.
-    let ended = match control.failure.get() {
-        Some(failure) => Err(failure.clone()),
-        None => ended,
-    };
-    let _ = events.send(ScriptEvent::Ended(ended));
-    drop(watchdog);
+    let ended = live(&mut isolate, &state, source, &time, inbox, &alarm);
+    control.finish(ended);
     // Handles must not outlive the isolate.
     let mut state = state.borrow_mut();
     state.open.clear();
     state.timers.clear();
     state.rejected.clear();
+    Ok(())
 }
 
 /// Runs the script to its end.
@@ -161,7 +140,7 @@ fn live(
     state: &Shared,
     source: &ScriptSource,
     time: &OwnTime,
-    inbox: &Receiver<Message>,
+    inbox: &mut ScriptInbox,
     alarm: &HeapLimit,
 ) -> Result<Option<String>, ScriptFailure> {
     time.run();
@@ -179,37 +158,33 @@ fn live(
         };
         (v8::Global::new(scope, context), functions, main)
     };
-    let mut first = true;
-    let mut spin = RequestSpin::default();
+    let mut is_first = true;
     loop {
         alarm.restore_headroom(isolate);
-        if state.borrow().control.failure.get().is_some() {
+        if control(state).is_ending() {
             return Err(ScriptFailure::Cancelled);
         }
-        let message = if first {
-            None
-        } else {
-            next_message(state, time, inbox, &mut spin)
+        let reply = match is_first {
+            true => None,
+            false => wait_for_reply(state, time, inbox),
         };
-        first = false;
+        is_first = false;
         time.run();
         v8::scope!(let scope, isolate);
         let context = v8::Local::new(scope, &context);
         let scope = &mut v8::ContextScope::new(scope, context);
         v8::tc_scope!(let scope, scope);
-        if let Some(Message::Answer(number, answer)) = message {
-            settle(scope, state, &functions, number, answer);
+        if let Some(reply) = reply {
+            settle(scope, state, &functions, reply);
         }
         run_timers(scope, state);
         scope.perform_microtask_checkpoint();
         // Answers that are there already need no further turn.
-        while let Ok(message) = inbox.try_recv() {
-            if let Message::Answer(number, answer) = message {
-                settle(scope, state, &functions, number, answer);
-                scope.perform_microtask_checkpoint();
-            }
+        while let Some(reply) = inbox.take() {
+            settle(scope, state, &functions, reply);
+            scope.perform_microtask_checkpoint();
         }
-        if state.borrow().control.failure.get().is_some() {
+        if control(state).is_ending() {
             return Err(ScriptFailure::Cancelled);
         }
         let main = v8::Local::new(scope, &main);
@@ -240,34 +215,28 @@ fn live(
     }
 }
 
-/// Waits for a message or for the next timer. The clock runs meanwhile if only timers are open.
-fn next_message(
-    state: &Shared,
-    time: &OwnTime,
-    inbox: &Receiver<Message>,
-    spin: &mut RequestSpin,
-) -> Option<Message> {
+/// Waits for a reply or for the next timer. The clock runs meanwhile if only timers are open.
+fn wait_for_reply(state: &Shared, time: &OwnTime, inbox: &mut ScriptInbox) -> Option<ScriptReply> {
     let (next_timer, waits_for_host) = {
         let state = state.borrow();
-        let next = state.timers.keys().next().map(|(due, _)| *due);
-        (next, !state.open.is_empty())
+        let next_timer = state.timers.keys().next().map(|(due, _)| *due);
+        (next_timer, !state.open.is_empty())
     };
     if waits_for_host {
         time.pause();
-        if let Some(message) = spin.next(|| inbox.try_recv().ok()) {
-            spin.woke();
-            return Some(message);
-        }
-        spin.sleeps();
     }
-    let received = match next_timer {
-        Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
-        None => inbox
-            .recv()
-            .map_err(|mpsc::RecvError| RecvTimeoutError::Disconnected),
-    };
-    spin.woke();
-    received.ok()
+    match inbox.wait(next_timer) {
+        Waited::Reply(reply) => Some(reply),
+        Waited::TimedOut => None,
+        Waited::Closed => {
+            control(state).end(ScriptFailure::Cancelled);
+            None
+        }
+    }
+}
+
+fn control(state: &Shared) -> Arc<ScriptControl> {
+    state.borrow().control.clone()
 }
 
 /// Makes the globals and starts the script. Returns `None` if an exception was thrown.
@@ -316,7 +285,7 @@ fn begin<'s>(
     };
     let code = state.borrow().compiled.clone();
     // The function begins on a line of its own, which is not the author's.
-    let script = compiled(scope, &code.code, compile::NAME, -1)?;
+    let script = compiled(scope, &code.code, SCRIPT_NAME, -1)?;
     let run = v8::Local::new(scope, &functions.run);
     let main = run.call(scope, this, &[script])?;
     let main = v8::Local::<v8::Promise>::try_from(main).ok()?;
@@ -355,15 +324,14 @@ fn settle(
     scope: &mut v8::PinScope<'_, '_>,
     state: &Shared,
     functions: &Functions,
-    number: u32,
-    answer: ScriptAnswer,
+    reply: ScriptReply,
 ) {
-    let Some(open) = take_open(state, number) else {
+    let Some(open) = take_open(state, reply.number) else {
         return;
     };
     let resolver = v8::Local::new(scope, open.resolver);
     v8::tc_scope!(let scope, scope);
-    let answered = match answer {
+    let answered = match reply.answer {
         ScriptAnswer::Value(json) => {
             let json = v8::String::new(scope, &json);
             let value = json.and_then(|json| v8::json::parse(scope, json));
@@ -543,7 +511,7 @@ fn place_in(
     for index in 0..trace.get_frame_count() {
         let frame = trace.get_frame(scope, index)?;
         let name = frame.get_script_name(scope);
-        if name.is_some_and(|name| name.to_rust_string_lossy(scope) == compile::NAME) {
+        if name.is_some_and(|name| name.to_rust_string_lossy(scope) == SCRIPT_NAME) {
             let line = u32::try_from(frame.get_line_number()).ok()?;
             let column = u32::try_from(frame.get_column()).ok()?;
             return Some(state.borrow().compiled.place(line, column));
@@ -658,8 +626,7 @@ fn request<'s>(
         bytes,
     };
     state.open.insert(number, open);
-    // If the host has given the script up, the script is about to be terminated.
-    let _ = state.events.send(ScriptEvent::Request { number, request });
+    state.send(ScriptEvent::Request { number, request });
     result.set(resolver.get_promise(scope).into());
 }
 
@@ -702,7 +669,7 @@ fn print<'s>(
     } else {
         ScriptEvent::Printed(text)
     };
-    let _ = state.events.send(event);
+    state.send(event);
 }
 
 /// `later(work, delay)`: starts a timer and returns its number.
