@@ -34,6 +34,11 @@ export default (pi) => [
     if (how === "term") execSync(`kill -TERM ${process.pid}`);
     if (how === "abort") Deno.dlopen("libc.so.6", { abort: { parameters: [], result: "void" } }).symbols.abort();
     if (how === "exit") Deno.dlopen("libc.so.6", { _exit: { parameters: ["i32"], result: "void" } }).symbols._exit(7);
+    if (how === "illegal") Deno.dlopen("libc.so.6", { raise: { parameters: ["i32"], result: "i32" } }).symbols.raise(4);
+    if (how === "close") {
+      const libc = Deno.dlopen("libc.so.6", { close: { parameters: ["i32"], result: "i32" } });
+      for (let descriptor = 3; descriptor < 256; descriptor++) libc.symbols.close(descriptor);
+    }
     if (how === "smash") {
       const libc = Deno.dlopen("libc.so.6", { memset: { parameters: ["pointer", "i32", "usize"], result: "pointer" } });
       libc.symbols.memset(Deno.UnsafePointer.create(8n), 65, 1n);
@@ -111,6 +116,8 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
         ("abort", "was ended by SIGABRT"),
         ("exit", "exited with code 7"),
         ("smash", "was ended by SIGSEGV"),
+        ("illegal", "was ended by SIGILL"),
+        ("close", "XX"),
     ] {
         let before = call(&host, "pid", "").await.expect("it runs").text();
         assert_ne!(before, own, "the module runs in haft's process");

@@ -8,6 +8,7 @@
 //! - Terminated: V8 is stopped at once, everything that ran is lost, and the process ends.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -55,7 +56,7 @@ pub(super) struct Ping(Option<oneshot::Receiver<()>>);
 
 impl Isolate {
     /// Starts a worker process with an isolate, or takes the `spare` one, and waits until the isolate
-    /// is ready.
+    /// is ready. The worker compiles `files` meanwhile.
     pub(super) async fn start(
         options: &EngineOptions,
         key: &IsolateKey,
@@ -63,10 +64,11 @@ impl Isolate {
         loners: Option<Arc<DedicatedModules>>,
         spare: Option<BootingWorker>,
         runtime: ConnectionRuntime,
+        files: Vec<PathBuf>,
     ) -> Result<Arc<Isolate>, String> {
         tracing::debug!("an isolate starts");
         let state = IsolateState::new(options, key, pending, loners);
-        let connection = Connection::start(options, &state, spare, runtime).await?;
+        let connection = Connection::start(options, &state, spare, runtime, files).await?;
         Ok(Arc::new(Isolate {
             connection,
             modules: Mutex::default(),

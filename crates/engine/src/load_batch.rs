@@ -15,7 +15,6 @@ use url::Url;
 use super::cache::{Cache, Fresh};
 use super::graph::{Graph, Grapher};
 use super::load_inputs::LoadTrace;
-use super::messages::Ask;
 use super::placement::NO_MODULE;
 use super::source::on_deep_stack;
 use super::{CodePaths, Engine, IsolateKey, LoadFailure, Module};
@@ -147,11 +146,9 @@ impl LoadBatch {
             .filter(|place| place.key == *key && place.known.is_none())
             .map(|place| place.path.clone())
             .collect();
-        // A single module is compiled when it is loaded, which is now.
-        if files.len() > 1
-            && let Ok(isolate) = self.engine.isolate_for(NO_MODULE, key).await
-        {
-            isolate.send(Ask::Announce { files });
+        // The load of a single module passes its file on, and reports the error of a start.
+        if files.len() > 1 {
+            let _ = self.engine.isolate_for(NO_MODULE, key, files).await;
         }
     }
 

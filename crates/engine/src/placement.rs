@@ -4,6 +4,7 @@
 //! oh-my-pi. Modules of different trust domains, or with different permissions, never do.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::isolate::Isolate;
@@ -30,17 +31,20 @@ impl IsolatePool {
 
 impl Engine {
     /// Returns the isolate for new work of a module; a fresh one if the last was lost or retired.
+    /// It compiles `files`, which are loaded soon, ahead.
     pub(super) async fn isolate_for(
         &self,
         module: u32,
         key: &IsolateKey,
+        files: Vec<PathBuf>,
     ) -> Result<Arc<Isolate>, LoadFailure> {
         let mut homes = self.generation.homes.lock().await;
         if let Some(isolate) = self.isolate_in(&homes, module, key) {
+            isolate.connection().announce(files);
             return Ok(isolate);
         }
         let is_alone = self.generation.loners.contain(module);
-        let isolate = self.start_isolate(key, is_alone).await?;
+        let isolate = self.start_isolate(key, is_alone, files).await?;
         if is_alone {
             drop(homes.own.insert(module, isolate.clone()))
         } else {
@@ -72,6 +76,7 @@ impl Engine {
         &self,
         key: &IsolateKey,
         is_for_one: bool,
+        files: Vec<PathBuf>,
     ) -> Result<Arc<Isolate>, LoadFailure> {
         let loners = (!is_for_one).then(|| self.generation.loners.clone());
         let runtime = self.inner.runtime().map_err(|error| {
@@ -91,6 +96,7 @@ impl Engine {
             loners,
             spare,
             runtime,
+            files,
         )
         .await
         .map_err(LoadFailure::Engine)?;
@@ -115,7 +121,10 @@ impl Module {
         };
         match home {
             Some(home) => Ok(home),
-            None => self.engine.isolate_for(self.id, &self.key).await,
+            None => {
+                let file = self.url.to_file_path().ok().into_iter().collect();
+                self.engine.isolate_for(self.id, &self.key, file).await
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
@@ -133,17 +134,20 @@ enum Drained {
 
 impl Connection {
     /// Connects `shared` with the isolate of a worker, and waits until it is ready. Starts a worker
-    /// if there is no `spare`.
+    /// if there is no `spare`. The worker compiles `files` meanwhile.
     pub(crate) async fn start(
         options: &EngineOptions,
         shared: &Arc<IsolateState>,
         spare: Option<BootingWorker>,
         runtime: ConnectionRuntime,
+        files: Vec<PathBuf>,
     ) -> Result<Arc<Connection>, String> {
-        let is_spare = spare.is_some();
-        let worker = match spare {
-            Some(worker) => worker,
-            None => BootingWorker::start_isolate(options, &shared.key).await?,
+        let (worker, later_files) = match spare {
+            Some(worker) => (worker, Some(files)),
+            None => (
+                BootingWorker::start_isolate(options, &shared.key, files).await?,
+                None,
+            ),
         };
         shared.requests.reported_by(worker.report);
         let (booted, is_booted) = oneshot::channel();
@@ -173,9 +177,12 @@ impl Connection {
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
-        if let Some(verifier) = connection.verifier.as_ref().filter(|_| is_spare) {
+        if let Some(files) = later_files {
             // They may have changed since the spare was started.
-            connection.trust(&verifier.files());
+            if let Some(verifier) = connection.verifier.as_ref() {
+                connection.trust(&verifier.files());
+            }
+            connection.announce(files);
         }
         let link = Arc::new(CallerBridge::new(shared.clone(), options));
         // Nothing else sets it.
@@ -575,6 +582,14 @@ impl Connection {
         drop(outbox);
         self.pings.clear();
         self.withdrawals.clear();
+    }
+
+    /// Lets the isolate compile files that are loaded soon. A single one is compiled when it is loaded,
+    /// which is now.
+    pub(crate) fn announce(&self, files: Vec<PathBuf>) {
+        if files.len() > 1 {
+            self.order(Ask::Announce { files });
+        }
     }
 
     /// Interrupts the render request `id`, if the isolate runs it now.

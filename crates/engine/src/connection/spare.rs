@@ -93,13 +93,14 @@ impl BootingWorker {
         })
     }
 
-    /// Starts a worker for modules with this key.
+    /// Starts a worker for modules with this key. It compiles `files` while its isolate boots.
     pub(super) async fn start_isolate(
         options: &EngineOptions,
         key: &IsolateKey,
+        files: Vec<PathBuf>,
     ) -> Result<BootingWorker, String> {
         let task = |process: &dyn WorkerProcess| {
-            let settings = BootSettings::new(options, key, process.tmp().as_deref());
+            let settings = BootSettings::new(options, key, process.tmp().as_deref(), files);
             WorkerTask::Modules(Box::new(settings))
         };
         BootingWorker::start(options, key, task).await
@@ -246,7 +247,8 @@ impl Spares {
         if let Some((_, useless)) = spare.take() {
             tokio::task::spawn_blocking(move || useless.end());
         }
-        match BootingWorker::start_isolate(&options.for_domain(key.domain), &key).await {
+        let options = options.for_domain(key.domain);
+        match BootingWorker::start_isolate(&options, &key, Vec::new()).await {
             Ok(worker) => *spare = Some((key, worker)),
             // The same start on demand reports the error to its caller.
             Err(error) => tracing::debug!(%error, "no spare worker"),

@@ -359,6 +359,8 @@ impl From<TrustedFiles> for VerifiedFiles {
 pub(crate) struct BootSettings {
     cwd: PathBuf,
     heap_mb: u32,
+    /// Files that are loaded soon.
+    pub(crate) files: Vec<PathBuf>,
     session_id: String,
     grace: Duration,
     load_timeout: Duration,
@@ -392,11 +394,13 @@ const DOMAINS: [TrustDomain; 3] = [
 ];
 
 impl BootSettings {
-    /// Returns the settings for an isolate with this key. `tmp` is its private folder.
+    /// Returns the settings for an isolate with this key. `tmp` is its private folder, and `files` are
+    /// loaded soon.
     pub(crate) fn new(
         options: &EngineOptions,
         key: &IsolateKey,
         tmp: Option<&Path>,
+        files: Vec<PathBuf>,
     ) -> BootSettings {
         let permissions = PermissionProfile::clone(&key.permissions);
         let permissions = match tmp {
@@ -409,6 +413,7 @@ impl BootSettings {
         BootSettings {
             cwd: options.cwd.clone(),
             heap_mb: options.heap_mb,
+            files,
             session_id: options.session_id.clone(),
             grace: options.grace,
             load_timeout: options.load_timeout,

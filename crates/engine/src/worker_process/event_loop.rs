@@ -41,6 +41,7 @@ pub(super) fn run_isolate(
     inbox: RequestInbox,
     link: &Arc<HostLink>,
     unconfigured: Option<Unconfigured>,
+    files: &[PathBuf],
     is_ready: impl FnOnce(),
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -50,6 +51,8 @@ pub(super) fn run_isolate(
     load_trace::belongs_to(link.clone(), &state.key.permissions);
     access_prompter::belongs_to(link, &state.key.permissions);
     let op_host = Rc::new(OpHost::new(state.clone(), link.clone(), options));
+    // The thread of the isolate boots V8 meanwhile.
+    let ahead = (!files.is_empty()).then(|| compile_ahead(files, options, &op_host));
     let (heap_mb, of_isolate) = (options.heap_mb, state.clone());
     let (unconfigured, alarm) = unconfigured.map(Unconfigured::into_parts).unzip();
     // Declared before the worker, so dropped after it: the worker calls it until its end.
@@ -90,7 +93,7 @@ pub(super) fn run_isolate(
             options,
             loader,
             profiler: None,
-            ahead: None,
+            ahead,
         };
         std::future::poll_fn(|cx| event_loop.turn(cx)).await;
 
@@ -107,6 +110,18 @@ pub(super) fn run_isolate(
     // Threads that are stuck in a system call (the opening of a pipe) must not block this one.
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Begins to compile files on another thread.
+fn compile_ahead(files: &[PathBuf], options: &EngineOptions, op_host: &OpHost) -> Arc<Prefetch> {
+    let ahead = Arc::new(Prefetch::announce(files));
+    let compiled = Compiled::open(options.cache.as_deref());
+    let verifier = op_host.verifier().cloned();
+    let compiler = ahead.clone();
+    let thread = std::thread::Builder::new().name("haft-ahead".into());
+    // Without the thread, the isolate compiles them.
+    let _ = thread.spawn(move || on_deep_stack(|| compiler.compile(compiled, verifier)));
+    ahead
 }
 
 struct EventLoop<'a> {
@@ -339,17 +354,11 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Compiles files on another thread, because they are loaded soon.
+    /// Compiles files ahead, because they are loaded soon.
     fn announce(&mut self, files: &[PathBuf]) {
         // Files of an earlier batch that were not loaded are dropped before.
         self.ahead = None;
-        let ahead = Arc::new(Prefetch::announce(files));
-        self.ahead = Some(ahead.clone());
-        let compiled = Compiled::open(self.options.cache.as_deref());
-        let verifier = self.op_host.verifier().cloned();
-        let thread = std::thread::Builder::new().name("haft-ahead".into());
-        // Without the thread, the isolate compiles them.
-        let _ = thread.spawn(move || on_deep_stack(|| ahead.compile(compiled, verifier)));
+        self.ahead = Some(compile_ahead(files, self.options, &self.op_host));
     }
 
     /// Notes a call whose spans are not recorded.

@@ -106,7 +106,8 @@ fn serve(
         .has_replay
         .then(|| Arc::new(RemoteReplay(link.clone())) as Arc<dyn Replay>);
     let programs = programs(tape.clone(), settings.keeps_detached);
-    let (verifier, settings) = verifier(*settings, host);
+    let (verifier, mut settings) = verifier(*settings, host);
+    let files = std::mem::take(&mut settings.files);
     if settings.sends_spans {
         let host = host.clone();
         telemetry::start_in_worker(move |spans| host.send(&FromWorker::Spans(spans)));
@@ -133,7 +134,7 @@ fn serve(
         boot::reseed()?;
     }
     let is_ready = || host.send(&FromWorker::Booted(Ok(())));
-    run_isolate(&options, &state, inbox, &link, isolate, is_ready)?;
+    run_isolate(&options, &state, inbox, &link, isolate, &files, is_ready)?;
     // The callers of what still ran need not wait until the process has given back its memory.
     host.send(&FromWorker::Ended);
     link.close();
