@@ -367,6 +367,8 @@ impl Host {
         // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.inner.call_log.ended()).await;
         let _ = time::timeout(session, self.inner.engine.end_session()).await;
+        // The end of the program waits for the log.
+        audit::write_now();
         tokio::join!(self.inner.engine.shutdown(), self.inner.connections.close());
         self.inner.sandboxes.close();
     }

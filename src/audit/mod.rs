@@ -32,7 +32,9 @@ pub use line::{
 pub(crate) use line::{digest_of_arguments, digest_of_outcome, outcome_of};
 pub(crate) use read::{Reader, Tail};
 pub(crate) use verify::{Finding, verify};
-pub(crate) use writer::{Ending, OpenCall, Origin, Place, ServedCall, flush_all, set_reporter};
+pub(crate) use writer::{
+    Ending, OpenCall, Origin, Place, ServedCall, flush_all, set_reporter, write_now,
+};
 
 use haft_config::{Config, LoggedArguments};
 use haft_tool::{CallTrace, Problem};

@@ -167,6 +167,14 @@ pub(crate) fn set_reporter(report: fn(&Problem)) {
     let _ = REPORTER.set(report);
 }
 
+/// Lets the threads of all logs write now. Does not wait.
+pub(crate) fn write_now() {
+    for writer in &*writers() {
+        writer.queue.lock().is_urgent = true;
+        writer.work.notify_all();
+    }
+}
+
 /// Waits until all logs of this process are written, but no longer than `timeout`.
 pub(crate) fn flush_all(timeout: Duration) {
     let until = Instant::now() + timeout;

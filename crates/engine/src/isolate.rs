@@ -46,6 +46,9 @@ impl Future for Asked {
     type Output = Result<Answer, oneshot::error::RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(answer) = Pin::new(&mut self.answer).poll(cx) {
+            return Poll::Ready(answer);
+        }
         self.connection.look();
         Pin::new(&mut self.answer).poll(cx)
     }

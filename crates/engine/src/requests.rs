@@ -281,6 +281,11 @@ impl Requests {
         self.table().slots.is_empty()
     }
 
+    /// Returns true if one request is open.
+    pub(super) fn has_one(&self) -> bool {
+        self.table().slots.len() == 1
+    }
+
     /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn is_waiting(&self, id: u32) -> bool {
         let is_untaken = |slot: &Slot| !slot.is_taken;

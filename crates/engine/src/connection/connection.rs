@@ -190,6 +190,7 @@ impl Connection {
         let end = End {
             connection: connection.clone(),
             _alive: runtime.alive,
+            is_in_order: false,
         };
         let limit = memory_limit(options.heap_mb);
         runtime.handle.spawn(serve(end, link, limit));
@@ -310,9 +311,11 @@ impl Connection {
     }
 
     /// Reads what the worker has sent, unless another task does so now. A caller that polls for its
-    /// answer calls it, so that no other thread has to wake up first.
+    /// answer calls it, so that no other thread has to wake up first. With several requests, the task
+    /// of the connection runs anyway.
     pub(crate) fn look(&self) {
-        if let Ok(mut incoming) = self.incoming.try_lock()
+        if self.state.requests.has_one()
+            && let Ok(mut incoming) = self.incoming.try_lock()
             && let Some(link) = self.link.get().and_then(Weak::upgrade)
         {
             // The task of the connection finds out why a socket fails.
@@ -665,11 +668,16 @@ fn memory_limit(heap_mb: u32) -> u64 {
 struct End {
     connection: Arc<Connection>,
     _alive: Option<mpsc::Sender<()>>,
+    /// True if the worker has ended as it was told to: it is killed on another thread, in case that it
+    /// goes on.
+    is_in_order: bool,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.connection.process.kill();
+        if !self.is_in_order {
+            self.connection.process.kill();
+        }
         self.connection.close();
         self.connection
             .state
@@ -681,14 +689,14 @@ impl Drop for End {
 }
 
 /// Reads the main socket until the worker ends.
-async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
-    let connection = &end.connection;
+async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
+    let connection = end.connection.clone();
     let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
             let exceeded = connection.process.limit_exceeded(memory_limit);
             tokio::select! {
                 biased;
-                failure = read_all(&main, connection, &link) => failure,
+                failure = read_all(&main, &connection, &link) => failure,
                 why = exceeded => {
                     connection.state.terminated_because_of_memory(why);
                     connection.process.kill();
@@ -707,12 +715,16 @@ async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     }
     // What a tool left behind must not outlive the isolate.
     let process = connection.process.clone();
-    let is_in_order = connection.has_ended.load(Ordering::Relaxed) && process.tmp().is_none();
-    let ended = tokio::task::spawn_blocking(move || process.wait());
-    if is_in_order {
+    if connection.has_ended.load(Ordering::Relaxed) && process.tmp().is_none() {
         // Its programs have ended, and no folder is to be removed after it.
+        end.is_in_order = true;
+        tokio::task::spawn_blocking(move || {
+            process.kill();
+            process.wait()
+        });
         return;
     }
+    let ended = tokio::task::spawn_blocking(move || process.wait());
     let how = match tokio::time::timeout(END_TIMEOUT, ended).await {
         Ok(Ok(how)) => how,
         Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
