@@ -75,8 +75,8 @@ pub(crate) struct Connection {
     pings: Expected<()>,
     withdrawals: Expected<Withdrawn>,
     open_queries: AtomicUsize,
-    /// True once the worker has said that its isolate has ended.
-    has_ended: AtomicBool,
+    /// True once the worker has said that it ends and that no program is left.
+    leaves_nothing: AtomicBool,
     tape: Option<Arc<dyn Replay>>,
     verifier: Option<Arc<Verifier>>,
 }
@@ -173,7 +173,7 @@ impl Connection {
             pings: Expected::default(),
             withdrawals: Expected::default(),
             open_queries: AtomicUsize::new(0),
-            has_ended: AtomicBool::new(false),
+            leaves_nothing: AtomicBool::new(false),
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
@@ -189,7 +189,7 @@ impl Connection {
         let _ = connection.link.set(Arc::downgrade(&link));
         let end = End {
             connection: connection.clone(),
-            _alive: runtime.alive,
+            alive: runtime.alive,
             is_in_order: false,
         };
         let limit = memory_limit(options.heap_mb);
@@ -482,10 +482,8 @@ impl Connection {
                 why,
                 is_out_of_memory,
             }),
-            FromWorker::Ended => {
-                self.has_ended.store(true, Ordering::Relaxed);
-                shared.answer_all();
-            }
+            FromWorker::Ended => shared.answer_all(),
+            FromWorker::NothingLeft => self.leaves_nothing.store(true, Ordering::Relaxed),
         }
     }
 
@@ -667,9 +665,8 @@ fn memory_limit(heap_mb: u32) -> u64 {
 /// requests are answered.
 struct End {
     connection: Arc<Connection>,
-    _alive: Option<mpsc::Sender<()>>,
-    /// True if the worker has ended as it was told to: it is killed on another thread, in case that it
-    /// goes on.
+    alive: Option<mpsc::Sender<()>>,
+    /// True if the worker has ended as it was told to, and is only to be reaped.
     is_in_order: bool,
 }
 
@@ -715,13 +712,10 @@ async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     }
     // What a tool left behind must not outlive the isolate.
     let process = connection.process.clone();
-    if connection.has_ended.load(Ordering::Relaxed) && process.tmp().is_none() {
-        // Its programs have ended, and no folder is to be removed after it.
+    // No program is to be found below it, and no folder is to be removed after it.
+    if connection.leaves_nothing.load(Ordering::Relaxed) && process.tmp().is_none() {
         end.is_in_order = true;
-        tokio::task::spawn_blocking(move || {
-            process.kill();
-            process.wait()
-        });
+        connection.runtime.spawn(reap(process, end.alive.clone()));
         return;
     }
     let ended = tokio::task::spawn_blocking(move || process.wait());
@@ -732,6 +726,17 @@ async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     connection
         .state
         .terminated_because(&format!("its worker process {how}"));
+}
+
+/// Waits for the end of a process that has closed its socket, and kills one that goes on. Keeps the
+/// runtime `alive` meanwhile.
+async fn reap(process: Arc<dyn WorkerProcess>, alive: Option<mpsc::Sender<()>>) {
+    let ending = process.clone();
+    let ended = tokio::task::spawn_blocking(move || ending.wait());
+    if tokio::time::timeout(END_TIMEOUT, ended).await.is_err() {
+        process.kill();
+    }
+    drop(alive);
 }
 
 /// Sends the packets of the outbox as the worker takes earlier ones.

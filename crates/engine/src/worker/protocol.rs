@@ -173,6 +173,8 @@ pub(crate) enum FromWorker {
     },
     /// The isolate has ended: no request is answered any more.
     Ended,
+    /// The last message of a worker that has ended, if no program is left that it has started.
+    NothingLeft,
 }
 
 /// A query of the isolate to its callers, whose answer it needs.

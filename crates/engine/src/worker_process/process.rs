@@ -140,7 +140,10 @@ fn serve(
     link.close();
     telemetry::finish();
     haft_process::kill_all();
-    host.close();
+    if !haft_process::has_children() {
+        host.send(&FromWorker::NothingLeft);
+        host.close();
+    }
     Ok(())
 }
 

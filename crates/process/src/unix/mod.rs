@@ -46,7 +46,9 @@ pub(crate) use launch::leader;
 pub(crate) use launch::{launch, start_at_once};
 pub(crate) use nix::errno::Errno;
 pub(crate) use owned::kill_tree;
-pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
+pub use owned::{
+    has_children, kill_all, kill_children_of_thread, release_child, thread_starts_program,
+};
 pub(crate) use pipes::{
     OurEnd, Receiver, Sender, empty_input, input_pipe, output_pipe, pipe_between, read_now,
     receiver, sender,

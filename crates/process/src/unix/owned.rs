@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal};
 
 use super::descendants::Strays;
 use super::guard;
-use super::kernel::{Held, Stat, children_of_thread};
+use super::kernel::{Held, Stat, children_of, children_of_thread};
 
 static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(Mutex::default);
 
@@ -70,6 +70,11 @@ pub fn kill_children_of_thread(thread_id: i32) {
     let children = owned.of_thread(thread_id);
     drop(owned);
     children.iter().for_each(|(child, _)| kill_tree(*child));
+}
+
+/// Returns true if a process that this one started exists, be it only to be reaped.
+pub fn has_children() -> bool {
+    !children_of(rustix::process::getpid()).is_empty()
 }
 
 /// Kills everything that ends with this process, at once. Called at the end of a process that did

@@ -233,6 +233,11 @@ pub fn kill_children_of_thread(_thread_id: i32) {}
 /// Does nothing: the jobs end with this process, and their programs with them.
 pub fn kill_all() {}
 
+/// Returns false: what this process has started ends with its jobs.
+pub fn has_children() -> bool {
+    false
+}
+
 /// Runs `line`, a command line that the user configured, such as `code --wait`, with one more
 /// argument, and waits for its end. Blocks the thread. The program has the console meanwhile.
 ///
