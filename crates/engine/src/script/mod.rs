@@ -68,7 +68,7 @@ struct RunningScript {
     worker: Arc<ScriptWorker>,
     socket: JobSocket,
     limits: ScriptLimits,
-    /// What starts it again in another process, until its first event.
+    /// The message that starts it again in another process, until its first event.
     unseen: Option<ScriptJob>,
     /// Number of its requests.
     requests: u32,

@@ -175,9 +175,10 @@ impl JobSocket {
     /// If the bytes are no message.
     pub(super) async fn receive<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         loop {
-            let interest = match self.waiting.is_empty() {
-                true => Interest::READABLE,
-                false => Interest::READABLE | Interest::WRITABLE,
+            let interest = if self.waiting.is_empty() {
+                Interest::READABLE
+            } else {
+                Interest::READABLE | Interest::WRITABLE
             };
             let mut ready = self.socket.ready(interest).await?;
             if ready.ready().is_writable() && !send_waiting(ready.get_inner(), &mut self.waiting) {

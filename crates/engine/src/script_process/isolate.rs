@@ -164,9 +164,10 @@ fn live(
         if control(state).is_ending() {
             return Err(ScriptFailure::Cancelled);
         }
-        let reply = match is_first {
-            true => None,
-            false => wait_for_reply(state, time, inbox),
+        let reply = if is_first {
+            None
+        } else {
+            wait_for_reply(state, time, inbox)
         };
         is_first = false;
         time.run();
