@@ -256,6 +256,9 @@ impl Engine {
 
     /// Ends all isolates; running calls fail. Takes a second at most.
     pub async fn shutdown(&self) {
+        // A program that ends after one call leaves the rest to the system; after a server, nothing of
+        // it may be left that holds a port.
+        let waits_for_end = self.inner.spares.is_kept();
         self.inner.scripts.close().await;
         self.inner.spares.close(&self.inner.options).await;
         // Dropping the last handle terminates an isolate that is not terminated yet.
@@ -268,6 +271,9 @@ impl Engine {
         }
         for isolate in &isolates {
             isolate.state().gone().await;
+            if waits_for_end {
+                let _ = tokio::time::timeout(RUNTIME_TIMEOUT, isolate.reaped()).await;
+            }
         }
         drop(isolates);
         let runtime = lock(&self.inner.runtime).take();

@@ -14,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use super::runtime::ConnectionRuntime;
 use super::spare::BootingWorker;
@@ -77,6 +78,8 @@ pub(crate) struct Connection {
     open_queries: AtomicUsize,
     /// True once the worker has said that it ends and that no program is left.
     leaves_nothing: AtomicBool,
+    /// The task that reaps a worker that has ended in order.
+    reaping: Mutex<Option<JoinHandle<()>>>,
     tape: Option<Arc<dyn Replay>>,
     verifier: Option<Arc<Verifier>>,
 }
@@ -174,6 +177,7 @@ impl Connection {
             withdrawals: Expected::default(),
             open_queries: AtomicUsize::new(0),
             leaves_nothing: AtomicBool::new(false),
+            reaping: Mutex::default(),
             tape: options.tape.clone(),
             verifier: options.verifier_of(shared.key.domain).cloned(),
         });
@@ -576,6 +580,15 @@ impl Connection {
         }
     }
 
+    /// Waits until a worker that has ended in order is reaped.
+    pub(crate) async fn reaped(&self) {
+        let reaping = lock(&self.reaping).take();
+        if let Some(reaping) = reaping {
+            // It neither panics nor is aborted before its runtime ends.
+            let _ = reaping.await;
+        }
+    }
+
     fn close(&self) {
         let mut outbox = lock(&self.outbox);
         outbox.is_closed = true;
@@ -715,7 +728,8 @@ async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
     // No program is to be found below it, and no folder is to be removed after it.
     if connection.leaves_nothing.load(Ordering::Relaxed) && process.tmp().is_none() {
         end.is_in_order = true;
-        connection.runtime.spawn(reap(process, end.alive.clone()));
+        let reaping = connection.runtime.spawn(reap(process, end.alive.clone()));
+        *lock(&connection.reaping) = Some(reaping);
         return;
     }
     let ended = tokio::task::spawn_blocking(move || process.wait());

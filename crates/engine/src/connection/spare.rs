@@ -158,6 +158,11 @@ impl Spares {
         lock(&self.plan).is_kept = true;
     }
 
+    /// Returns true if a spare is kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        lock(&self.plan).is_kept
+    }
+
     /// Notes that a call may soon need a worker for code with this key.
     pub(crate) fn expect(
         self: &Arc<Self>,
