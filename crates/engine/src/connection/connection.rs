@@ -194,7 +194,6 @@ impl Connection {
         let end = End {
             connection: connection.clone(),
             alive: runtime.alive,
-            is_in_order: false,
         };
         let limit = memory_limit(options.heap_mb);
         runtime.handle.spawn(serve(end, link, limit));
@@ -350,15 +349,7 @@ impl Connection {
 
     /// Sends waiting packets. Returns false if some are left.
     fn flush(&self, outbox: &mut Outbox) -> bool {
-        while let Some(packet) = outbox.waiting.front() {
-            match socket::send_packet(&self.main, packet, SendFlags::DONTWAIT) {
-                Ok(true) => drop(outbox.waiting.pop_front()),
-                Ok(false) => return false,
-                // The reader notices the end of the worker.
-                Err(_) => outbox.waiting.clear(),
-            }
-        }
-        true
+        socket::send_packets(&self.main, &mut outbox.waiting)
     }
 
     fn send_control(&self, message: &Control) {
@@ -679,13 +670,12 @@ fn memory_limit(heap_mb: u32) -> u64 {
 struct End {
     connection: Arc<Connection>,
     alive: Option<mpsc::Sender<()>>,
-    /// True if the worker has ended as it was told to, and is only to be reaped.
-    is_in_order: bool,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
-        if !self.is_in_order {
+        // One that has ended in order is only to be reaped.
+        if lock(&self.connection.reaping).is_none() {
             self.connection.process.kill();
         }
         self.connection.close();
@@ -699,14 +689,14 @@ impl Drop for End {
 }
 
 /// Reads the main socket until the worker ends.
-async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
-    let connection = end.connection.clone();
+async fn serve(end: End, link: Arc<CallerBridge>, memory_limit: u64) {
+    let connection = &end.connection;
     let failure = match socket::watch(connection.main.clone(), Interest::READABLE) {
         Ok(main) => {
             let exceeded = connection.process.limit_exceeded(memory_limit);
             tokio::select! {
                 biased;
-                failure = read_all(&main, &connection, &link) => failure,
+                failure = read_all(&main, connection, &link) => failure,
                 why = exceeded => {
                     connection.state.terminated_because_of_memory(why);
                     connection.process.kill();
@@ -723,23 +713,28 @@ async fn serve(mut end: End, link: Arc<CallerBridge>, memory_limit: u64) {
             .terminated_because(&format!("its worker process broke the protocol: {error}"));
         connection.process.kill();
     }
-    // What a tool left behind must not outlive the isolate.
     let process = connection.process.clone();
     // No program is to be found below it, and no folder is to be removed after it.
     if connection.leaves_nothing.load(Ordering::Relaxed) && process.tmp().is_none() {
-        end.is_in_order = true;
         let reaping = connection.runtime.spawn(reap(process, end.alive.clone()));
         *lock(&connection.reaping) = Some(reaping);
         return;
     }
-    let ended = tokio::task::spawn_blocking(move || process.wait());
-    let how = match tokio::time::timeout(END_TIMEOUT, ended).await {
-        Ok(Ok(how)) => how,
-        Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
-    };
+    // What a tool left behind must not outlive the isolate.
+    let how = describe_end(process).await;
     connection
         .state
         .terminated_because(&format!("its worker process {how}"));
+}
+
+/// Waits for the end of a process that has closed its socket. Returns how it ended, as a part of a
+/// sentence.
+pub(crate) async fn describe_end(process: Arc<dyn WorkerProcess>) -> String {
+    let ended = tokio::task::spawn_blocking(move || process.wait());
+    match tokio::time::timeout(END_TIMEOUT, ended).await {
+        Ok(Ok(how)) => how,
+        Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
+    }
 }
 
 /// Waits for the end of a process that has closed its socket, and kills one that goes on. Keeps the

@@ -5,6 +5,6 @@ mod connection;
 mod runtime;
 mod spare;
 
-pub(super) use connection::Connection;
+pub(super) use connection::{Connection, describe_end};
 pub(super) use runtime::ConnectionRuntime;
 pub(super) use spare::{BootingWorker, Spares};

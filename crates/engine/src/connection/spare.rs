@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv};
+use rustix::net::{RecvFlags, recv};
 
 use super::runtime::ConnectionRuntime;
 use crate::services::WorkerProcess;
@@ -75,14 +75,7 @@ impl BootingWorker {
             .await
             .unwrap_or_else(|_| Err("the runtime ends".to_owned()))?;
         let mut waiting = VecDeque::from(socket::packets_of(&task(&*process)));
-        while let Some(packet) = waiting.front() {
-            match socket::send_packet(&main, packet, SendFlags::DONTWAIT) {
-                Ok(true) => drop(waiting.pop_front()),
-                Ok(false) => break,
-                // The reader of the connection notices the end of the worker.
-                Err(_) => waiting.clear(),
-            }
-        }
+        socket::send_packets(&main, &mut waiting);
         Ok(BootingWorker {
             main,
             control,

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use haft_process::send_descriptors;
 use haft_tool::{Isolation, Permission, PermissionKind, PermissionProfile, TrustDomain};
@@ -16,14 +15,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
 use super::protocol::ScriptJob;
-use crate::connection::BootingWorker;
+use crate::connection::{BootingWorker, describe_end};
 use crate::services::WorkerProcess;
 use crate::worker::protocol::WorkerTask;
 use crate::worker::socket::{self, MessageReader, Received};
 use crate::{EngineOptions, IsolateKey};
-
-/// Time in which the system has to report the end of a process that has closed its socket.
-const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The worker process of an engine for scripts and expressions, which starts with the first of them.
 #[derive(Default)]
@@ -110,12 +106,7 @@ impl ScriptWorker {
 
     /// Returns how the process ended, as a part of a sentence.
     pub(super) async fn describe_end(&self) -> String {
-        let process = self.process.clone();
-        let ended = tokio::task::spawn_blocking(move || process.wait());
-        match tokio::time::timeout(END_TIMEOUT, ended).await {
-            Ok(Ok(how)) => how,
-            Ok(Err(_)) | Err(_) => "has closed its connection".to_owned(),
-        }
+        describe_end(self.process.clone()).await
     }
 }
 
@@ -159,7 +150,7 @@ impl JobSocket {
     /// Sends a message. What the socket has no room for is sent by [`JobSocket::receive`].
     pub(super) fn send(&mut self, message: &impl Serialize) {
         self.waiting.extend(socket::packets_of(message));
-        send_waiting(self.socket.get_ref(), &mut self.waiting);
+        socket::send_packets(self.socket.get_ref(), &mut self.waiting);
     }
 
     /// Tells the thread to end. It can still send.
@@ -181,7 +172,9 @@ impl JobSocket {
                 Interest::READABLE | Interest::WRITABLE
             };
             let mut ready = self.socket.ready(interest).await?;
-            if ready.ready().is_writable() && !send_waiting(ready.get_inner(), &mut self.waiting) {
+            if ready.ready().is_writable()
+                && !socket::send_packets(ready.get_inner(), &mut self.waiting)
+            {
                 ready.clear_ready_matching(Ready::WRITABLE);
             }
             if !ready.ready().is_readable() {
@@ -194,17 +187,4 @@ impl JobSocket {
             }
         }
     }
-}
-
-/// Sends packets until the socket has no room. Returns true if none is left.
-fn send_waiting(socket: &OwnedFd, waiting: &mut VecDeque<Vec<u8>>) -> bool {
-    while let Some(packet) = waiting.front() {
-        match socket::send_packet(socket, packet, SendFlags::DONTWAIT) {
-            Ok(true) => drop(waiting.pop_front()),
-            Ok(false) => return false,
-            // The reader notices the end.
-            Err(_) => waiting.clear(),
-        }
-    }
-    true
 }

@@ -6,6 +6,7 @@
 //!
 //! [`spin_wait`]: crate::spin_wait
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -93,6 +94,19 @@ pub(crate) fn send_packet(socket: impl AsFd, packet: &[u8], flags: SendFlags) ->
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Sends packets until the socket has no room. Returns true if none is left. Those for a socket that
+/// was closed are dropped, because its reader notices the end.
+pub(crate) fn send_packets(socket: &OwnedFd, packets: &mut VecDeque<Vec<u8>>) -> bool {
+    while let Some(packet) = packets.front() {
+        match send_packet(socket, packet, SendFlags::DONTWAIT) {
+            Ok(true) => drop(packets.pop_front()),
+            Ok(false) => return false,
+            Err(_) => packets.clear(),
+        }
+    }
+    true
 }
 
 /// Reader of the messages of one socket.
