@@ -3,15 +3,10 @@
 //
 // In Node and Bun a detached program that is not waited for outlives its parent. In haft such programs
 // end with the host, however that ends; Rust decides which of them may go on.
-//
-// A number among the standard streams of a child means a descriptor of the process, and the host's own
-// are among those. Only the descriptors that the tools of this isolate opened may be given to a child.
 
 import { core } from "ext:core/mod.js";
 import {
   op_haft_check_program,
-  op_haft_expect_descriptor,
-  op_haft_owns_descriptor,
   op_haft_release_program,
   op_haft_shown_env,
   op_haft_starts_program,
@@ -20,10 +15,6 @@ import { captured, currentCall } from "ext:haft/00_state.ts";
 
 interface Child {
   readonly pid: number;
-  readonly stdinFd?: unknown;
-  readonly stdoutFd?: unknown;
-  readonly stderrFd?: unknown;
-  readonly extraPipeFds?: unknown;
   unref(): void;
 }
 
@@ -34,27 +25,20 @@ const processes = core.loadExtScript("ext:deno_process/40_process.js");
 const { apply, construct, defineProperty, ownKeys } = Reflect;
 const { isArray } = Array;
 
-/** The standard streams that a child gets for the numbers 0, 1 and 2, which name the host's. */
+/** The standard streams that a child gets for the numbers 0, 1 and 2: those of a worker are haft's. */
 const OWN_STREAMS = ["null", "inherit", "inherit"];
 
 /** One standard stream of a child. */
-function stream(value: unknown): unknown {
-  if (value === undefined || value === null || typeof value === "string") return value;
-  if (typeof value === "number" && value >= 0 && value <= 2) return OWN_STREAMS[value];
-  if (typeof value === "number" && op_haft_owns_descriptor(value)) return value;
-  const text = typeof value === "number" ? `${value}` : typeof value;
-  const error = new Error(`spawn EBADF: ${text} is not a descriptor that this tool opened`);
-  throw Object.assign(error, { code: "EBADF", syscall: "spawn" });
-}
+const stream = (value: unknown): unknown => (typeof value === "number" ? (OWN_STREAMS[value] ?? value) : value);
 
 /** The options that hold streams, and those that hold lists of them. */
 const STREAMS = ["stdin", "stdout", "stderr"];
 const LISTS = ["extraStdio", processes.kExtraStdio];
 
 /**
- * A copy of the options of a start in which no stream is a descriptor of the host, and of the process's
- * variables only those that may be seen. Each option is read once: a getter could answer otherwise the
- * second time. Nothing here uses a method that a tool can replace.
+ * A copy of the options of a start with streams of its own, and of the process's variables only those that may
+ * be seen. Each option is read once: a getter could answer otherwise the second time. Nothing here uses a method
+ * that a tool can replace.
  */
 function checked(options: any = {}): any {
   if (typeof options !== "object" || options === null || isArray(options)) return options;
@@ -109,11 +93,6 @@ processes.nodeSpawnChild = (command: unknown, options: unknown): Child => {
     command,
     admitted(options, () => command),
   );
-  expectDescriptor(child.stdinFd);
-  expectDescriptor(child.stdoutFd);
-  expectDescriptor(child.stderrFd);
-  const extra = isArray(child.extraPipeFds) ? child.extraPipeFds : [];
-  for (let at = 0; at < extra.length; at++) expectDescriptor(extra[at]);
   const { unref } = child;
   child.unref = () => {
     unref();
@@ -166,8 +145,3 @@ prototype.unref = function (this: Child): void {
   apply(unref, this, []);
   op_haft_release_program(this.pid);
 };
-
-// A pipe to a child is opened by its number, right after the start.
-function expectDescriptor(fd: unknown): void {
-  if (typeof fd === "number" && fd > 2) op_haft_expect_descriptor(fd);
-}

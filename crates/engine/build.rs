@@ -411,50 +411,6 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
     op_inspector_dispatch(this.#connection, haftMessage);",
     ),
     (
-        // A descriptor may be taken over by its number only if it is a pipe to a child that was
-        // just started. The process's other descriptors are the host's.
-        "ext:deno_node/internal_binding/pipe_wrap.ts",
-        "PipeWrap.prototype.isStreamBase = true;",
-        "PipeWrap.prototype.isStreamBase = true;
-const openPipe = PipeWrap.prototype.open;
-primordials.ObjectDefineProperty(PipeWrap.prototype, \"open\", {
-  __proto__: null,
-  value: function open(fd) {
-    fd |= 0;
-    if (!core.ops.op_haft_adopts_descriptor(fd)) return -9;
-    return FunctionPrototypeCall(openPipe, this, fd);
-  },
-  writable: false,
-  configurable: false,
-});",
-    ),
-    (
-        "ext:deno_node/internal_binding/tcp_wrap.ts",
-        "TCPWrap.prototype.isStreamBase = true;",
-        "TCPWrap.prototype.isStreamBase = true;
-primordials.ObjectDefineProperty(TCPWrap.prototype, \"open\", {
-  __proto__: null,
-  value: function open() {
-    return -9;
-  },
-  writable: false,
-  configurable: false,
-});",
-    ),
-    (
-        // The class accepts any number; only the check before it knows whose descriptor it is.
-        "ext:deno_node/internal/tty.js",
-        "  const tty = new TTY(fd, ctx);",
-        "  TTY.prototype.constructor = undefined;
-  const tty = new TTY(fd, ctx);",
-    ),
-    (
-        "node:tty",
-        "  const tty = new TTY(fd, ctx);",
-        "  TTY.prototype.constructor = undefined;
-  const tty = new TTY(fd, ctx);",
-    ),
-    (
         // WASI opens the files in these folders without Deno's file system and its permissions.
         "ext:deno_node/wasi.ts",
         "        const realPathString = String(realPath);",

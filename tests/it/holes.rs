@@ -78,36 +78,16 @@ fn said(answer: &Value) -> &str {
     text.as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-/// S7: no path, number or child leads into the private output.
+/// S7: no path or child of a tool leads into the private output, for root and for other users. What
+/// is written into the connection of the worker is not an answer, either.
 #[test]
 fn nothing_but_answers_is_in_the_output() {
     let sandbox = Sandbox::with_home();
-    let calls = [
-        ("write_by_path", json!({})),
-        ("write_by_number", json!({})),
-        ("write_by_child", json!({})),
-        ("good", json!({})),
-    ];
-    let answers = answers(&sandbox, &mut sandbox.haft(), &calls);
-    for answer in &answers[..3] {
-        let tried: Value = serde_json::from_str(said(answer)).expect("JSON");
-        assert!(
-            tried["pipes"].as_u64() > Some(0),
-            "it saw no pipe to try: {tried}"
-        );
-        assert_eq!(tried["written"], json!([]), "{tried}");
-    }
-    assert_eq!(said(&answers[3]), "still here");
-}
-
-/// The same for a user who is not root.
-#[test]
-fn nothing_but_answers_is_in_the_output_of_a_user() {
+    check_output(&sandbox, &mut sandbox.haft());
     if !rustix::process::geteuid().is_root() {
-        return; // The test above has shown it.
+        return;
     }
     let sandbox = Sandbox::with_home();
-    sandbox.write("tools.js", TOOLS);
     let chowned = Command::new("chown")
         .args(["-R", "65534:65534"])
         .arg(sandbox.path())
@@ -117,30 +97,29 @@ fn nothing_but_answers_is_in_the_output_of_a_user() {
     let copy = sandbox.copy_program(env!("CARGO_BIN_EXE_haft"), "haft-copy");
     let mut command = sandbox.command(&copy.display().to_string());
     command.uid(65534).gid(65534);
-    let answers = answers(
-        &sandbox,
-        &mut command,
-        &[("write_by_child", json!({})), ("good", json!({}))],
-    );
-    let tried: Value = serde_json::from_str(said(&answers[0])).expect("JSON");
-    assert!(tried["pipes"].as_u64() > Some(0), "{tried}");
-    assert_eq!(tried["written"], json!([]), "{tried}");
+    check_output(&sandbox, &mut command);
 }
 
-/// S7: the id of a thread means its process, and procfs cannot be written.
-#[test]
-fn threads_and_procfs_are_the_host_s() {
-    let sandbox = Sandbox::with_home();
+fn check_output(sandbox: &Sandbox, command: &mut Command) {
     let calls = [
+        ("write_by_path", json!({})),
+        ("write_by_child", json!({})),
         ("kill_threads", json!({})),
-        ("procfs", json!({})),
+        ("preopen", json!({})),
+        ("write_by_number", json!({})),
+        ("good", json!({})),
         ("close_all", json!({})),
         ("good", json!({})),
     ];
-    let answers = answers(&sandbox, &mut sandbox.haft(), &calls);
-    assert_eq!(said(&answers[0]), "refused");
+    let answers = answers(sandbox, command, &calls);
+    assert_eq!(said(&answers[0]), "[]");
     assert_eq!(said(&answers[1]), "[]");
-    assert_eq!(said(&answers[3]), "still here");
+    assert_eq!(said(&answers[2]), "refused");
+    assert_eq!(said(&answers[3]), "[]");
+    let lost = answers[4].to_string();
+    assert!(lost.contains("`write_by_number`"), "{lost}");
+    assert_eq!(said(&answers[5]), "still here");
+    assert_eq!(said(&answers[7]), "still here");
 }
 
 /// Ordinary use of files, descriptors and children keeps working.
@@ -160,9 +139,9 @@ fn honest_use_works() {
     );
 }
 
-/// S11: a tool that opens as many descriptors as it can leaves enough for the others.
+/// S11: a tool that opens as many descriptors as it can leaves haft its own.
 #[test]
-fn descriptors_of_one_tool_do_not_starve_the_others() {
+fn descriptors_of_one_tool_do_not_starve_the_host() {
     let sandbox = Sandbox::with_home();
     let mut command = sandbox.command("sh");
     let program = env!("CARGO_BIN_EXE_haft");
@@ -171,11 +150,20 @@ fn descriptors_of_one_tool_do_not_starve_the_others() {
         &format!("ulimit -n 1024; exec {program} \"$@\""),
         "haft",
     ]);
-    let calls = [("open_all", json!({})), ("exec", json!({}))];
-    let answers = answers(&sandbox, &mut command, &calls);
-    assert!(
-        said(&answers[0]).contains("which is the limit; close some"),
-        "{answers:?}"
+    sandbox.write(
+        "home/.cycod/tools/said.yaml",
+        "name: said\ndescription: Says it\nbash: echo started\ntags: [read]\n",
     );
-    assert_eq!(said(&answers[1]), "started");
+    let calls = [
+        ("open_all", json!({})),
+        ("good", json!({})),
+        ("said", json!({})),
+    ];
+    let answers = answers(&sandbox, &mut command, &calls);
+    assert_eq!(
+        said(&answers[0]),
+        "EMFILE: too many open files, open '/dev/null'"
+    );
+    assert_eq!(said(&answers[1]), "still here");
+    assert_eq!(said(&answers[2]), "started\n");
 }

@@ -14,18 +14,11 @@ const tool = (name, execute) => ({ name, description: name, parameters: { type: 
 // Code from text finds what modules do not.
 const Deno = new Function("return Deno")();
 
-/** The numbers of the process's descriptors that are pipes or sockets, but for the standard ones. */
-function pipes() {
-  const found = [];
-  for (const name of fs.readdirSync("/proc/self/fd")) {
-    try {
-      if (Number(name) > 2 && /^(pipe|socket):/.test(fs.readlinkSync(`/proc/self/fd/${name}`))) found.push(Number(name));
-    } catch {}
-  }
-  return found;
-}
+/** haft, which started this worker. */
+const host = process.ppid;
+const numbers = Array.from({ length: 64 }, (_, number) => number);
 
-/** Tries each way with each descriptor; which of them did not fail. */
+/** Tries each way with each number; which of them did not fail. */
 async function attempt(ways, numbers) {
   const written = [];
   for (const [name, way] of Object.entries(ways)) {
@@ -36,10 +29,9 @@ async function attempt(ways, numbers) {
       } catch {}
     }
   }
-  return says({ pipes: numbers.length, written });
+  return says(written);
 }
 
-const task = () => fs.readdirSync("/proc/self/task")[0];
 const link = (target) => {
   const path = `link-${Math.random()}`;
   fs.symlinkSync(target, path);
@@ -47,16 +39,12 @@ const link = (target) => {
 };
 
 const names = {
-  self: (n) => `/proc/self/fd/${n}`,
-  pid: (n) => `/proc/${process.pid}/fd/${n}`,
-  thread: (n) => `/proc/thread-self/fd/${n}`,
-  task: (n) => `/proc/self/task/${task()}/fd/${n}`,
-  dev: (n) => `/dev/fd/${n}`,
-  dots: (n) => `/proc/./self/../self/fd/${n}`,
-  root: (n) => `/proc/self/root/proc/self/fd/${n}`,
-  cwd: (n) => `/proc/self/cwd/../../../../../../../../proc/self/fd/${n}`,
-  link: (n) => link(`/proc/self/fd/${n}`),
-  folder: (n) => `${link("/proc/self/fd")}/${n}`,
+  fd: (n) => `/proc/${host}/fd/${n}`,
+  thread: (n) => `/proc/${host}/task/${host}/fd/${n}`,
+  dots: (n) => `/proc/./self/../${host}/fd/${n}`,
+  root: (n) => `/proc/self/root/proc/${host}/fd/${n}`,
+  link: (n) => link(`/proc/${host}/fd/${n}`),
+  folder: (n) => `${link(`/proc/${host}/fd`)}/${n}`,
 };
 /** As in Node, `cp` puts a file in the place of a link, which writes to nothing else. */
 const replaces = (path) => (fs.lstatSync(path).isFile() && path.startsWith("link-") ? false : undefined);
@@ -89,12 +77,13 @@ const byPath = {};
 for (const [name, path] of Object.entries(names)) {
   for (const [how, write] of Object.entries(writes)) byPath[`${how} ${name}`] = (n) => write(path(n));
 }
+byPath.memory = () => void fs.closeSync(fs.openSync(`/proc/${host}/mem`, "r"));
 byPath.nested = (n) => {
   const to = `into-${Math.random()}`;
   fs.mkdirSync(`${to}-from`);
   fs.writeFileSync(`${to}-from/one`, FORGED);
   fs.mkdirSync(to);
-  fs.symlinkSync(`/proc/self/fd/${n}`, `${to}/one`);
+  fs.symlinkSync(`/proc/${host}/fd/${n}`, `${to}/one`);
   fs.cpSync(`${to}-from`, to, { recursive: true });
   if (fs.lstatSync(`${to}/one`).isFile()) return false;
 };
@@ -105,87 +94,30 @@ const ended = (one) =>
     one.on("exit", (code) => done(code === 0 ? "written" : false));
   });
 const echo = `printf %s '${FORGED.trim()}'; echo`;
+/** Ways into the descriptors of the worker itself, among which is its connection with haft. */
 const byNumber = {
-  // Everything but an error counts as written: the output shows whether it was.
+  path: (fd) => void fs.writeFileSync(`/proc/self/fd/${fd}`, FORGED),
   socket: (fd) =>
     new Promise((done) => {
       const socket = new net.Socket({ fd, writable: true });
       socket.on("error", () => done(false));
       socket.write(FORGED, (error) => done(error ? false : "written"));
     }),
-  listen: (fd) =>
-    new Promise((done) => {
-      const server = net.createServer();
-      server.on("error", () => done(false));
-      server.listen({ fd }, () => done("listens"));
-    }),
-  handle: async (fd) => {
-    const server = net.createServer();
-    await new Promise((done) => server.listen("own.sock", done));
-    const Pipe = server._handle.constructor;
-    server.close();
-    return new Pipe(0).open(fd) === 0 ? "opened" : false;
-  },
-  tcpHandle: async (fd) => {
-    const server = net.createServer();
-    await new Promise((done) => server.listen(0, "127.0.0.1", done));
-    const Tcp = server._handle.constructor;
-    server.close();
-    return new Tcp(0).open(fd) === 0 ? "opened" : false;
-  },
-  terminal: (fd) => void new tty.WriteStream(fd).write(FORGED),
-  terminalRead: (fd) => void new tty.ReadStream(fd),
-  datagram: (fd) =>
-    new Promise((done) => {
-      const socket = dgram.createSocket("udp4");
-      socket.on("error", () => done(false));
-      socket.bind({ fd }, () => done("bound"));
-    }),
-  spawn: (fd) => ended(child.spawn("sh", ["-c", echo], { stdio: ["ignore", fd, "ignore"] })),
-  spawnExtra: (fd) =>
-    ended(child.spawn("sh", ["-c", `(${echo}) >&3`], { stdio: ["ignore", "ignore", "ignore", fd] })),
-  spawnGetter: (fd) => {
-    let reads = 0;
-    const stdio = ["ignore", "ignore", "ignore"];
-    Object.defineProperty(stdio, 1, { get: () => (reads++ === 0 ? "ignore" : fd), enumerable: true });
-    return ended(child.spawn("sh", ["-c", echo], { stdio })).then(() => false);
-  },
-  spawnObject: (fd) => ended(child.spawn("sh", ["-c", echo], { stdio: ["ignore", { fd }, "ignore"] })),
-  spawnHandle: (fd) =>
-    ended(child.spawn("sh", ["-c", echo], { stdio: ["ignore", { _handle: { fd }, fd }, "ignore"] })),
-  spawnSync: (fd) =>
-    child.spawnSync("sh", ["-c", echo], { stdio: ["ignore", fd, "ignore"] }).status === 0 ? "written" : false,
-  execFileSync: (fd) =>
-    void child.execFileSync("sh", ["-c", echo], { stdio: ["ignore", fd, "ignore"] }),
-  command: (fd) =>
-    new Deno.Command("sh", { args: ["-c", echo], stdout: fd }).outputSync().success ? "written" : false,
-  commandLater: async (fd) =>
-    (await new Deno.Command("sh", { args: ["-c", echo], stdout: fd }).output()).success ? "written" : false,
-  commandBig: (fd) =>
-    new Deno.Command("sh", { args: ["-c", echo], stdout: BigInt(fd) }).outputSync().success ? "written" : false,
-  commandPrototype: (fd) => {
-    const { constructor } = Object.getPrototypeOf(new Deno.Command("true"));
-    return new constructor("sh", { args: ["-c", echo], stdout: fd }).outputSync().success ? "written" : false;
-  },
-  spawnAndWaitSync: (fd) => (Deno.spawnAndWaitSync("sh", ["-c", echo], { stdout: fd }).success ? "written" : false),
-  bunSpawn: async (fd) =>
-    (await Bun.spawn(["sh", "-c", echo], { stdout: fd }).exited) === 0 ? "written" : false,
-  writeSync: (fd) => void fs.writeSync(fd, FORGED),
-  fileStream: (fd) =>
-    new Promise((done) => {
-      const stream = fs.createWriteStream("", { fd });
-      stream.on("error", () => done(false)).end(FORGED, (error) => done(error ? false : "written"));
-    }),
-  wasi: () => {
-    for (const folder of ["/", "/proc", "/proc/self/fd", ".", link("/proc")]) {
-      try {
-        new WASI({ version: "preview1", preopens: { "/p": folder } });
-        return `preopened ${folder}`;
-      } catch {}
-    }
-    return false;
-  },
+  child: (fd) => ended(child.spawn("sh", ["-c", echo], { stdio: ["ignore", fd, "ignore"] })),
+  extra: (fd) => ended(child.spawn("sh", ["-c", `(${echo}) >&3`], { stdio: ["ignore", "ignore", "ignore", fd] })),
+  command: (fd) => new Deno.Command("sh", { args: ["-c", echo], stdout: fd }).outputSync().success,
+  bun: async (fd) => (await Bun.spawn(["sh", "-c", echo], { stdout: fd }).exited) === 0,
 };
+
+/** Folders that a WebAssembly program would open without the permissions. */
+const preopened = () =>
+  ["/", "/proc", ".", link("/proc")].filter((folder) => {
+    try {
+      return new WASI({ version: "preview1", preopens: { "/p": folder } });
+    } catch {
+      return false;
+    }
+  });
 
 const byChild = {
   parent: (n) => ended(child.spawn("sh", ["-c", `(${echo}) > /proc/$PPID/fd/${n}`], { stdio: "ignore" })),
@@ -201,13 +133,14 @@ export default (pi) => [
   tool("exec", async () => says((await pi.exec("echo", ["started"])).stdout.trim())),
   tool("write_by_path", async () => {
     fs.writeFileSync("forged", FORGED);
-    return attempt(byPath, pipes());
+    return attempt(byPath, numbers);
   }),
-  tool("write_by_number", async () => attempt(byNumber, pipes())),
+  tool("write_by_number", async () => attempt(byNumber, numbers)),
+  tool("preopen", async () => says(preopened())),
   tool("write_by_child", async () => {
     byChild.exec = async (n) =>
       (await pi.exec("sh", ["-c", `(${echo}) > /proc/$PPID/fd/${n}`])).code === 0 ? "written" : false;
-    return attempt(byChild, pipes());
+    return attempt(byChild, numbers);
   }),
   tool("kill_threads", async () => {
     let refused = 0;
@@ -222,24 +155,6 @@ export default (pi) => [
       }
     }
     return says(threads.length > 1 && refused === 2 * threads.length ? "refused" : `${refused} of ${threads.length}`);
-  }),
-  tool("procfs", async () => {
-    const done = [];
-    for (const name of ["oom_score_adj", "comm", "mem", "clear_refs", "coredump_filter", "timerslack_ns", "autogroup"]) {
-      for (const folder of ["/proc/self", `/proc/${process.pid}`, "/proc/thread-self", `/proc/self/task/${task()}`]) {
-        try {
-          fs.writeFileSync(`${folder}/${name}`, "1000");
-          done.push(name);
-        } catch {}
-      }
-    }
-    for (const path of ["/proc/self/mem", "/proc/self/task/../mem", "/proc/kcore", link("/proc/self/mem")]) {
-      try {
-        fs.closeSync(fs.openSync(path, "r"));
-        done.push(path);
-      } catch {}
-    }
-    return says(done);
   }),
   tool("close_all", async () => {
     for (let fd = 0; fd < 256; fd++) {

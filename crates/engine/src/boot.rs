@@ -13,7 +13,7 @@ use deno_runtime::{
 };
 use url::Url;
 
-use super::extension::{self, Budget, IsolateHost};
+use super::extension::{self, IsolateHost};
 use super::files::BoundedFiles;
 use super::graph::module_files;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys, init_services};
@@ -24,7 +24,7 @@ use super::platform::Threads;
 use super::transpile_cache::Compiled;
 use super::{
     EngineOptions, IsolateKey, access_prompter, code_cache, eval_guard, load_trace, permissions,
-    platform, refusal, snapshot, sqlite, telemetry,
+    platform, refusal, snapshot, telemetry,
 };
 use haft_tool::PermissionProfile;
 
@@ -139,9 +139,6 @@ pub(super) fn boot(
         let mut state = state.borrow_mut();
         state.put::<Rc<dyn IsolateHost>>(link);
         extension::begin_with_env(&mut state, &options.env);
-        let budget = Budget::new((options.heap_mb as usize) << 20);
-        sqlite::count_for(&budget);
-        extension::begin_with_budget(&mut state, budget);
     }
     let functions = take_functions(&mut worker, options, &key.permissions)?;
     if let Some(verifier) = verifier {
@@ -159,7 +156,6 @@ pub(super) fn start_v8(heap_mb: u32, threads: Threads) {
     PLATFORM.call_once(|| {
         load_trace::install_recorder();
         access_prompter::install_prompter();
-        sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         // V8 has a limit for each memory only, not for all memories of an isolate together.

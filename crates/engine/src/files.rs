@@ -1,25 +1,21 @@
-//! The file system that tools see: the real one with four limits.
+//! The file system that tools see: the real one with two limits.
 //!
 //! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept
 //!   full) would fill the memory from within a system call, where V8 cannot stop it. Reading in
 //!   parts is not affected.
-//! - Paths that lead into the host's own process are refused (`procfs`).
 //! - Where permissions bound reading or writing, the file of an operation is the one whose path was
 //!   checked, whatever is renamed meanwhile (`pinned`). Functions that return metadata only (`stat`,
 //!   `lstat`, `realpath`, `exists`, `statfs`) are not pinned.
-//! - An isolate has a limited number of open files, so that the others and the host find
-//!   descriptors.
 
 #![expect(unsafe_code, reason = "Deno gives descriptors as numbers")]
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -33,8 +29,7 @@ use deno_runtime::deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use super::extension::too_large;
 use super::load_trace;
-use super::pinned::{FileBounds, Pin};
-use super::procfs::{self, Use};
+use super::pinned::{FileBounds, Pin, Use};
 use super::verify::Verifier;
 use haft_tool::PermissionProfile;
 
@@ -115,9 +110,8 @@ fn use_of(options: OpenOptions) -> Use {
 impl FileBounds {
     fn open_file(&self, path: &CheckedPath<'_>, mut options: OpenOptions) -> FsResult<fs::File> {
         let what = use_of(options);
-        procfs::check(path, what)?;
-        let file = match self.open(path, options, what)? {
-            Some(file) => file,
+        match self.open(path, options, what)? {
+            Some(file) => Ok(file),
             None => {
                 if options.create {
                     // Deno creates the file, because it knows what creating without writing means.
@@ -125,15 +119,12 @@ impl FileBounds {
                     drop(RealFs.open_sync(path, options)?);
                     (options.create, options.create_new, options.truncate) = (false, false, false);
                 }
-                open_options_for_checked_path(options, path).open(&**path)?
+                Ok(open_options_for_checked_path(options, path).open(&**path)?)
             }
-        };
-        procfs::check_opened(file.as_fd(), path, what)?;
-        Ok(file)
+        }
     }
 
     fn truncate(&self, path: &CheckedPath<'_>, length: u64) -> FsResult<()> {
-        procfs::check(path, Use::Write)?;
         // A link as the last part is not followed.
         let pinned = self.pin(path, Use::Write, Pin::Entry)?;
         RealFs.truncate_sync(&pinned.checked(), length)
@@ -186,53 +177,6 @@ impl FileBounds {
         io::copy(&mut source, &mut target)?;
         Ok(())
     }
-}
-
-/// Limit of the open files of an isolate.
-const MAX_OPEN_FILES: usize = 4096;
-
-/// Descriptors of the process's limit that are reserved for the host.
-const RESERVED_DESCRIPTORS: u64 = 256;
-
-thread_local! {
-    /// The files of this thread's isolate that may be open.
-    static OPEN_FILES: RefCell<Vec<Weak<dyn File>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Refuses to open one more file where the isolate holds too many.
-fn check_count() -> io::Result<()> {
-    OPEN_FILES.with_borrow_mut(|files| {
-        let most = max_open_files();
-        if files.len() >= most {
-            files.retain(|file| file.strong_count() > 0);
-        }
-        if files.len() < most {
-            return Ok(());
-        }
-        let text = format!("EMFILE: tools hold {most} open files, which is the limit; close some");
-        Err(io::Error::other(text))
-    })
-}
-
-fn max_open_files() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let free = limit.current.map_or(u64::MAX, |limit| {
-        limit.saturating_sub(RESERVED_DESCRIPTORS) / 2
-    });
-    usize::try_from(free)
-        .unwrap_or(usize::MAX)
-        .clamp(16, MAX_OPEN_FILES)
-}
-
-/// Registers an opened file, unless its use is refused.
-fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> {
-    if let Some(descriptor) = file.clone().backing_fd() {
-        // SAFETY: the file holds the descriptor open.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        procfs::check_opened(descriptor, path, what)?;
-    }
-    OPEN_FILES.with_borrow_mut(|files| files.push(Rc::downgrade(&file)));
-    Ok(file)
 }
 
 /// Runs `work` on a thread that may block.
@@ -348,14 +292,11 @@ real_files! {
         }
 
         fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
-            check_count()?;
             let what = use_of(options);
-            procfs::check(path, what)?;
             let file: Rc<dyn File> = match self.bounds.open(path, options, what)? {
                 Some(file) => Rc::new(StdFileResourceInner::file(file, Some(path.to_path_buf()))),
                 None => RealFs.open_sync(path, options)?,
             };
-            let file = opened(file, path, what)?;
             self.note_opened(path, options, &file);
             Ok(file)
         }
@@ -365,20 +306,17 @@ real_files! {
             path: CheckedPathBuf,
             options: OpenOptions,
         ) -> FsResult<Rc<dyn File>> {
-            check_count()?;
             let what = use_of(options);
             let place = path.to_path_buf();
             let (bounds, checked) = (self.bounds.clone(), path.clone());
             let pinned = later(move || {
                 let path = checked.as_checked_path();
-                procfs::check(&path, what)?;
                 bounds.open(&path, options, what)
             });
             let file: Rc<dyn File> = match pinned.await? {
                 Some(file) => Rc::new(StdFileResourceInner::file(file, Some(place.clone()))),
                 None => RealFs.open_async(path, options).await?,
             };
-            let file = opened(file, &place, what)?;
             self.note_opened(&place, options, &file);
             Ok(file)
         }

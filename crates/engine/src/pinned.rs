@@ -20,13 +20,18 @@ use deno_runtime::deno_permissions::{CheckedPath, PathWithRequested};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::procfs::{self, Use};
 use haft_process::granted_path::open_without_links;
 use haft_tool::{AccessRule, AccessTarget, PermissionKind, PermissionProfile};
 
-/// Folders of the kernel's files. Deno asks for every permission there, and `procfs` closes what
-/// leads into haft.
+/// Folders of the kernel's files. Deno asks for every permission there.
 const KERNEL: [&str; 2] = ["/proc", "/dev"];
+
+/// Kind of access of an operation to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
+}
 
 /// Limits of the operations of one isolate on files.
 #[derive(Clone, Debug)]
@@ -75,9 +80,6 @@ impl FileBounds {
 
     /// Pins a checked path for an operation that takes a path.
     pub(super) fn pin(&self, path: &CheckedPath<'_>, what: Use, pin: Pin) -> FsResult<PinnedPath> {
-        if (pin, what) == (Pin::Target, Use::Write) {
-            procfs::check(path, what)?;
-        }
         if !self.are_for(path, what) {
             return Ok(PinnedPath {
                 path: path.to_path_buf(),

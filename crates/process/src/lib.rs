@@ -103,8 +103,8 @@ pub use rights::{ProgramPolicy, Rights, files_of_command, files_of_entry, in_rea
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use state_dir::{StateDir, StateError, StateFolder, StatePart, UserFolder};
 pub use system::{
-    Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, has_children,
-    in_foreground, is_program, kill_all, kill_children_of_thread, release_child,
+    Descriptor, Helper, Pid, can_limit_processors, can_limit_trees, harden, harden_worker,
+    has_children, in_foreground, is_program, kill_all, kill_children_of_thread, release_child,
     thread_starts_program,
 };
 pub use verified::{

@@ -80,7 +80,7 @@ fn run_as_worker(arguments: Vec<OsString>) -> i32 {
     if arguments.next().is_none_or(|version| version != VERSION) {
         return OTHER_VERSION.into();
     }
-    haft_process::harden();
+    haft_process::harden_worker();
     let is_success = if arguments.next().is_some_and(|word| word == ZYGOTE) {
         let heap_mb: Option<u32> = arguments
             .next()

@@ -5,11 +5,9 @@
 //! snapshot needs, in the order of their numbers. Ops reach the rest of the program by the
 //! `IsolateHost` in the op state.
 
-mod budget;
 mod host;
 mod ops_blob;
 mod ops_children;
-mod ops_descriptors;
 mod ops_env;
 mod ops_exec;
 mod ops_guard;
@@ -17,7 +15,6 @@ mod ops_load_trace;
 mod ops_log;
 mod ops_nested;
 mod ops_pending;
-mod ops_ports;
 mod ops_read;
 mod ops_replay;
 mod ops_reply;
@@ -31,7 +28,6 @@ mod ops_verify;
 
 use deno_core::OpDecl;
 
-pub use budget::{Budget, begin_with as begin_with_budget};
 pub use host::{
     CallerFuture, Callers, Channel, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind,
 };
@@ -47,23 +43,11 @@ deno_core::extension!(
         ops_reply::op_haft_built_ins_changed,
         ops_blob::op_haft_blob_create_part,
         ops_blob::op_haft_blob_remove_part,
-        ops_blob::op_haft_blob_create_object_url,
-        ops_ports::op_haft_port_create,
-        ops_ports::op_haft_port_post,
-        ops_ports::op_haft_port_post_raw,
-        ops_ports::op_haft_port_receive,
-        ops_ports::op_haft_port_receive_now,
         ops_children::op_haft_check_program,
         ops_children::op_haft_starts_program,
         ops_children::op_haft_release_program,
         ops_children::op_haft_exec_path,
         ops_children::op_haft_keep_args,
-        ops_descriptors::op_haft_expect_descriptor,
-        ops_descriptors::op_haft_adopts_descriptor,
-        ops_descriptors::op_haft_owns_descriptor,
-        ops_descriptors::op_haft_check_terminal,
-        ops_descriptors::op_haft_refuse_udp_open,
-        ops_descriptors::op_haft_refuse_preopen,
         ops_exec::op_haft_exec,
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
@@ -95,6 +79,7 @@ deno_core::extension!(
         ops_guard::op_haft_refuse_inspector,
         ops_guard::op_haft_refuse_priority,
         ops_guard::op_haft_umask,
+        ops_guard::op_haft_refuse_preopen,
         ops_guard::op_haft_ignore,
         ops_require::op_haft_find_provided,
         ops_require::op_haft_find_required,
@@ -159,14 +144,6 @@ fn guard(op: OpDecl) -> OpDecl {
         "op_kill" => ops_signal::op_haft_deno_kill(),
         "op_blob_create_part" => ops_blob::op_haft_blob_create_part(),
         "op_blob_remove_part" => ops_blob::op_haft_blob_remove_part(),
-        "op_blob_create_object_url" => ops_blob::op_haft_blob_create_object_url(),
-        "op_message_port_create_entangled" => ops_ports::op_haft_port_create(),
-        "op_message_port_post_message" => ops_ports::op_haft_port_post(),
-        "op_message_port_post_message_raw" => ops_ports::op_haft_port_post_raw(),
-        "op_message_port_recv_message" => ops_ports::op_haft_port_receive(),
-        "op_message_port_recv_message_sync" => ops_ports::op_haft_port_receive_now(),
-        "op_tty_check_fd_permission" => ops_descriptors::op_haft_check_terminal(),
-        "op_node_udp_open" => ops_descriptors::op_haft_refuse_udp_open(),
         "op_node_fs_exists_sync" => ops_read::op_haft_exists_sync(),
         "op_node_fs_exists" => ops_read::op_haft_exists(),
         "op_node_fs_read_file_sync" => ops_read::op_haft_read_file_sync(),

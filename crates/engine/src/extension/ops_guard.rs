@@ -95,6 +95,16 @@ pub fn op_haft_refuse_inspector() -> Result<(), JsErrorBox> {
     Err(not_for_tools("the inspector is"))
 }
 
+/// Refuses a preopened folder of a WebAssembly program. Its files would be opened without Deno's
+/// file system and its permissions.
+#[op2(fast)]
+pub fn op_haft_refuse_preopen(#[string] path: &str) -> Result<(), JsErrorBox> {
+    Err(JsErrorBox::generic(format!(
+        "WASI({{ preopens }}) is not available to tools: '{path}' cannot be given to the program; \
+         read and write its files with node:fs"
+    )))
+}
+
 /// Replaces ops that only change the process's title or its behaviour when memory runs out.
 #[op2(fast)]
 pub fn op_haft_ignore() {}

@@ -30,4 +30,4 @@ mod worker_state;
 pub(super) use host_link::{HostLink, RemoteReplay};
 pub(super) use host_sender::HostSender;
 pub(super) use worker_report::WorkerReport;
-pub(super) use worker_state::{WorkerState, is_process_ending, out_of_memory};
+pub(super) use worker_state::{WorkerState, out_of_memory};

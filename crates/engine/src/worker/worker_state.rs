@@ -17,11 +17,6 @@ use crate::{EngineOptions, IsolateKey};
 /// The state of this process, for native code that calls back without a pointer.
 static STATE: OnceLock<Arc<WorkerState>> = OnceLock::new();
 
-/// Returns true if the isolate of this process must end.
-pub(crate) fn is_process_ending() -> bool {
-    STATE.get().is_some_and(|state| state.is_ending())
-}
-
 /// Callback of V8 before it ends the process for lack of memory: Deno's own code requests buffers
 /// without handling a refusal (`new ImageData(20000, 20000)`).
 #[expect(unsafe_code, reason = "V8 calls it, with pointers")]

@@ -18,7 +18,7 @@ pub use descriptors::{receive_descriptors, send_descriptors};
 pub(super) use files::{is_of_the_kernel, owner_of_unmapped};
 pub(super) use folder_thread::{Errand, SPAWN_FLAGS, folder_thread};
 pub(super) use guard::{GUARD_SCRIPT, table};
-pub use harden::harden;
+pub use harden::{harden, harden_worker};
 pub(super) use inherited::{ignores_children, inherited_descriptors};
 pub(super) use processes::{
     Held, Stat, children_of, children_of_thread, end_descriptor, everyone, holds_pipe,

@@ -21,8 +21,8 @@ pub(super) use processes::{
     private_bytes,
 };
 pub(super) use starvation::Starvation;
-pub use this_process::harden;
 pub(super) use this_process::ignores_children;
+pub use this_process::{harden, harden as harden_worker};
 
 /// `POSIX_SPAWN_SETSID` of `spawn.h`, which `libc` has no name for.
 const POSIX_SPAWN_SETSID: i32 = 0x0400;

@@ -40,7 +40,7 @@ pub(crate) use kernel::{
     Cell, MEASURES_MEMORY, Starvation, Stat, children_of, is_of_the_kernel, limit_open_files,
     open_deleted_files, private_bytes,
 };
-pub use kernel::{can_limit_processors, can_limit_trees, harden};
+pub use kernel::{can_limit_processors, can_limit_trees, harden, harden_worker};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::leader;
 pub(crate) use launch::{launch, start_at_once};

@@ -211,6 +211,9 @@ pub(crate) fn keep_children() {}
 /// Does nothing: Windows lets other processes of the same user read this one.
 pub fn harden() {}
 
+/// Does nothing, as [`harden`].
+pub fn harden_worker() {}
+
 /// Returns false: no control group limits processors on this system.
 pub fn can_limit_processors() -> bool {
     false
