@@ -28,8 +28,13 @@ extern "C" fn serve_workers() {
         signal(Signal::SIGPIPE, SigHandler::SigIgn)
     };
     ignored.expect("the signal can be ignored");
-    haft::run_worker_process();
+    if std::env::var_os(WITHOUT_WORKERS).is_none() {
+        haft::run_worker_process();
+    }
 }
+
+/// Variable with which this program does not serve worker processes.
+const WITHOUT_WORKERS: &str = "HAFT_TEST_WITHOUT_WORKERS";
 
 // The sandbox that every test of the program runs in.
 mod sandbox;

@@ -34,7 +34,9 @@ export default (pi) => [
     if (how === "term") execSync(`kill -TERM ${process.pid}`);
     if (how === "abort") Deno.dlopen("libc.so.6", { abort: { parameters: [], result: "void" } }).symbols.abort();
     if (how === "exit") Deno.dlopen("libc.so.6", { _exit: { parameters: ["i32"], result: "void" } }).symbols._exit(7);
+    if (how === "exit of the process") Deno.dlopen("libc.so.6", { exit: { parameters: ["i32"], result: "void" } }).symbols.exit(9);
     if (how === "illegal") Deno.dlopen("libc.so.6", { raise: { parameters: ["i32"], result: "i32" } }).symbols.raise(4);
+    if (how === "addon") process.dlopen({ exports: {} }, `${process.cwd()}/addon.node`);
     if (how === "close") {
       const libc = Deno.dlopen("libc.so.6", { close: { parameters: ["i32"], result: "i32" } });
       for (let descriptor = 3; descriptor < 256; descriptor++) libc.symbols.close(descriptor);
@@ -109,6 +111,19 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let host = host(&sandbox, &["tools.ts"]);
+    // Code of a native add-on runs as soon as it is loaded.
+    sandbox.write(
+        "addon.c",
+        "#include <signal.h>\n__attribute__((constructor)) void run(void) { raise(SIGFPE); }\n",
+    );
+    let compiled = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([
+            sandbox.path().join("addon.node"),
+            sandbox.path().join("addon.c"),
+        ])
+        .status();
+    assert!(compiled.expect("Rust needs `cc`, too").success());
     let own = std::process::id().to_string();
     for (how, end) in [
         ("kill", "was ended by SIGKILL"),
@@ -118,6 +133,8 @@ async fn a_worker_that_dies_costs_only_its_running_calls() {
         ("smash", "was ended by SIGSEGV"),
         ("illegal", "was ended by SIGILL"),
         ("close", "was ended by SIGABRT"),
+        ("addon", "was ended by SIGFPE"),
+        ("exit of the process", "exited with code 9"),
     ] {
         let before = call(&host, "pid", "").await.expect("it runs").text();
         assert_ne!(before, own, "the module runs in haft's process");
@@ -248,6 +265,45 @@ fn a_program_that_is_no_worker_is_an_error() {
         },
     );
 }
+
+/// The program of this test runs again, without the line of its `main` that serves workers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_without_the_hook_is_shown_the_line() {
+    if std::env::var_os(crate::WITHOUT_WORKERS).is_none() {
+        let again = std::process::Command::new(std::env::current_exe().expect("Linux"))
+            .args([
+                "--exact",
+                "workers::a_program_without_the_hook_is_shown_the_line",
+            ])
+            .env(crate::WITHOUT_WORKERS, "1")
+            .output()
+            .expect("it starts");
+        let output = String::from_utf8_lossy(&again.stdout);
+        assert!(again.status.success(), "{output}");
+        assert!(output.contains("1 passed"), "{output}");
+        return;
+    }
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    sandbox.write("home/.cycod/tools/said.yaml", SAID);
+    let host = host(&sandbox, &["tools.ts"]);
+    let catalog = host.catalog().await;
+    let [problem] = &catalog.problems[..] else {
+        panic!("{:?}", catalog.problems);
+    };
+    assert_eq!(
+        problem.message,
+        "Failed to load tool: modules run in worker processes, which this program does not serve: the first line of its `main` \
+         must be `haft::run_worker_process();`"
+    );
+    // What needs no worker works.
+    let said = call(&host, "said", "").await.expect("it runs");
+    assert_eq!(said.text(), "started\n");
+    host.shutdown().await;
+}
+
+/// A tool that is no module.
+const SAID: &str = "name: said\ndescription: Says it\nbash: echo started\ntags: [read]\n";
 
 /// Returns the numbers of the children of this process.
 fn children_now() -> Vec<String> {
