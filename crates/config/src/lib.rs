@@ -25,6 +25,7 @@ pub mod paths;
 pub mod permits;
 mod profiles;
 mod reference;
+mod repository;
 mod rights_resolver;
 mod roots;
 mod serve;

@@ -16,7 +16,7 @@ use haft_tool::{
 };
 
 use super::profiles::{PROJECT_KEY, Profile, TRUST_KEY, ToolPlace};
-use super::{Config, grants};
+use super::{Config, grants, repository};
 
 /// Computes the rights of tools, and the real paths that they grant.
 pub struct RightsResolver<'a> {
@@ -24,6 +24,8 @@ pub struct RightsResolver<'a> {
     links: OnceCell<LinkBounds>,
     /// Real paths by entry.
     resolved: RefCell<HashMap<String, Result<String, String>>>,
+    /// The folders outside of the project that its git repository consists of.
+    repository: OnceCell<Vec<PathBuf>>,
 }
 
 impl Config {
@@ -33,6 +35,7 @@ impl Config {
             config: self,
             links: OnceCell::new(),
             resolved: RefCell::default(),
+            repository: OnceCell::new(),
         }
     }
 
@@ -131,8 +134,23 @@ impl RightsResolver<'_> {
 
     fn profile(&self, name: &str, key: &str, by_project: bool) -> Profile {
         let mut profile = self.config.profile(name, key, by_project);
+        self.add_repository(&mut profile.permissions.read);
         self.resolve_paths(&mut profile.permissions);
         profile
+    }
+
+    /// Lets a tool that may read the project read what belongs to its git repository.
+    fn add_repository(&self, read: &mut Permission) {
+        let config = self.config;
+        let project = config.cwd.to_str();
+        if let Permission::List(allow) = read
+            && !config.is_untrusted_listing
+            && allow.iter().any(|entry| Some(&**entry) == project)
+        {
+            let find = || repository::folders_outside(&config.cwd, &config.home);
+            let folders = self.repository.get_or_init(find).iter();
+            allow.extend(folders.filter_map(|folder| Some(folder.to_str()?.to_owned())));
+        }
     }
 
     /// Returns the permissions of tools of that level.

@@ -79,11 +79,18 @@ impl Isolate {
         }))
     }
 
-    /// Returns false if the isolate is retired, terminated or gone.
+    /// Returns false if the isolate is retired, terminated or gone. Retires one whose files were
+    /// replaced.
     pub(super) fn takes_work(&self) -> bool {
-        self.state().termination.get().is_none()
+        let is_at_work = self.state().termination.get().is_none()
             && !self.state().retired.load(Ordering::Acquire)
-            && !self.connection.is_closed()
+            && !self.connection.is_closed();
+        if is_at_work && !self.connection.is_current() {
+            self.state().retired.store(true, Ordering::Release);
+            self.connection.end_if_retired();
+            return false;
+        }
+        is_at_work
     }
 
     /// Returns the key of the modules in this isolate.

@@ -78,6 +78,10 @@ pub trait WorkerProcess: Send + Sync {
     /// Returns the folder that `$TMPDIR` stands for in its permissions, if they were made for it.
     fn tmp(&self) -> Option<PathBuf>;
 
+    /// Returns false if its working directory, or a file that its sandbox grants, was replaced: a new
+    /// worker would see the one that is there now. Called before each request.
+    fn is_current(&self) -> bool;
+
     /// Waits until the process uses more memory than `own_memory` bytes, without its programs, or
     /// exceeds with them the limits of the user. Returns the reason: `it ran out of memory (…)`.
     fn limit_exceeded(&self, own_memory: u64) -> futures::future::BoxFuture<'static, String>;

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use crate::sandbox::SandboxError;
 use crate::system::{error_code as code, error_text as text};
 use crate::verified::NotVerified;
 
@@ -62,6 +63,14 @@ pub enum SpawnError {
     Sandboxed {
         /// The program as the caller wrote it.
         program: String,
+    },
+    /// The sandbox cannot be made for the files that are there now.
+    #[error("`{program}` is not started: {source}")]
+    SandboxNotMade {
+        /// The program as the caller wrote it.
+        program: String,
+        /// The error of the sandbox.
+        source: SandboxError,
     },
     /// The sandbox cannot be entered.
     #[error("`{program}` is not started: the sandbox cannot be entered ({layer}: {source})")]
@@ -122,7 +131,8 @@ impl SpawnError {
             Self::PermissionDenied { .. }
             | Self::NotVerified { .. }
             | Self::Exposed { .. }
-            | Self::Sandboxed { .. } => "EACCES".to_owned(),
+            | Self::Sandboxed { .. }
+            | Self::SandboxNotMade { .. } => "EACCES".to_owned(),
             Self::NotPermitted { .. } => "NotCapable".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. }

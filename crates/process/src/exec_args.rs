@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::Resolved;
 use crate::error::{NulPlace, SpawnError};
 use crate::lookup::{self, Miss};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{ReadySandbox, Sandbox};
 use crate::system::{self, Cell, Descriptor, Errno, Text, Variable};
 use crate::verified::{NotVerified, ReadyProgram, SpawnProgram};
 use crate::{Leftovers, Limits, Spawn};
@@ -33,7 +33,7 @@ pub(super) struct Order {
     #[cfg_attr(windows, expect(dead_code, reason = "Windows has no control groups"))]
     pub(super) entrances: Vec<PathBuf>,
     pub(super) leftovers: Leftovers,
-    pub(super) sandbox: Option<Sandbox>,
+    pub(super) sandbox: Option<ReadySandbox>,
     /// The descriptor that `file` names, and those that keep others from changing files.
     pub(super) held: Vec<Descriptor>,
 }
@@ -118,6 +118,7 @@ impl Order {
             }
         };
         check_rights(spawn, &program, &folder.join(path), &variables)?;
+        let sandbox = spawn.sandbox.as_ref().map(Sandbox::ready).transpose();
         Ok(Self {
             program,
             file: text(file.into_os_string(), || NulPlace::Program)?,
@@ -127,7 +128,10 @@ impl Order {
             limits,
             entrances: cell.map(Cell::entrances).unwrap_or_default(),
             leftovers: spawn.leftovers,
-            sandbox: spawn.sandbox.clone(),
+            sandbox: sandbox.map_err(|source| SpawnError::SandboxNotMade {
+                program: spawn.shown_program(),
+                source,
+            })?,
             held,
         })
     }

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::exec_args::{Ends, Order, Refusal};
 use crate::finished::Exit;
+use crate::sandbox::ReadySandbox;
 use crate::system::{self, Descriptor, Leader, Pid};
 use crate::{Spawn, SpawnError};
 
@@ -20,8 +21,7 @@ fn limit_processors(_: Pid, _: usize) -> std::io::Result<()> {
 pub struct Worker {
     pid: Pid,
     leader: Mutex<Leader>,
-    #[cfg(target_os = "linux")]
-    is_in_sandbox: bool,
+    sandbox: Option<ReadySandbox>,
     /// The control group with its limit of processors.
     #[cfg(target_os = "linux")]
     cell: std::sync::OnceLock<Cell>,
@@ -54,11 +54,15 @@ impl Worker {
         Ok(Worker {
             pid: leader.pid(),
             leader: Mutex::new(leader),
-            #[cfg(target_os = "linux")]
-            is_in_sandbox: order.sandbox.is_some(),
+            sandbox: order.sandbox.clone(),
             #[cfg(target_os = "linux")]
             cell: std::sync::OnceLock::new(),
         })
+    }
+
+    /// Returns false if its sandbox was made for files that others have replaced meanwhile.
+    pub fn is_current(&self) -> bool {
+        self.sandbox.as_ref().is_none_or(ReadySandbox::is_current)
     }
 
     /// Returns the number of the process.
@@ -74,7 +78,7 @@ impl Worker {
     /// If the system does not allow it, or has no such limit.
     pub fn limit_processors(&self, count: usize) -> std::io::Result<()> {
         #[cfg(target_os = "linux")]
-        if !self.is_in_sandbox
+        if self.sandbox.is_none()
             && let Some(cell) = Cell::with_limits(None, Some(count))
         {
             cell.put(self.pid)?;

@@ -39,6 +39,7 @@ fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
         | SpawnError::NotVerified { .. }
         | SpawnError::Sandboxed { .. }
         | SpawnError::Sandbox { .. }
+        | SpawnError::SandboxNotMade { .. }
         | SpawnError::Exposed { .. } => None,
     };
     match errno {

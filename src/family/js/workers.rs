@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,6 +56,7 @@ pub(super) fn workers(
     Some(Arc::new(WorkerStarter {
         program,
         sandboxes,
+        cwd: config.cwd.clone(),
         cache,
         limits,
         prepared: Mutex::default(),
@@ -149,6 +151,8 @@ fn code_outside(file: &Path) -> Option<PathBuf> {
 struct WorkerStarter {
     program: PathBuf,
     sandboxes: Arc<Sandboxes>,
+    /// The working directory of the workers.
+    cwd: PathBuf,
     /// Folder of the caches.
     cache: Option<PathBuf>,
     /// Limits of a worker with its programs: for tools of the user and plugins, and for those of
@@ -176,12 +180,46 @@ const RESTART_INTERVAL: Duration = Duration::from_secs(10);
 
 struct RunningWorker {
     process: Worker,
+    work_folder: WorkFolder,
+    /// Time of the last check of what it works with, and the result.
+    checked: Mutex<(Instant, bool)>,
     /// Kept for its private folder.
     _sandbox: Option<Sandbox>,
     /// The folder that `$TMPDIR` stands for in the permissions of the worker.
     tmp: Option<PathBuf>,
     /// Limits of the process with its programs.
     limits: TreeLimits,
+}
+
+/// Interval of the checks of what a worker works with: each looks at dozens of files, and a call takes
+/// some microseconds.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The working directory of a worker, as it was when the worker was started.
+struct WorkFolder {
+    path: PathBuf,
+    id: Option<(u64, u64)>,
+}
+
+impl WorkFolder {
+    fn at(path: &Path) -> WorkFolder {
+        WorkFolder {
+            path: path.to_owned(),
+            id: id_of(path),
+        }
+    }
+
+    /// Returns false if there is another folder now.
+    fn is_current(&self) -> bool {
+        let found = id_of(&self.path);
+        found.is_none() || found == self.id
+    }
+}
+
+/// Returns the device and the inode of what a path leads to.
+fn id_of(path: &Path) -> Option<(u64, u64)> {
+    let found = path.metadata().ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// Variables that haft's own code in a worker needs. Modules see those that they may read.
@@ -257,6 +295,7 @@ impl Workers for WorkerStarter {
                 ..spawn
             };
         }
+        let work_folder = WorkFolder::at(&self.cwd);
         let zygote = self.zygote_for(heap_mb);
         let started = match zygote {
             Some(zygote) => zygote.start_worker(&spawn, streams),
@@ -274,6 +313,8 @@ impl Workers for WorkerStarter {
         let sandbox = spawn.sandbox;
         Ok(Arc::new(RunningWorker {
             process,
+            work_folder,
+            checked: Mutex::new((Instant::now(), true)),
             _sandbox: sandbox,
             tmp,
             limits: limits.tree,
@@ -390,6 +431,16 @@ impl WorkerProcess for RunningWorker {
 
     fn tmp(&self) -> Option<PathBuf> {
         self.tmp.clone()
+    }
+
+    fn is_current(&self) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, was_current) = *checked;
+        if was_current && since.elapsed() > CHECK_INTERVAL {
+            let is_current = self.work_folder.is_current() && self.process.is_current();
+            *checked = (Instant::now(), is_current);
+        }
+        checked.1
     }
 
     fn limit_exceeded(&self, own_memory: u64) -> BoxFuture<'static, String> {

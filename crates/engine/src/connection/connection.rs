@@ -256,6 +256,11 @@ impl Connection {
         lock(&self.outbox).is_closed
     }
 
+    /// Returns false if a new worker would work with other files.
+    pub(crate) fn is_current(&self) -> bool {
+        self.process.is_current()
+    }
+
     /// Sends a request. `make` receives its number, and is called in the order of the requests.
     pub(crate) fn ask(&self, make: impl FnOnce(u32) -> Ask) -> u32 {
         let mut outbox = lock(&self.outbox);

@@ -109,7 +109,8 @@ impl BootingWorker {
             Err(_) => true,
         };
         let workers = options.workers.as_ref();
-        has_ended || workers.is_none_or(|workers| workers.readable_code(key) != self.code)
+        let is_outdated = has_ended || !self.process.is_current();
+        is_outdated || workers.is_none_or(|workers| workers.readable_code(key) != self.code)
     }
 
     /// Ends the process, and waits for its end. Blocks.

@@ -3,6 +3,9 @@
 //! The code that belongs to a module may be loaded without the permission: its packages, and the
 //! files that it imports by literal specifiers. All other files need the permission. An imported
 //! text file belongs to the module only if it is in a package or below the module's own folder.
+//!
+//! `require` also asks about folders and missing files on its way to a file. Those that its rules name
+//! for the module's own files are not accesses: nothing is read from them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,10 +16,14 @@ use deno_error::JsErrorBox;
 
 use super::assets::is_asset;
 use crate::load_trace::record_access;
+use haft_process::in_real_folder;
 use haft_tool::{AccessTarget, PermissionKind, PermissionProfile};
 
 /// Folders of the kernel's files, which describe every process and lead around other permissions.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Names that a search looks for in each folder above a file.
+const SEARCHED: [&str; 2] = ["node_modules", "package.json"];
 
 /// Checks the `read` permission before a module is loaded. The default allows everything.
 #[derive(Default)]
@@ -35,7 +42,11 @@ struct Admitted {
     files: BTreeSet<PathBuf>,
     /// Their own folders.
     folders: BTreeSet<PathBuf>,
-    /// The folders of their installed packages.
+    /// The folders that contain the files.
+    containing: BTreeSet<PathBuf>,
+    /// The folders above the files.
+    above: BTreeSet<PathBuf>,
+    /// The folders of the installed packages of the files.
     packages: BTreeSet<PathBuf>,
 }
 
@@ -75,13 +86,29 @@ impl ReadGuard {
         let files = self.files_of.map(|files_of| files_of(entry));
         let mut admitted = self.admitted.borrow_mut();
         admitted.entries.insert(entry.to_owned());
-        admitted.files.extend(files.into_iter().flatten());
         let real = entry.canonicalize().unwrap_or_else(|_| entry.to_owned());
-        admitted.files.insert(real.clone());
         for file in [entry, &real] {
-            let folders = file.ancestors().skip(1);
-            (admitted.packages).extend(folders.map(|folder| folder.join("node_modules")));
             (admitted.folders).extend(file.parent().map(Path::to_owned));
+            admitted.add_above(file);
+        }
+        for file in files.into_iter().flatten().chain([real]) {
+            admitted.add_above(&file);
+            admitted.files.insert(file);
+        }
+    }
+
+    /// Returns true if `require` only asks whether a file or folder is there that its rules name for
+    /// the module's own files.
+    pub(super) fn is_search(&self, path: &Path) -> bool {
+        let real = in_real_folder(path);
+        let admitted = self.admitted.borrow();
+        match real.metadata() {
+            Ok(found) => found.is_dir() && admitted.passes(&real),
+            Err(_) => {
+                let missing = real.ancestors();
+                let first = missing.take_while(|path| path.symlink_metadata().is_err());
+                first.last().is_some_and(|first| admitted.passes(first))
+            }
         }
     }
 
@@ -131,6 +158,32 @@ impl ReadGuard {
 }
 
 impl Admitted {
+    /// Adds what is above one of the files.
+    fn add_above(&mut self, file: &Path) {
+        self.containing.extend(file.parent().map(Path::to_owned));
+        for folder in file.ancestors().skip(1) {
+            if !self.above.insert(folder.to_owned()) {
+                return;
+            }
+            self.packages.insert(folder.join("node_modules"));
+        }
+    }
+
+    /// Returns true if a search for the files, or for packages from them, comes by this folder or
+    /// missing file.
+    fn passes(&self, path: &Path) -> bool {
+        let parent = path.parent().unwrap_or(path);
+        let is_named = path
+            .file_name()
+            .is_some_and(|name| SEARCHED.iter().any(|it| name == *it));
+        self.above.contains(path)
+            || self.containing.contains(parent)
+            || is_named && self.above.contains(parent)
+            || path
+                .ancestors()
+                .any(|folder| self.packages.contains(folder))
+    }
+
     fn holds(&self, real: &Path, is_data: bool) -> bool {
         let is_below = |folders: &BTreeSet<PathBuf>| {
             let mut above = real.ancestors().skip(1);

@@ -120,6 +120,9 @@ impl NodeRequireLoader for RequireLoader {
         permissions: &mut PermissionsContainer,
         path: Cow<'a, Path>,
     ) -> Result<Cow<'a, Path>, JsErrorBox> {
+        if self.services.guard.is_search(&path) {
+            return Ok(path);
+        }
         let is_package = path
             .components()
             .any(|part| part.as_os_str() == "node_modules");

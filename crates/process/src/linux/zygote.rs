@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descriptors::{MAX_DESCRIPTORS, receive_descriptors, send_descriptors};
 use crate::exec_args::{Ends, Order, Refusal};
-use crate::sandbox::{self, Entrances, Restriction, Sandbox};
+use crate::sandbox::{self, Entrances, ReadySandbox, Restriction};
 use crate::unix::{Leader, leader, start_at_once};
 use crate::{Limits, Spawn, SpawnError, Worker};
 
@@ -169,7 +169,11 @@ impl Zygote {
     }
 
     fn try_fork(&self, order: &Order, ends: &Ends) -> io::Result<Result<Pid, Refusal>> {
-        let channel = order.sandbox.as_ref().map(Sandbox::channel).transpose()?;
+        let channel = order
+            .sandbox
+            .as_ref()
+            .map(ReadySandbox::channel)
+            .transpose()?;
         let (ours, theirs) = channel.flatten().unzip();
         let restriction = order.sandbox.as_ref();
         let restriction = restriction.map(|sandbox| sandbox.restriction(theirs.is_some()));

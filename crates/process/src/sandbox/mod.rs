@@ -86,18 +86,18 @@ use linux::{available_namespaces, layers};
 use unavailable::{available_namespaces, layers};
 
 #[cfg(target_os = "linux")]
-pub use linux::Sandbox;
-#[cfg(target_os = "linux")]
 pub(crate) use linux::{
     Entrances, MAX_ENTRANCES, Restriction, enter_group, forbid_core_dumps, kill, run, set_limits,
 };
+#[cfg(target_os = "linux")]
+pub use linux::{ReadySandbox, Sandbox};
 pub(crate) use tree_limits::watch_session;
 pub use tree_limits::{
     ExceededLimit, TreeLimits, empty_folder, process_memory_exceeded, tree_exceeded, tree_memory,
     watch_memory,
 };
 #[cfg(not(target_os = "linux"))]
-pub use unavailable::Sandbox;
+pub use unavailable::{ReadySandbox, Sandbox};
 
 /// Permissions of the programs in a sandbox. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -298,6 +298,11 @@ static SYSTEM_FILES: LazyLock<SystemFiles> = LazyLock::new(|| {
         loaders: loaders.filter_map(resolve).collect(),
     }
 });
+
+/// Returns true if every program may read the real path.
+pub fn is_system_file(real: &Path) -> bool {
+    SYSTEM_FILES.read.iter().any(|path| path.contains(real))
+}
 
 impl SandboxPolicy {
     /// Returns the mechanisms of this kernel, and what it cannot enforce of this policy.

@@ -14,7 +14,7 @@ use super::descendants::Strays;
 use super::{owned, pipe_holders};
 use crate::Leftovers;
 use crate::finished::Exit;
-use crate::sandbox::Sandbox;
+use crate::sandbox::ReadySandbox;
 
 pub(crate) struct Leader {
     pid: Pid,
@@ -24,7 +24,7 @@ pub(crate) struct Leader {
     pipes: Vec<u64>,
     reaped: bool,
     /// Its private temporary folder must live as long as the process.
-    _sandbox: Option<Sandbox>,
+    _sandbox: Option<ReadySandbox>,
 }
 
 impl Leader {
@@ -33,7 +33,7 @@ impl Leader {
         pid: Pid,
         leftovers: Leftovers,
         pipes: Vec<u64>,
-        sandbox: Option<Sandbox>,
+        sandbox: Option<ReadySandbox>,
     ) -> Self {
         owned::leader_started(pid);
         Self {

@@ -34,9 +34,9 @@ use crate::sandbox;
 #[cfg(not(target_os = "linux"))]
 mod sandbox {
     use super::{Ends, Order, Pid, Refusal};
-    use crate::sandbox::Sandbox;
+    use crate::sandbox::ReadySandbox;
 
-    pub(super) fn run(_: &Order, _: &Ends, sandbox: &Sandbox) -> Result<Pid, Refusal> {
+    pub(super) fn run(_: &Order, _: &Ends, sandbox: &ReadySandbox) -> Result<Pid, Refusal> {
         match sandbox.0 {}
     }
 }

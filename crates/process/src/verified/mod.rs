@@ -458,9 +458,7 @@ pub(super) async fn verify(
         program.check_words()?;
         let ready = prepare(&program, search.as_deref(), &folder)?;
         let sandbox = match (sandbox, &ready.image) {
-            (Some(sandbox), Some(image)) => {
-                Some(sandbox.with_image(image).map_err(NotVerified::Copy)?)
-            }
+            (Some(sandbox), Some(image)) => Some(sandbox.with_image(image)),
             (sandbox, _) => sandbox,
         };
         Ok((ready, sandbox))

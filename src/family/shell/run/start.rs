@@ -167,7 +167,8 @@ impl Session<'_> {
             SpawnError::Exposed { .. }
             | SpawnError::NotVerified { .. }
             | SpawnError::Sandboxed { .. }
-            | SpawnError::Sandbox { .. } => (126, error.to_string()),
+            | SpawnError::Sandbox { .. }
+            | SpawnError::SandboxNotMade { .. } => (126, error.to_string()),
             SpawnError::Cwd { cwd, .. } => (
                 1,
                 format!(

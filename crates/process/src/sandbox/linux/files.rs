@@ -1,5 +1,6 @@
 //! Landlock rules of a policy: files, TCP ports, signals and abstract sockets.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -58,11 +59,56 @@ pub(super) fn missing(policy: &SandboxPolicy, abi: u32) -> Vec<String> {
     lacks.map(|(_, _, text)| text.to_owned()).collect()
 }
 
-/// Makes the rules. `tmp` is the private temporary folder.
-pub(super) fn rules(
-    policy: &SandboxPolicy,
-    tmp: Option<&GrantedPath>,
-) -> Result<OwnedFd, SandboxError> {
+/// Rules for the files that the paths of a policy named when they were made.
+#[derive(Debug)]
+pub(super) struct FileRules {
+    descriptor: OwnedFd,
+    files: Vec<(GrantedPath, Option<FileId>)>,
+}
+
+/// Device and inode of a file.
+type FileId = (u64, u64);
+
+impl FileRules {
+    /// Makes the rules. `tmp` is the private temporary folder.
+    pub(super) fn new(
+        policy: &SandboxPolicy,
+        tmp: Option<&GrantedPath>,
+    ) -> Result<FileRules, SandboxError> {
+        let lists = [&policy.read, &policy.write, &policy.execute];
+        let lists = lists.into_iter().filter_map(|access| match access {
+            Access::All => None,
+            Access::Paths(paths) => Some(paths),
+        });
+        let paths = lists.flatten().chain(&policy.needed);
+        let paths: BTreeSet<_> = paths.chain(&policy.own_folder).chain(tmp).collect();
+        let files = paths.into_iter().map(|path| (path.clone(), id_of(path)));
+        Ok(FileRules {
+            // First, so that rules are out of date that were made while a file was replaced.
+            files: files.collect(),
+            descriptor: rules(policy, tmp)?,
+        })
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    /// Returns true if the paths still name the same files. A path that names none does not matter.
+    pub(super) fn are_current(&self) -> bool {
+        self.files.iter().all(|(path, known)| {
+            let found = id_of(path);
+            found.is_none() || found == *known
+        })
+    }
+}
+
+fn id_of(path: &GrantedPath) -> Option<FileId> {
+    let found = rustix::fs::lstat(path.as_path()).ok()?;
+    Some((found.st_dev, found.st_ino))
+}
+
+fn rules(policy: &SandboxPolicy, tmp: Option<&GrantedPath>) -> Result<OwnedFd, SandboxError> {
     // The crate leaves out the rights that the kernel does not know; `missing` lists them.
     let latest = ABI::V8;
     let write = AccessFs::from_write(latest) & !NEVER;

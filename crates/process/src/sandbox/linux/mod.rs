@@ -11,10 +11,9 @@ mod private_tmp;
 mod start;
 mod syscalls;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,6 +22,7 @@ use seccompiler::{BpfProgram, sock_filter};
 
 use super::{Access, Layers, Net, SandboxError, SandboxPolicy};
 use crate::GrantedPath;
+use files::FileRules;
 use namespaces::Namespaces;
 use private_tmp::PrivateTmp;
 use syscalls::{Connect, Watches};
@@ -64,19 +64,29 @@ pub(super) fn available_namespaces() -> Vec<&'static str> {
 
 /// Sandbox with one policy, for any number of programs. Each program is in a domain of its own.
 /// Clones share the private temporary folder, which is removed with the last one.
+///
+/// The kernel's rules name files and not paths, and a path may lead to another file later: a folder
+/// is made again, a file is replaced. So only a [`ReadySandbox`] restricts, and it is made for each
+/// program.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     base: Arc<Inner>,
-    image: Option<Arc<ImageAccess>>,
+    /// The folder with the copies of a verified script, which only its own programs read.
+    image: Option<GrantedPath>,
 }
 
-/// Access to the copies of a verified script, which only its own programs read.
+/// Sandbox whose rules are those of the files that the paths of its policy name now.
+#[derive(Clone, Debug)]
+pub struct ReadySandbox {
+    base: Arc<Inner>,
+    access: Arc<FileAccess>,
+}
+
+/// Access of programs to files.
 #[derive(Debug)]
-struct ImageAccess {
-    /// The inode of the folder: the rules name the folder itself, not its path.
-    inode: u64,
-    rules: OwnedFd,
-    /// The mount namespace in which the folder is visible.
+struct FileAccess {
+    rules: FileRules,
+    /// The mount namespace in which the image of the program is visible.
     mounts: Option<Arc<OwnedFd>>,
 }
 
@@ -84,14 +94,14 @@ struct ImageAccess {
 struct Inner {
     policy: SandboxPolicy,
     layers: Layers,
-    rules: OwnedFd,
     filter: BpfProgram,
     /// The filter and the ports of programs that haft connects for.
     handed_over: Option<(BpfProgram, Vec<u16>)>,
     namespaces: Option<Namespaces>,
     tmp: Option<PrivateTmp>,
-    /// Made for the first program of each image: many scripts are listed and never run.
-    images: Mutex<BTreeMap<GrantedPath, Arc<ImageAccess>>>,
+    /// The newest access of programs by their image. It is made for the first program: many scripts
+    /// are listed and never run.
+    access: Mutex<BTreeMap<Option<GrantedPath>, Arc<FileAccess>>>,
 }
 
 impl Sandbox {
@@ -112,7 +122,6 @@ impl Sandbox {
         }
         let tmp = policy.private_tmp.then(PrivateTmp::new).transpose();
         let tmp = tmp.map_err(SandboxError::Tmp)?;
-        let own = tmp.as_ref().map(PrivateTmp::path);
         let namespaces = Namespaces::new(policy);
         let hides_state = namespaces.as_ref().is_some_and(Namespaces::hide_state);
         let watches = if hides_state || policy.hidden.is_empty() || policy.read == Access::All {
@@ -131,58 +140,68 @@ impl Sandbox {
             .as_ref()
             .map(Namespaces::kinds)
             .unwrap_or_default();
-        Ok(Sandbox {
+        let sandbox = Sandbox {
             base: Arc::new(Inner {
-                rules: files::rules(policy, own)?,
                 filter: syscalls::filter(policy, Connect::Direct, watches)?,
                 handed_over,
                 namespaces,
                 layers,
                 tmp,
                 policy: policy.clone(),
-                images: Mutex::default(),
+                access: Mutex::default(),
             }),
             image: None,
-        })
+        };
+        sandbox.ready()?;
+        Ok(sandbox)
     }
 
     /// Returns the same sandbox for programs that also read and start what is in `folder`. They share
     /// the private temporary folder with the others.
+    pub(crate) fn with_image(&self, folder: &GrantedPath) -> Sandbox {
+        Sandbox {
+            base: self.base.clone(),
+            image: Some(folder.clone()),
+        }
+    }
+
+    /// Returns the sandbox with rules for the files that its paths name now. Makes its temporary folder
+    /// again if somebody has removed it.
     ///
     /// # Errors
-    /// If the kernel refuses.
-    pub(crate) fn with_image(&self, folder: &GrantedPath) -> io::Result<Sandbox> {
-        let inode = folder.as_path().metadata()?.ino();
-        let mut images = self
-            .base
-            .images
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let known = images.get(folder).filter(|access| access.inode == inode);
-        let image = match known {
+    /// If the rules or the folder cannot be made.
+    pub(crate) fn ready(&self) -> Result<ReadySandbox, SandboxError> {
+        let base = &self.base;
+        if let Some(tmp) = &base.tmp {
+            tmp.restore().map_err(SandboxError::Tmp)?;
+        }
+        let mut known = base.access.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = known.get(&self.image);
+        let access = match newest.filter(|access| access.rules.are_current()) {
             Some(access) => access.clone(),
             None => {
-                let access = Arc::new(self.image_access(folder, inode)?);
-                images.insert(folder.clone(), access.clone());
+                let access = Arc::new(self.file_access()?);
+                known.insert(self.image.clone(), access.clone());
                 access
             }
         };
-        Ok(Sandbox {
-            base: self.base.clone(),
-            image: Some(image),
+        Ok(ReadySandbox {
+            base: base.clone(),
+            access,
         })
     }
 
-    fn image_access(&self, folder: &GrantedPath, inode: u64) -> io::Result<ImageAccess> {
-        let mut policy = self.base.policy.clone();
-        policy.needed.push(folder.clone());
-        let rules = files::rules(&policy, self.base.tmp.as_ref().map(PrivateTmp::path));
-        let namespaces = self.base.namespaces.as_ref();
-        Ok(ImageAccess {
-            inode,
-            rules: rules.map_err(io::Error::other)?,
-            mounts: namespaces.and_then(|it| it.with_image(&policy, folder)),
-        })
+    fn file_access(&self) -> Result<FileAccess, SandboxError> {
+        let mut policy = Cow::Borrowed(&self.base.policy);
+        let mut mounts = None;
+        if let Some(image) = &self.image {
+            policy.to_mut().needed.push(image.clone());
+            let namespaces = self.base.namespaces.as_ref();
+            mounts = namespaces.and_then(|it| it.with_image(&policy, image));
+        }
+        let tmp = self.base.tmp.as_ref().map(PrivateTmp::path);
+        let rules = FileRules::new(&policy, tmp)?;
+        Ok(FileAccess { rules, mounts })
     }
 
     /// Returns the mechanisms that are in force, and what is missing for this policy.
@@ -214,29 +233,36 @@ impl Sandbox {
         if threads.unwrap_or_default() != 1 {
             return Err(SandboxError::Threads);
         }
+        let ready = self.ready()?;
         start::forbid_core_dumps();
-        self.restriction(false)
+        ready
+            .restriction(false)
             .apply(None)
             .map_err(|(step, errno)| SandboxError::Enter {
                 step,
                 source: errno.into(),
             })
     }
+}
+
+impl ReadySandbox {
+    /// Returns false if a path of the policy leads to another file by now, so that a process with
+    /// these rules lacks access to it.
+    pub fn is_current(&self) -> bool {
+        self.access.rules.are_current()
+    }
 
     /// Returns what restricts a process. `hands_over` is true if it has a channel for the
     /// descriptor of its connections.
     pub(crate) fn restriction(&self, hands_over: bool) -> Restriction<'_> {
-        let access = self.image.as_ref();
         let namespaces = self.base.namespaces.as_ref();
         let handed_over = self.base.handed_over.as_ref().filter(|_| hands_over);
         Restriction {
-            rules: access
-                .map_or(&self.base.rules, |access| &access.rules)
-                .as_fd(),
+            rules: self.access.rules.descriptor(),
             filter: handed_over.map_or(&self.base.filter, |(filter, _)| filter),
             hands_over: handed_over.is_some(),
             entrances: namespaces
-                .map(|namespaces| namespaces.entrances(access.and_then(|it| it.mounts.as_ref())))
+                .map(|namespaces| namespaces.entrances(self.access.mounts.as_ref()))
                 .unwrap_or_default(),
         }
     }

@@ -6,9 +6,9 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
 use tempfile::TempDir;
 
@@ -24,7 +24,7 @@ const ATTEMPTS: u32 = 5;
 pub(super) struct PrivateTmp {
     folder: TempDir,
     real: GrantedPath,
-    _lock: File,
+    lock: Mutex<File>,
 }
 
 impl PrivateTmp {
@@ -38,8 +38,7 @@ impl PrivateTmp {
                 .prefix(PREFIX)
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(&parent)?;
-            let made = File::open(folder.path()).and_then(|lock| {
-                lock.lock()?;
+            let made = locked(folder.path()).and_then(|lock| {
                 let real = GrantedPath::without_links(folder.path());
                 Ok((lock, real.map_err(io::Error::other)?))
             });
@@ -48,7 +47,7 @@ impl PrivateTmp {
                     return Ok(PrivateTmp {
                         folder,
                         real,
-                        _lock: lock,
+                        lock: Mutex::new(lock),
                     });
                 }
                 // The collector of another process found it before it was locked.
@@ -64,6 +63,25 @@ impl PrivateTmp {
         &self.real
     }
 
+    /// Makes the folder again if somebody has removed it.
+    ///
+    /// # Errors
+    /// If that fails, or something else is in its place.
+    pub(super) fn restore(&self) -> io::Result<()> {
+        let path = self.folder.path();
+        if path.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => *lock = locked(path)?,
+            // Another thread was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     /// Removes the folder.
     pub(super) fn remove(&self) {
         // The lock is still held, so no collector interferes.
@@ -74,6 +92,12 @@ impl PrivateTmp {
             tracing::debug!(%error, path = %self.real.as_path().display(), "a temporary folder is left");
         }
     }
+}
+
+fn locked(folder: &Path) -> io::Result<File> {
+    let lock = File::open(folder)?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 impl Drop for PrivateTmp {

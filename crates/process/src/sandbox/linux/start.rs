@@ -22,7 +22,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, waitid};
 
-use super::{Sandbox, connections};
+use super::{ReadySandbox, connections};
 use crate::Limits;
 use crate::exec_args::{Ends, Order, Refusal};
 use crate::linux::inherited_descriptors;
@@ -55,7 +55,7 @@ type Failure = (Step, Errno);
 struct Plan<'a> {
     order: &'a Order,
     ends: &'a Ends,
-    sandbox: &'a Sandbox,
+    sandbox: &'a ReadySandbox,
     cwd: Option<CString>,
     entrances: Vec<CString>,
     arguments: Vec<*const c_char>,
@@ -66,7 +66,7 @@ struct Plan<'a> {
 }
 
 /// Starts the program of `order` in `sandbox`.
-pub(crate) fn run(order: &Order, ends: &Ends, sandbox: &Sandbox) -> Result<Pid, Refusal> {
+pub(crate) fn run(order: &Order, ends: &Ends, sandbox: &ReadySandbox) -> Result<Pid, Refusal> {
     let c_path = |path: &Path| {
         CString::new(path.as_os_str().as_bytes()).map_err(|_| Refusal::Exec(Errno::EINVAL))
     };
@@ -145,7 +145,7 @@ pub(super) fn vfork(further: CloneFlags, steps: impl Fn() -> isize) -> Result<Pi
     Ok(Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero"))
 }
 
-impl Sandbox {
+impl ReadySandbox {
     /// Makes the channel on which a program sends the descriptor for its connections, if haft
     /// connects for it.
     pub(crate) fn channel(&self) -> io::Result<Option<(UnixStream, UnixStream)>> {
