@@ -68,6 +68,8 @@ mod engine;
 mod sandbox_attacks;
 // Worker processes of modules.
 mod workers;
+// Projects as people have them, in the default sandbox.
+mod ordinary;
 // Modules that share a worker process.
 mod isolates;
 // Denied entries of permissions, kind by kind.

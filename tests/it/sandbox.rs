@@ -209,7 +209,7 @@ impl Sandbox {
 }
 
 /// haft's own directory first, then the cases' helpers, then the machine's programs.
-fn search_path() -> String {
+pub fn search_path() -> String {
     let haft = Path::new(env!("CARGO_BIN_EXE_haft"));
     let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/bin");
     format!(

@@ -13,22 +13,44 @@ use std::path::{Path, PathBuf};
 /// Limit of the small files of git that are read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Returns the folders outside of `project` that the repository around it consists of, as real paths.
-/// A repository in the home directory or above it is none: it contains everything of the user.
-pub(crate) fn folders_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
+/// Returns what git keeps outside of `project` about the repository around it, as real paths: its own
+/// folder, and the files that name such folders. A repository in the home directory or above it is
+/// none: it contains everything of the user.
+pub(crate) fn files_outside(project: &Path, home: &Path) -> Vec<PathBuf> {
     let Ok(project) = project.canonicalize() else {
         return Vec::new();
     };
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     let within = |folder: &&Path| !home.starts_with(folder) || **folder == *project;
-    let found = project.ancestors().take_while(within).find_map(repository);
-    found
-        .filter(|folder| !folder.starts_with(&project))
-        .into_iter()
+    let mut folders = project.ancestors().take_while(within);
+    let found = folders.find_map(|folder| Some((folder, repository(folder)?)));
+    let Some((root, own)) = found else {
+        return Vec::new();
+    };
+    let modules = submodules(root).into_iter();
+    let links = modules.chain([root.to_owned()]).map(|it| it.join(".git"));
+    let links = links.filter(|link| link.symlink_metadata().is_ok_and(|it| it.is_file()));
+    let files = links.chain([own]);
+    files.filter(|file| !file.starts_with(&project)).collect()
+}
+
+/// Returns the folders of the submodules that the repository with its files in `root` names.
+fn submodules(root: &Path) -> Vec<PathBuf> {
+    let text = text_of(&root.join(".gitmodules")).unwrap_or_default();
+    let paths = text.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "path").then(|| root.join(value.trim()))
+    });
+    // A link, or `..`, could lead to another place.
+    paths
+        .filter(|path| {
+            path.canonicalize()
+                .is_ok_and(|real| real == *path && real.starts_with(root))
+        })
         .collect()
 }
 
-/// Returns the folder of the repository whose files are in `folder`, with what its worktrees share.
+/// Returns git's folder of the repository whose files are in `folder`, with what its worktrees share.
 fn repository(folder: &Path) -> Option<PathBuf> {
     let entry = folder.join(".git");
     let kind = entry.symlink_metadata().ok()?.file_type();
@@ -109,9 +131,9 @@ mod tests {
             self.write(&format!("{path}/objects/info/packs"), "");
         }
 
-        fn folders(&self, project: &str) -> Vec<PathBuf> {
+        fn files(&self, project: &str) -> Vec<PathBuf> {
             fs::create_dir_all(self.at(project)).expect("it can be made");
-            folders_outside(&self.at(project), &self.at("home"))
+            files_outside(&self.at(project), &self.at("home"))
         }
     }
 
@@ -119,9 +141,9 @@ mod tests {
     fn a_sub_folder_has_the_repository_above_it() {
         let disk = Disk::new();
         disk.repository("home/repo/.git");
-        assert_eq!(disk.folders("home/repo"), Vec::<PathBuf>::new());
-        assert_eq!(disk.folders("home/repo/a/b"), [disk.at("home/repo/.git")]);
-        assert_eq!(disk.folders("home/other"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/repo"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/repo/a/b"), [disk.at("home/repo/.git")]);
+        assert_eq!(disk.files("home/other"), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -129,8 +151,8 @@ mod tests {
         let disk = Disk::new();
         disk.repository("home/.git");
         disk.repository(".git");
-        assert_eq!(disk.folders("home/project"), Vec::<PathBuf>::new());
-        assert_eq!(disk.folders("elsewhere/project"), [disk.at(".git")]);
+        assert_eq!(disk.files("home/project"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("elsewhere/project"), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -143,11 +165,12 @@ mod tests {
         disk.write(&format!("{own}/gitdir"), &format!("{}\n", back.display()));
         let link = format!("gitdir: {}\n", disk.at(own).display());
         disk.write("home/tree/.git", &link);
-        assert_eq!(disk.folders("home/tree"), [disk.at("home/repo/.git")]);
-        assert_eq!(disk.folders("home/tree/sub"), [disk.at("home/repo/.git")]);
+        assert_eq!(disk.files("home/tree"), [disk.at("home/repo/.git")]);
+        let files = [disk.at("home/tree/.git"), disk.at("home/repo/.git")];
+        assert_eq!(disk.files("home/tree/sub"), files);
         // A project that only claims to be a worktree.
         disk.write("home/other/.git", &link);
-        assert_eq!(disk.folders("home/other"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/other"), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -159,10 +182,16 @@ mod tests {
         let config = "[core]\n\tbare = false\n\tworktree = ../../../sub\n[remote \"origin\"]\n";
         disk.write(&format!("{own}/config"), config);
         disk.write("home/repo/sub/.git", "gitdir: ../.git/modules/sub\n");
-        assert_eq!(disk.folders("home/repo/sub"), [disk.at(own)]);
+        assert_eq!(disk.files("home/repo/sub"), [disk.at(own)]);
+        // The other parts of a repository read which submodules it has.
+        let modules = "[submodule \"sub\"]\n\tpath = sub\n[submodule \"x\"]\n\tpath = ../other\n";
+        disk.write("home/repo/.gitmodules", modules);
+        disk.write("home/other/.git", "gitdir: elsewhere\n");
+        let files = [disk.at("home/repo/sub/.git"), disk.at("home/repo/.git")];
+        assert_eq!(disk.files("home/repo/packages"), files);
         let link = format!("gitdir: {}\n", disk.at(own).display());
         disk.write("home/other/.git", &link);
-        assert_eq!(disk.folders("home/other"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/other"), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -180,7 +209,7 @@ mod tests {
         ] {
             let project = format!("home/{name}");
             disk.write(&format!("{project}/.git"), &link);
-            assert_eq!(disk.folders(&project), Vec::<PathBuf>::new(), "{name}");
+            assert_eq!(disk.files(&project), Vec::<PathBuf>::new(), "{name}");
         }
         // A folder of its own that claims to share the secret one.
         let own = "home/forged/fake";
@@ -191,12 +220,12 @@ mod tests {
             &disk.at("home/forged/.git").display().to_string(),
         );
         disk.write("home/forged/.git", "gitdir: fake\n");
-        assert_eq!(disk.folders("home/forged"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/forged"), Vec::<PathBuf>::new());
         std::os::unix::fs::symlink(disk.at("home/secret"), disk.at("home/linked.git"))
             .expect("a link");
         fs::create_dir_all(disk.at("home/link")).expect("it can be made");
         std::os::unix::fs::symlink(disk.at("home/secret"), disk.at("home/link/.git"))
             .expect("a link");
-        assert_eq!(disk.folders("home/link"), Vec::<PathBuf>::new());
+        assert_eq!(disk.files("home/link"), Vec::<PathBuf>::new());
     }
 }

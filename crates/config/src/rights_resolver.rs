@@ -24,7 +24,7 @@ pub struct RightsResolver<'a> {
     links: OnceCell<LinkBounds>,
     /// Real paths by entry.
     resolved: RefCell<HashMap<String, Result<String, String>>>,
-    /// The folders outside of the project that its git repository consists of.
+    /// What git keeps outside of the project about its repository.
     repository: OnceCell<Vec<PathBuf>>,
 }
 
@@ -147,9 +147,9 @@ impl RightsResolver<'_> {
             && !config.is_untrusted_listing
             && allow.iter().any(|entry| Some(&**entry) == project)
         {
-            let find = || repository::folders_outside(&config.cwd, &config.home);
-            let folders = self.repository.get_or_init(find).iter();
-            allow.extend(folders.filter_map(|folder| Some(folder.to_str()?.to_owned())));
+            let find = || repository::files_outside(&config.cwd, &config.home);
+            let files = self.repository.get_or_init(find).iter();
+            allow.extend(files.filter_map(|file| Some(file.to_str()?.to_owned())));
         }
     }
 

@@ -42,6 +42,8 @@ struct Admitted {
     files: BTreeSet<PathBuf>,
     /// Their own folders.
     folders: BTreeSet<PathBuf>,
+    /// The manifests of the packages that contain the files.
+    manifests: BTreeSet<PathBuf>,
     /// The folders that contain the files.
     containing: BTreeSet<PathBuf>,
     /// The folders above the files.
@@ -160,7 +162,14 @@ impl ReadGuard {
 impl Admitted {
     /// Adds what is above one of the files.
     fn add_above(&mut self, file: &Path) {
-        self.containing.extend(file.parent().map(Path::to_owned));
+        let Some(folder) = file.parent() else {
+            return;
+        };
+        if self.containing.insert(folder.to_owned()) {
+            // Its rules say of which kind the files are.
+            let mut manifests = folder.ancestors().map(|folder| folder.join("package.json"));
+            self.manifests.extend(manifests.find(|path| path.is_file()));
+        }
         for folder in file.ancestors().skip(1) {
             if !self.above.insert(folder.to_owned()) {
                 return;
@@ -190,6 +199,7 @@ impl Admitted {
             above.any(|folder| folders.contains(folder))
         };
         is_below(&self.packages)
+            || self.manifests.contains(real)
             || self.files.contains(real) && (!is_data || is_below(&self.folders))
     }
 }
