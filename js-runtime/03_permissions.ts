@@ -33,7 +33,13 @@ function refusal(kind: string, what: string): string | undefined {
     const [entry, denied] = texts.denied[at] as [string, string];
     if (isNamed(entry, what)) text = denied;
   }
-  return text.split("\0").join(what.replace(/[\r\n]/g, " "));
+  const line = what.replace(/[\r\n]/g, " ");
+  return text.split(`${kind}=\0`).join(shellWord(`${kind}=${line}`)).split("\0").join(line);
+}
+
+/** The text as one word of a shell's command line; twin of `shell_word` in `crates/tool/src/permissions.rs`. */
+function shellWord(text: string): string {
+  return /^[\p{L}\p{N}/._\-+@%=:,]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** True if a denied entry names the resource: itself, what is below it, its ports, or a pattern. */

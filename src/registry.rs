@@ -16,7 +16,7 @@ use haft_discover::{Candidate, LookedAt};
 use haft_tool::Error;
 use haft_tool::{
     ApprovalPolicy, Call, Dialect, Family, MIN_SIMILARITY, Problem, Runner, Test, Tool, ToolRights,
-    similarity,
+    similarity, with_permit_target,
 };
 pub(crate) use names::NameRegistry;
 pub(crate) use names::{RUN_CODE, SEARCH_TOOLS};
@@ -231,6 +231,12 @@ impl<'a> Builder<'a> {
 
     pub(crate) fn finish(mut self) -> Catalog {
         sort_executables(&mut self.catalog.entries);
+        for problem in &mut self.catalog.problems {
+            // What could not be loaded has no name that a command would find.
+            if let (Some(hint), Some(path)) = (&mut problem.hint, &problem.path) {
+                *hint = with_permit_target(hint, &path.display().to_string());
+            }
+        }
         self.catalog
     }
 

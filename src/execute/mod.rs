@@ -17,8 +17,8 @@ use haft_tool::Error;
 use haft_tool::deadline::CallDeadline;
 use haft_tool::{
     ApprovalMemory, ApprovalPolicy, Approver, Call, CallCtx, CallRecording, CallTrace, CallerScope,
-    Cancellation, Event, LogListener, McpClient, NestedCalls, Outcome, Runner, Stopped, Tool,
-    TraceContext, Updates, User, UserInterface, queue, with_tool_name,
+    Cancellation, Event, LateGrant, LogListener, McpClient, NestedCalls, Outcome, Runner, Stopped,
+    Tool, TraceContext, Updates, User, UserInterface, queue, with_tool_name,
 };
 pub(crate) use spill::Spill;
 
@@ -55,6 +55,8 @@ pub(crate) struct CallPolicy<'a> {
     /// Returns what starts calls of other tools as parts of this call; `None` if the tool makes
     /// none.
     pub(crate) nested: &'a (dyn Fn(&Call, &Updates) -> Parts + Sync),
+    /// Notes accesses that the user grants too late for the call.
+    pub(crate) late_grant: Option<Arc<LateGrant>>,
     /// The span of the call, or of its caller.
     pub(crate) span: Option<TraceContext>,
     /// Storage for texts that are too long.
@@ -74,7 +76,7 @@ pub(crate) async fn execute(
     let deadline = terms
         .timeout
         .map(|timeout| Arc::new(CallDeadline::start(timeout)));
-    let updates = Updates::new(events, deadline.clone());
+    let updates = Updates::new(events, deadline.clone()).noting_late_grants(terms.late_grant);
     let judges = Approvers {
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),

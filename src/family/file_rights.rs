@@ -1,19 +1,19 @@
 //! Rights of one tool file: what the configuration grants it, what the user granted and refused it,
 //! and what it asks for.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::grants;
 use haft_config::paths;
-use haft_config::permits::{Permit, Permits};
+use haft_config::permits::{Permit, PermitSubject, Permits};
 use haft_config::{Config, Profile, RightsResolver};
 use haft_discover::Candidate;
 use haft_engine::PermitStore;
 use haft_engine::graph::RequestReader;
 use haft_process::LinkBounds;
 use haft_process::files_of_entry;
-use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, ToolRights};
+use haft_tool::{ApprovalMemory, PermissionRequest, Problem, Tier, Tool, ToolRights};
 use haft_tool::{
     Family, Isolation, LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource,
 };
@@ -54,8 +54,8 @@ impl<'a> RightsReader<'a> {
     /// Returns the rights of the tools of a candidate: what the configuration and the user grant
     /// them, narrowed to what they ask for.
     ///
-    /// `name` is that of the tool; tools of a module share their rights, and its key stands for all
-    /// of them.
+    /// `name` is that of the tool, or of the MCP server; tools of a module share their rights, and its
+    /// key stands for all of them.
     ///
     /// # Errors
     /// With a problem of the file, if what the user refused it is not known. It must not be loaded.
@@ -71,9 +71,10 @@ impl<'a> RightsReader<'a> {
         let permit = if config.is_untrusted_listing {
             None
         } else {
-            store.read(&candidate.resolved).map_err(|error| {
+            let subject = subject_of(candidate, name);
+            store.read(&subject).map_err(|error| {
                 let name = candidate.likely_name();
-                Box::new(store.problem(&candidate.resolved, &error).about(name))
+                Box::new(store.problem(&subject, &error).about(name))
             })?
         };
         if let Some(permit) = &permit
@@ -173,6 +174,22 @@ fn widen_to_place(permissions: &mut PermissionProfile, candidate: &Candidate, co
     }
 }
 
+/// Returns what the permits of the tool or the server `name` of a candidate are about.
+pub(crate) fn subject_of(candidate: &Candidate, name: &str) -> PermitSubject {
+    match candidate.source.family {
+        Family::Mcp => PermitSubject::of_server(&candidate.resolved, name),
+        _ => PermitSubject::of_file(&candidate.resolved),
+    }
+}
+
+/// Returns what the permits of a tool are about.
+pub(crate) fn subject_of_tool(tool: &Tool, file: &Path) -> PermitSubject {
+    match (tool.source.family, &tool.source.plugin) {
+        (Family::Mcp, Some(server)) => PermitSubject::of_server(file, server),
+        _ => PermitSubject::of_file(file),
+    }
+}
+
 fn permits_of(config: &Config) -> Permits {
     Permits::at(&config.state_dir, &config.home, &config.cwd)
 }
@@ -194,21 +211,21 @@ impl GrantingStore {
 
 impl PermitStore for GrantingStore {
     fn grant(&self, file: &Path, kind: PermissionKind, what: &str) -> Result<(), String> {
-        change(&self.permits, file, |permit| {
+        change(&self.permits, &PermitSubject::of_file(file), |permit| {
             let allowed = permit.allow(kind, Some(what), &self.links);
             allowed.map_err(|refusal| refusal.to_string())
         })
     }
 }
 
-/// Changes what the user granted and refused a file.
+/// Changes what the user granted and refused.
 fn change(
     store: &Permits,
-    file: &Path,
+    subject: &PermitSubject,
     change: impl FnOnce(&mut Permit) -> Result<(), String>,
 ) -> Result<(), String> {
-    let before = store.read(file).map_err(|error| error.to_string())?;
-    let renewed = Permit::renewed(file, before.as_ref());
+    let before = store.read(subject).map_err(|error| error.to_string())?;
+    let renewed = Permit::renewed(subject, before.as_ref());
     let mut permit = renewed.map_err(|error| error.message().to_owned())?;
     change(&mut permit)?;
     let written = store.write(&permit);
@@ -218,7 +235,7 @@ fn change(
 /// The user's answers about the calls of one tool, beside what its file may access.
 struct StoredApprovals {
     store: Permits,
-    file: PathBuf,
+    subject: PermitSubject,
     tool: String,
 }
 
@@ -227,26 +244,26 @@ struct StoredApprovals {
 pub(crate) fn approvals_of(
     config: &Config,
     file: &Path,
-    tool: &str,
+    tool: &Tool,
 ) -> Option<Arc<dyn ApprovalMemory>> {
     file.is_file().then(|| {
         Arc::new(StoredApprovals {
             store: permits_of(config),
-            file: file.to_owned(),
-            tool: tool.to_owned(),
+            subject: subject_of_tool(tool, file),
+            tool: tool.name.clone(),
         }) as Arc<dyn ApprovalMemory>
     })
 }
 
 impl ApprovalMemory for StoredApprovals {
     fn approved(&self) -> Option<Tier> {
-        let permit = self.store.read(&self.file).ok()??;
+        let permit = self.store.read(&self.subject).ok()??;
         let tier = permit.approved.get(&self.tool).copied();
         tier.filter(|_| permit.is_current())
     }
 
     fn approve(&self, tier: Tier) -> Result<(), String> {
-        change(&self.store, &self.file, |permit| {
+        change(&self.store, &self.subject, |permit| {
             permit.approved.insert(self.tool.clone(), tier);
             Ok(())
         })

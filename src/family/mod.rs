@@ -46,6 +46,7 @@ use haft_discover::Candidate;
 use haft_tool::{Family, Problem, ToolRights};
 pub(crate) use listing_folder::ListingFolder;
 pub(crate) use loading::{LoadContext, Loaded, UpstreamServer};
+pub(crate) use rights::unreadable_interpreters;
 
 /// Loads candidates that may run; each result is at the index of its candidate. The families load
 /// concurrently.

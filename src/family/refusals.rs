@@ -59,19 +59,16 @@ pub(super) struct RefusedAccess {
 }
 
 impl Attempt<'_> {
-    /// Returns true if the sandbox may be the reason why the program failed.
+    /// Returns true if the sandbox may be the reason why the program failed. Most programs do not say
+    /// why (`ModuleNotFoundError`, `not a git repository`), and the sandbox does not know.
     pub(super) fn may_be_refused(&self) -> bool {
-        if !matches!(self.finished.end, End::Exited(code) if code != 0) {
-            return false;
+        match self.finished.end {
+            End::Exited(0) => false,
+            // The answer of `grep` and `test`, too.
+            End::Exited(1) => !self.outputs().iter().all(|output| output.bytes.is_empty()),
+            End::Exited(_) => true,
+            _ => false,
         }
-        // `curl --silent` gives no reason at all; code 1 is also the answer of `grep` and `test`.
-        let is_silent = self.outputs().iter().all(|output| output.bytes.is_empty());
-        let is_unexplained = is_silent && !matches!(self.finished.end, End::Exited(1));
-        is_unexplained
-            || self.outputs().into_iter().any(|output| {
-                let text = output.text().to_lowercase();
-                is_about(&text, &DENIED) || is_about(&text, &UNREACHED)
-            })
     }
 
     /// Returns the last refused access that the outputs name; `None` if they name none for sure.

@@ -684,6 +684,28 @@ fn paths_of(permission: &Permission) -> Access {
     }
 }
 
+/// Returns the programs that the first line of a candidate's file names and that a sandbox does not
+/// let it read, if no rule of the project or the tool adds them.
+pub(crate) fn unreadable_interpreters(config: &Config, candidate: &Candidate) -> Vec<PathBuf> {
+    let links = config.link_bounds();
+    let files = ProgramFiles {
+        home: &grants::real(&config.home),
+        links: &links,
+        projects: &Vec::new,
+    };
+    let project = grants::real(&config.cwd);
+    let named = interpreters(&candidate.resolved).into_iter();
+    let named = named.filter_map(|program| program.canonicalize().ok());
+    let mut named: Vec<PathBuf> = named
+        .filter(|real| !sandbox::is_system_file(real) && !real.starts_with(&project))
+        .collect();
+    if !named.is_empty() {
+        let readable = files.find();
+        named.retain(|real| !readable.iter().any(|path| path.contains(real)));
+    }
+    named
+}
+
 /// Returns the interpreter line after `#!`, if the file begins with it.
 pub(super) fn interpreter(path: &Path) -> Option<String> {
     let mut start = Vec::new();
@@ -699,7 +721,7 @@ pub(super) fn interpreter(path: &Path) -> Option<String> {
 
 /// Returns the programs that the first line of a script names: its interpreter, and after `env` the
 /// program that this starts.
-fn interpreters(file: &Path) -> Vec<PathBuf> {
+pub(super) fn interpreters(file: &Path) -> Vec<PathBuf> {
     let Some(line) = interpreter(file) else {
         return Vec::new();
     };

@@ -28,11 +28,11 @@ use crate::family::approvals_of;
 use crate::family::exec::ikigai;
 use crate::registry::Entry;
 use haft_engine::CallSpin;
+use haft_tool::{Block, Error, ErrorKind, LateGrant, Tier};
 use haft_tool::{
     Call, CallTrace, Cancellation, Event, Family, Level, Outcome, Stopped, Test, Tool,
     TraceContext, queue,
 };
-use haft_tool::{Error, ErrorKind};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -202,44 +202,80 @@ impl Host {
                 Err(not_queued(&call.tool))
             }
             Ok(tool) => {
-                if let Some(trace) = &trace {
-                    let bounds = tool.runner.bounds();
-                    trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
-                }
-                let terms = CallPolicy {
-                    scope: self.options.scope.clone(),
-                    trace,
-                    recording: self.options.recording.clone(),
-                    span,
-                    timeout: timeout.or_else(|| self.usual_timeout(&tool)),
-                    cancellation: cancellation.clone(),
-                    policy: self.approval_policy(),
-                    approver: self.options.approver.clone(),
-                    approvals: &|| {
-                        let config = &self.inner.config;
-                        approvals_of(config, &tool.resolved_path, &tool.tool.name)
-                    },
-                    ui: self.user_interface(),
-                    mcp_client: self.options.mcp_client.clone(),
-                    is_queued: self.options.is_queueing,
-                    log: self.options.log.clone(),
-                    nested: &|call, updates| {
-                        let makes_calls = tool.runner.makes_calls();
-                        makes_calls
-                            .then(|| {
-                                PartsOfCall::of(self, &call.id, tool.entry(), cancellation, updates)
-                            })
-                            .flatten()
-                    },
-                    spill: &self.inner.spill,
-                    text_limit: self.options.text_limit,
-                };
-                execute(&tool.tool, &*tool.runner, call, terms, events).await
+                let marks = (trace, span);
+                self.run_found(call, tool, timeout, cancellation, events, marks)
+                    .await
             }
             Err(error) if Box::pin(self.has_departed(&call.tool, &error)).await => {
                 Ok(ikigai::no_longer_there())
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Runs a tool. If the user grants it an access that it cannot use any more, and it only reads, it
+    /// runs once more with the access.
+    async fn run_found(
+        &self,
+        mut call: Call,
+        mut tool: ReachableTool,
+        timeout: Option<Duration>,
+        cancellation: &Cancellation,
+        events: queue::Sender<Event>,
+        (trace, span): (Option<Arc<CallTrace>>, Option<TraceContext>),
+    ) -> Result<Outcome, Error> {
+        let mut is_first = true;
+        loop {
+            if let Some(trace) = &trace {
+                let bounds = tool.runner.bounds();
+                trace.runs(&tool.tool, self.grant_of(&tool.tool), bounds);
+            }
+            let ui = self.user_interface();
+            // Without a user nobody grants anything.
+            let late_grant = ui.as_ref().map(|_| Arc::<LateGrant>::default());
+            let is_repeatable = is_first && ui.is_some() && tool.tool.approval == Tier::Read;
+            let again = is_repeatable.then(|| call.clone());
+            let terms = CallPolicy {
+                scope: self.options.scope.clone(),
+                trace: trace.clone(),
+                recording: self.options.recording.clone(),
+                span: span.clone(),
+                timeout: timeout.or_else(|| self.usual_timeout(&tool)),
+                cancellation: cancellation.clone(),
+                policy: self.approval_policy(),
+                approver: self.options.approver.clone(),
+                approvals: &|| {
+                    let config = &self.inner.config;
+                    approvals_of(config, &tool.resolved_path, &tool.tool)
+                },
+                ui,
+                mcp_client: self.options.mcp_client.clone(),
+                is_queued: self.options.is_queueing,
+                log: self.options.log.clone(),
+                nested: &|call, updates| {
+                    let makes_calls = tool.runner.makes_calls();
+                    makes_calls
+                        .then(|| {
+                            PartsOfCall::of(self, &call.id, tool.entry(), cancellation, updates)
+                        })
+                        .flatten()
+                },
+                spill: &self.inner.spill,
+                text_limit: self.options.text_limit,
+                late_grant: late_grant.clone(),
+            };
+            let ended = execute(&tool.tool, &*tool.runner, call, terms, events.clone()).await;
+            let Some(access) = late_grant.as_ref().and_then(|it| it.access()) else {
+                return ended;
+            };
+            if let Some(next) = again.filter(|_| cancellation.reason().is_none()) {
+                Box::pin(self.refresh()).await;
+                if let Ok(renewed) = Box::pin(self.entry(&next.tool)).await {
+                    (call, tool, is_first) = (next, renewed, false);
+                    continue;
+                }
+            }
+            return with_late_grant(ended, access);
         }
     }
 
@@ -270,6 +306,21 @@ impl Host {
             return Some("all tools of the project are trusted".into());
         }
         self.inner.grant.lock().clone()
+    }
+}
+
+/// Adds to a result that the user has granted an access which the call could not use.
+fn with_late_grant(ended: Result<Outcome, Error>, access: &str) -> Result<Outcome, Error> {
+    let text = format!(
+        "the user has just granted {access}. This call could not use it any more: call the tool \
+         again"
+    );
+    match ended {
+        Ok(mut outcome) => {
+            outcome.content.push(Block::text(format!("[haft: {text}]")));
+            Ok(outcome)
+        }
+        Err(error) => Err(error.with_hint(text)),
     }
 }
 

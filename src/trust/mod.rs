@@ -20,9 +20,9 @@ pub(crate) use judge::{Doubted, Judged, look};
 pub use outward_links::{OutwardLink, OutwardLinks};
 pub(crate) use placeholder::untrusted;
 pub use review::{
-    ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, State,
+    ConfigKey, PackageUse, Review, Reviewed, ReviewedProfile, ReviewedSettings, ServerHost, State,
 };
-pub(crate) use rights::rights_of;
+pub(crate) use rights::{FoundRights, RightsPlace, rights_of};
 
 use std::path::PathBuf;
 

@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use super::Store;
 use super::grant::{self, Change, Files, Granted, Names, rights_of};
 use super::outward_links::OutwardLinks;
-use crate::family::mcp;
+use crate::family::file_rights::{RightsReader, subject_of};
+use crate::family::{self, mcp};
 use haft_config::grants::{Grant, Learned, TrustedTool, VERSION, digest, path_of, real, text_of};
+use haft_config::permits::{Permit, PermitSubject, Permits};
 use haft_config::{Config, PROJECT_FILE, RightsResolver, paths, settings};
 use haft_discover::Candidate;
 use haft_engine::graph::{DynamicImport, Graph, Grapher, Kind, digest_of_file};
-use haft_tool::Error;
 use haft_tool::{
-    Family, LeftOutPath, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970,
+    AccessTarget, Error, ErrorKind, Family, Isolation, LeftOutPath, PermissionKind,
+    PermissionProfile, PermissionRequest, Problem, ProfileSource, ToolRights, since_1970,
 };
 
 /// The tools and settings of a project, gathered without running any of it.
@@ -43,6 +45,7 @@ pub struct Review {
     pub problem: Option<Problem>,
     grant: Grant,
     store: Store,
+    permits: Permits,
     is_granted: bool,
 }
 
@@ -66,12 +69,27 @@ pub struct Reviewed {
     pub requests: Vec<PermissionRequest>,
     /// Programs and addresses that it starts or contacts, if its file says so: a line for each MCP server.
     pub servers: Vec<String>,
+    /// Hosts that its MCP servers are reached at and that nothing grants yet.
+    pub hosts: Vec<ServerHost>,
+    /// Accesses that it asks for and that nothing grants; an empty text is everything of the kind.
+    pub refused: Vec<(PermissionKind, String)>,
+    /// Programs that its first line names and that its sandbox does not let it read.
+    pub interpreters: Vec<PathBuf>,
     /// Entries of its requests, and of what grants it anything, that grant nothing.
     pub left_out: Vec<LeftOutPath>,
     /// The profile that it will have; `None` for a test.
     pub profile: Option<ReviewedProfile>,
     /// Comparison with the grant.
     pub state: State,
+}
+
+/// Host that an MCP server of the project is reached at. Trust grants it to the server.
+pub struct ServerHost {
+    /// The name of the server.
+    pub server: String,
+    /// The host with its port.
+    pub host: String,
+    subject: PermitSubject,
 }
 
 /// Profile of a tool.
@@ -146,6 +164,7 @@ impl Review {
         let chosen_before = before.as_ref().and_then(|before| before.profile.clone());
         grant.profile = chosen.map(str::to_owned).or(chosen_before);
         let resolver = config.rights();
+        let rights_reader = RightsReader::new(config);
         let scan = haft_discover::scan_as(config, true);
         let mut candidates = scan.candidates.iter();
         let has_own_commands = candidates.any(super::is_own_command);
@@ -159,7 +178,51 @@ impl Review {
                 .and_then(|grant| grant.files_of(&entry, &candidate));
             let tool = reviewed((&names, &grapher), &candidate, &graph, state(was, &files));
             let profile = profile(&resolver, &candidate, grant.profile.as_deref());
+            // What the user permitted counts, too.
+            let permitted = |name: &str| {
+                let rights = rights_reader.of(&candidate, name).ok()?;
+                Some(rights.rights.permissions)
+            };
+            let hosts = match candidate.source.family {
+                Family::Mcp => mcp::declared_hosts(config, &candidate).into_iter(),
+                _ => Vec::new().into_iter(),
+            };
+            let net = &profile.rights.permissions;
+            let hosts = hosts.filter(|(server, host)| {
+                !net.grants(PermissionKind::Net, host)
+                    && !permitted(server).is_some_and(|it| it.grants(PermissionKind::Net, host))
+            });
+            let hosts = hosts.map(|(server, host)| ServerHost {
+                subject: subject_of(&candidate, &server),
+                server,
+                host,
+            });
+            let hosts = hosts.collect();
+            let requested = tool.requests.iter().flat_map(|it| it.accesses());
+            let requested: Vec<(PermissionKind, String)> = requested.collect();
+            let permissions = [
+                Some(profile.rights.permissions.clone()),
+                (!requested.is_empty())
+                    .then(|| permitted(&candidate.key))
+                    .flatten(),
+            ];
+            let is_granted = |(kind, what): &(PermissionKind, String)| {
+                let mut permissions = permissions.iter().flatten();
+                permissions.any(|it| match what.as_str() {
+                    "" => !it.of(*kind).is_bounded(),
+                    what => grants(config, it, *kind, what),
+                })
+            };
+            let refused = requested.into_iter().filter(|access| !is_granted(access));
+            let refused = refused.collect();
+            let interpreters = match profile.rights.isolation {
+                Isolation::Sandbox => family::unreadable_interpreters(config, &candidate),
+                _ => Vec::new(),
+            };
             tools.push(Reviewed {
+                refused,
+                interpreters,
+                hosts,
                 left_out: left_out(config, &resolver, &profile, &tool.requests),
                 profile: Some(profile),
                 servers: match candidate.source.family {
@@ -220,6 +283,7 @@ impl Review {
             problem,
             grant,
             store,
+            permits: Permits::at(&config.state_dir, &config.home, &config.cwd),
         }
     }
 
@@ -294,6 +358,7 @@ impl Review {
             problem,
             grant,
             store,
+            permits: Permits::at(&config.state_dir, &config.home, &config.cwd),
         }
     }
 
@@ -338,11 +403,24 @@ impl Review {
         self.store.forget(&self.project)
     }
 
-    /// Trusts exactly the reviewed bytes, in place of the earlier grant.
+    /// Trusts exactly the reviewed bytes, in place of the earlier grant, and grants the servers their
+    /// hosts. One that the user refused stays refused.
     ///
     /// # Errors
     /// When the grant cannot be stored.
     pub fn grant(&self) -> Result<(), Error> {
+        for host in self.tools.iter().flat_map(|tool| &tool.hosts) {
+            let before = self.permits.read(&host.subject).map_err(|error| {
+                let problem = self.permits.problem(&host.subject, &error);
+                Error::new(ErrorKind::Load, problem.message)
+            })?;
+            let mut permit = Permit::renewed(&host.subject, before.as_ref())?;
+            if permit.deny.contains_key(&PermissionKind::Net) {
+                continue;
+            }
+            permit.allow_host(&host.host);
+            self.permits.write(&permit)?;
+        }
         self.store.write(&self.project, &self.grant)
     }
 }
@@ -453,6 +531,9 @@ fn reviewed_files(
         openings: openings.collect(),
         requests: graph.requests.clone(),
         servers: Vec::new(),
+        hosts: Vec::new(),
+        refused: Vec::new(),
+        interpreters: Vec::new(),
         left_out: Vec::new(),
         profile: None,
         state,
@@ -473,6 +554,22 @@ fn profile(
     ReviewedProfile {
         source: profile.source.clone(),
         rights: resolver.bounded(place.domain, profile),
+    }
+}
+
+/// Returns true if an entry of a request is granted.
+fn grants(config: &Config, granted: &PermissionProfile, kind: PermissionKind, entry: &str) -> bool {
+    let anchored = if kind.has_paths() {
+        config.anchored(entry)
+    } else {
+        entry.to_owned()
+    };
+    match kind {
+        PermissionKind::Net => {
+            let target = AccessTarget::AnyPort(entry);
+            granted.grants(kind, entry) || granted.decide(kind, target).is_granted()
+        }
+        _ => granted.grants(kind, &anchored),
     }
 }
 

@@ -3,33 +3,56 @@
 use std::path::Path;
 
 use super::judge::look;
-use crate::family::file_rights::{FileRights, RightsReader};
+use crate::family;
+use crate::family::file_rights::{FileRights, RightsReader, subject_of};
 use haft_config::Config;
+use haft_config::permits::PermitSubject;
 use haft_discover::Candidate;
 use haft_tool::{Error, ErrorKind, Family};
 
-/// Returns the rights of the tool `name` in a file that a scan finds, and true if it may run now.
-/// `None` for a tool that is not in such a file.
+/// Place of the tool or the MCP server whose rights are meant.
+pub(crate) enum RightsPlace<'a> {
+    /// The tool, or the server, of that name in a file.
+    File(&'a Path, &'a str),
+    /// The MCP server of that name in any file.
+    Server(&'a str),
+}
+
+/// Rights of the tools of a file, or of a server.
+pub(crate) struct FoundRights {
+    pub(crate) rights: FileRights,
+    /// What a permit for it is about.
+    pub(crate) subject: PermitSubject,
+    /// True if it may run now.
+    pub(crate) is_trusted: bool,
+}
+
+/// Returns the rights of what a scan finds there; `None` if it finds nothing.
 ///
 /// # Errors
 /// [`ErrorKind::Load`] if the permit of the file is not believed.
 pub(crate) fn rights_of(
     config: &Config,
-    file: &Path,
-    name: &str,
-) -> Result<Option<(FileRights, bool)>, Error> {
+    place: &RightsPlace<'_>,
+) -> Result<Option<FoundRights>, Error> {
     let (_, judged) = look(config);
     let reader = RightsReader::new(config);
-    let is_it = |candidate: &&Candidate| candidate.resolved == file;
+    let is_it = |candidate: &&Candidate| match place {
+        RightsPlace::File(file, _) => candidate.resolved == *file,
+        RightsPlace::Server(name) => {
+            candidate.source.family == Family::Mcp
+                && family::mcp::server_names(config, candidate).contains(&(*name).to_owned())
+        }
+    };
     let trusted = judged.trusted.iter().find(is_it);
     let mut doubted = judged.doubted.iter().map(|doubted| &doubted.candidate);
     let Some(candidate) = trusted.or_else(|| doubted.find(is_it)) else {
         return Ok(None);
     };
     // All tools of a module have the same rights.
-    let name = match candidate.source.family {
-        Family::Js => &candidate.key,
-        _ => name,
+    let name = match (candidate.source.family, place) {
+        (Family::Js, _) => &candidate.key,
+        (_, RightsPlace::File(_, name) | RightsPlace::Server(name)) => *name,
     };
     let rights = reader.of(candidate, name).map_err(|problem| {
         let mut text = problem.message.clone();
@@ -42,5 +65,9 @@ pub(crate) fn rights_of(
             None => error,
         }
     })?;
-    Ok(Some((rights, trusted.is_some())))
+    Ok(Some(FoundRights {
+        rights,
+        subject: subject_of(candidate, name),
+        is_trusted: trusted.is_some(),
+    }))
 }

@@ -159,8 +159,7 @@ fn a_search_of_require_finds_no_files_of_others() {
     assert_eq!(refused, 4, "{}", ran.output);
 }
 
-const GIT: &str =
-    "name: g\ndescription: d\ntags: [read]\nbash: git log -1 --format=%s && git status --short .\n";
+const GIT: &str = "name: g\ndescription: d\ntags: [read]\nbash: git log -1 --format=%s && git status --short --untracked-files=no .\n";
 
 #[rstest]
 #[case::sub_folder("repo/packages/app")]
@@ -474,4 +473,251 @@ fn the_working_directory_is_the_host_s(#[case] folder: &str, #[case] isolation: 
     assert_eq!(ran.output, "p,p,p,p,P\n");
     assert!(project.at("p/written.txt").exists());
     assert!(!project.at("elsewhere/written.txt").exists());
+}
+
+/// Extracts the command between backquotes that grants something.
+fn permit_in(output: &str) -> String {
+    let (_, rest) = output
+        .split_once("`haft permit ")
+        .unwrap_or_else(|| panic!("{output}"));
+    let (command, _) = rest.split_once('`').unwrap_or_else(|| panic!("{output}"));
+    format!("haft permit {command}")
+}
+
+/// A file, and how its tool fails without a permit.
+#[rstest]
+#[case::module_that_is_not_loaded(
+    "p/.omp/tools/a tool.ts",
+    "import fs from 'node:fs'; const x = fs.readFileSync('$CASE/out side/f', 'utf8'); \
+     export default () => ({ name: 't', description: 'd', parameters: { type: 'object' }, \
+     async execute() { return { content: [{ type: 'text', text: x }] } } });"
+)]
+#[case::module_that_is_called(
+    "p/.omp/tools/called.ts",
+    "import fs from 'node:fs'; \
+     export default () => ({ name: 't', description: 'd', parameters: { type: 'object' }, \
+     async execute() { return { content: [{ type: 'text', text: fs.readFileSync('$CASE/out side/f', 'utf8') }] } } });"
+)]
+#[case::shell_tool(
+    "p/.cycod/tools/t.yaml",
+    "name: t\ndescription: d\ntags: [read]\nsecurity:\n  required-permissions: ['filesystem:read:$CASE/out side/f']\nbash: cat '$CASE/out side/f'\n"
+)]
+#[case::interpreter(
+    "p/kodelet-tools/k",
+    "#!$CASE/opt/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"t\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}'\n\
+     else echo outside; fi\n"
+)]
+fn the_command_in_a_refusal_grants_what_is_lacking(#[case] file: &str, #[case] text: &str) {
+    let project = Project::new();
+    let case = project
+        .0
+        .path()
+        .canonicalize()
+        .expect("it exists")
+        .display()
+        .to_string();
+    project.write("out side/f", "outside\n");
+    let copied = project.0.sh("mkdir opt && cp /bin/sh opt/sh");
+    assert_eq!(copied.code, 0);
+    project.write(file, &text.replace("$CASE", &case));
+    let name = if file.contains("kodelet") {
+        "custom_tool_t"
+    } else {
+        "t"
+    };
+    let refused = project.trusted("p", &format!("haft call {name}"));
+    assert_ne!(refused.code, 0, "{}", refused.output);
+    let command = permit_in(&refused.output).replace("$CASE", &case);
+    let permitted = project.0.sh(&format!("cd p && {command}"));
+    assert_eq!(permitted.code, 0, "{command}: {}", permitted.output);
+    let again = project.0.sh(&format!("cd p && haft call {name}"));
+    assert!(
+        again.code == 0 && again.output.contains("outside"),
+        "{command}: {}",
+        again.output
+    );
+}
+
+#[test]
+fn the_command_of_doctor_grants_a_project_everything() {
+    let project = Project::new();
+    project.write("outside/f", "outside");
+    let outside = project.at("outside/f").display().to_string();
+    for tool in ["one", "two"] {
+        let text = format!(
+            "import fs from 'node:fs'; const x = fs.readFileSync('{outside}', 'utf8'); \
+             export default () => ({{ name: '{tool}', description: 'd', parameters: {{ type: 'object' }}, \
+             async execute() {{ return {{ content: [{{ type: 'text', text: x }}] }} }} }});"
+        );
+        project.write(&format!("p/.omp/tools/{tool}.ts"), &text);
+    }
+    project.write(
+        "p/.cycod/tools/y.yaml",
+        "name: y\ndescription: d\ntags: [read]\nsecurity:\n  required-permissions: ['network:external:api.example.com']\nbash: echo done\n",
+    );
+    let untrusted = project.0.sh("cd p && haft doctor --project");
+    assert_eq!(untrusted.code, 4, "{}", untrusted.output);
+    let lacking = project.trusted("p", "haft doctor --project");
+    assert_eq!(lacking.code, 1, "{}", lacking.output);
+    let (_, command) = lacking
+        .output
+        .split_once("to grant it: ")
+        .expect("a command");
+    assert_eq!(command.matches("haft permit ").count(), 3, "{command}");
+    let command = command.replace("$CASE", &project.at("").display().to_string());
+    let granted = project.0.sh(&format!("cd p && {command}"));
+    assert_eq!(granted.code, 0, "{}", granted.output);
+    let ran = project
+        .0
+        .sh("cd p && haft doctor --project && haft call one && haft call two && haft call y");
+    assert!(ran.output.contains("nothing is lacking"), "{}", ran.output);
+    assert!(
+        ran.output.ends_with("outside\noutside\ndone\n"),
+        "{}",
+        ran.output
+    );
+    let trusted = project.0.sh("cd p && haft trust");
+    assert!(
+        !trusted.output.contains("refused by default"),
+        "{}",
+        trusted.output
+    );
+}
+
+#[test]
+fn trust_lets_a_server_reach_its_own_host_and_nothing_else() {
+    let project = Project::new();
+    project.write(
+        "p/.mcp.json",
+        r#"{"mcpServers": {"h": {"type": "http", "url": "http://127.0.0.1:1/mcp"}, "v": {"type": "http", "url": "http://${V:-127.0.0.1}:2/mcp"}}}"#,
+    );
+    let by_flag = project.0.sh("cd p && haft --trust-project doctor");
+    let hint = "`haft permit mcp:h --allow net=127.0.0.1:1` grants it";
+    assert!(by_flag.output.contains(hint), "{}", by_flag.output);
+    let page = project.0.sh("cd p && haft trust --yes");
+    let told = "the server `h` may connect to `127.0.0.1:1`";
+    assert!(page.output.contains(told), "{}", page.output);
+    let after = project.0.sh("cd p && haft doctor");
+    assert!(
+        after
+            .output
+            .contains("`h` cannot be used: error sending request"),
+        "{}",
+        after.output
+    );
+    assert!(
+        after
+            .output
+            .contains("`haft permit mcp:v --allow net=127.0.0.1:2` grants it"),
+        "{}",
+        after.output
+    );
+    // What the user refuses stays refused when the project is trusted again.
+    let refused = project.0.sh(
+        "cd p && haft permit mcp:h --deny net=127.0.0.1:1 && sed -i 's/\"type\"/ \"type\"/' .mcp.json && haft trust --yes && haft permit mcp:h --json",
+    );
+    assert!(
+        refused.output.contains(r#""deny":["127.0.0.1:1"]"#),
+        "{}",
+        refused.output
+    );
+}
+
+/// A server that answers with what it may do.
+const SERVER: &str = r#"#!/usr/bin/env node
+import fs from "node:fs"; import readline from "node:readline";
+const can = (what) => { try { what(); return true; } catch { return false; } };
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  const result = method === "initialize" ? { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }
+    : method === "tools/list" ? { tools: [{ name: "what", inputSchema: { type: "object" } }] }
+    : method === "tools/call" ? { content: [{ type: "text", text: JSON.stringify([process.env.SECRET_TOKEN ?? null, process.env.OWN ?? null, typeof process.env.HOME,
+        can(() => fs.readFileSync(process.env.HOME + "/private")), can(() => fs.writeFileSync(process.env.HOME + "/made", ""))]) }] } : {};
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
+"#;
+
+#[rstest]
+#[case::by_default("", r#"[null,"1","string",true,true]"#)]
+#[case::sandbox("isolation: sandbox, ", r#"[null,"1","string",false,false]"#)]
+fn a_server_has_few_variables_and_a_sandbox_that_restricts(
+    #[case] isolation: &str,
+    #[case] expected: &str,
+) {
+    let mut project = Project::new();
+    project.write("home/private", "SECRET");
+    project.write("opt/server.mjs", SERVER);
+    let server = project.at("opt/server.mjs").display().to_string();
+    project.write(
+        "home/.config/haft/config.yaml",
+        &format!("mcp: {{servers: {{s: {{command: {server}, {isolation}env: {{OWN: '1'}}}}}}}}\n"),
+    );
+    project.0.set("SECRET_TOKEN", "secret".into());
+    let ran = project.0.sh(
+        "cd p && haft trust mcp:s --yes >/dev/null 2>&1; haft call what --yolo; haft show what",
+    );
+    assert!(ran.output.starts_with(expected), "{}", ran.output);
+    let shown = if isolation.is_empty() {
+        "isolated     process"
+    } else {
+        "workspace"
+    };
+    assert!(ran.output.contains(shown), "{}", ran.output);
+}
+
+#[test]
+fn a_sandbox_that_restricts_nothing_is_told() {
+    let project = Project::new();
+    project.write("opt/server.mjs", SERVER);
+    let server = project.at("opt/server.mjs").display().to_string();
+    let config = format!(
+        "sandbox: {{user: full}}\nmcp: {{servers: {{s: {{command: {server}, isolation: sandbox}}}}}}\n"
+    );
+    project.write("home/.config/haft/config.yaml", &config);
+    let ran = project.0.sh("cd p && haft list");
+    let told =
+        "the sandbox of the MCP server `s` restricts nothing: the profile `full` grants everything";
+    assert!(ran.output.contains(told), "{}", ran.output);
+}
+
+#[test]
+fn programs_and_variables_that_fail_in_the_sandbox_are_told() {
+    let mut project = Project::new();
+    project.write(
+        "p/.cycod/tools/y.yaml",
+        "name: y\ndescription: d\ntags: [read]\nbash: echo 'Cannot find its modules' >&2; exit 3\n",
+    );
+    project.write(
+        "p/kodelet-tools/k",
+        "#!/bin/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"k\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}'\n\
+         else echo \"got $SECRET_TOKEN\"; fi\n",
+    );
+    project.write(
+        "p/kodelet-tools/broken",
+        "#!/bin/sh\necho 'no encodings' >&2; exit 1\n",
+    );
+    project.write(
+        "home/.kodelet/config.yaml",
+        "custom_tools:\n  env_whitelist: [PATH, SECRET_TOKEN]\n",
+    );
+    project.0.set("SECRET_TOKEN", "secret".into());
+    let ran = project.trusted("p", "haft call y; haft list");
+    assert!(
+        ran.output
+            .contains("[haft: this program ran in the sandbox `workspace`"),
+        "{}",
+        ran.output
+    );
+    assert!(ran.output.contains("by hand it has none"), "{}", ran.output);
+    assert!(
+        ran.output.contains("it does not get SECRET_TOKEN"),
+        "{}",
+        ran.output
+    );
+    let command = "haft permit $CASE/p/kodelet-tools/k --allow env=SECRET_TOKEN";
+    assert!(ran.output.contains(command), "{}", ran.output);
+    let ran = project.0.sh(&format!(
+        "cd p && {command} >/dev/null; haft call custom_tool_k"
+    ));
+    assert!(ran.output.contains("got secret"), "{}", ran.output);
 }

@@ -60,7 +60,9 @@ pub use mcp::{McpImport, McpServer, McpTransport, NewTools, check_server_name};
 pub use mcp::{matcher as pattern_matcher, strength as pattern_strength};
 pub use mcp::{parse_task_mode, parse_word};
 pub use nats::{DEFAULT_TENANT, NatsUrls, Remote, ServeNats, ServeNatsFlags, ServedHistory};
-pub use profiles::{FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace};
+pub use profiles::{
+    FamilyProfiles, Profile, ProfileSettings, SandboxSettings, ToolPlace, WORKSPACE,
+};
 pub use reference::{Setting, SettingSource};
 pub use rights_resolver::RightsResolver;
 pub use roots::Roots;

@@ -6,6 +6,7 @@
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use haft_tool::shell_word;
 use url::Url;
 
 /// Maximum size of a text file that is read: far above any real manifest.
@@ -181,10 +182,5 @@ pub fn shown(path: &Path, home: &Path) -> String {
 
 /// Returns the path as one word of a shell's command line.
 pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    shell_word(&path.display().to_string())
 }

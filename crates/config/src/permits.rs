@@ -1,6 +1,7 @@
-//! Permissions that the user grants and refuses single tools, beside the trust in projects.
+//! Permissions that the user grants and refuses single tools and MCP servers, beside the trust in
+//! projects.
 //!
-//! A permit is bound to the tool's file and to its content. If the content changes, what it grants
+//! A permit is bound to the file of the tool or the server, and to its content. If the content changes, what it grants
 //! does not count any more; what it refuses still counts. It is never stored in a project.
 
 use std::collections::BTreeMap;
@@ -20,13 +21,57 @@ const VERSION: u32 = 1;
 /// Entries by kind. [`Permission::All`] stands for the whole kind.
 pub type Entries = BTreeMap<PermissionKind, Permission>;
 
-/// Accesses that the user grants and refuses one tool file.
+/// What a permit is about: the tools of a file, or one MCP server of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitSubject {
+    /// The real path of the file.
+    file: PathBuf,
+    server: Option<String>,
+}
+
+impl PermitSubject {
+    /// Returns the subject of the tools of a file.
+    pub fn of_file(file: &Path) -> PermitSubject {
+        PermitSubject {
+            file: real(file),
+            server: None,
+        }
+    }
+
+    /// Returns the subject of the MCP server that a file gives this name.
+    pub fn of_server(file: &Path, server: &str) -> PermitSubject {
+        PermitSubject {
+            file: real(file),
+            server: Some(server.to_owned()),
+        }
+    }
+
+    /// Returns the real path of the file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns the key of its record. No path has a zero byte.
+    fn key(&self) -> PathBuf {
+        let mut key = self.file.clone().into_os_string();
+        if let Some(server) = &self.server {
+            key.push("\0");
+            key.push(server);
+        }
+        key.into()
+    }
+}
+
+/// Accesses that the user grants and refuses one tool file, or one MCP server of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permit {
     version: u32,
     /// The real path of the file, as [`text_of`] writes it.
     file: String,
+    /// The name of the MCP server in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
     /// The hash of the file (blake3, hex) for which `allow` counts.
     pub hash: String,
     /// Granted entries.
@@ -53,20 +98,28 @@ impl Permit {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn new(file: &Path) -> Result<Permit, Error> {
-        let file = real(file);
-        let hash = hash_of(&file).map_err(|error| {
+    pub fn new(subject: &PermitSubject) -> Result<Permit, Error> {
+        let file = &subject.file;
+        let hash = hash_of(file).map_err(|error| {
             let text = format!("cannot read {}: {error}", file.display());
             Error::new(ErrorKind::Load, text)
         })?;
         Ok(Permit {
             version: VERSION,
-            file: text_of(&file),
+            file: text_of(file),
+            server: subject.server.clone(),
             hash,
             allow: Entries::new(),
             deny: Entries::new(),
             approved: BTreeMap::new(),
         })
+    }
+
+    fn subject(&self) -> PermitSubject {
+        PermitSubject {
+            file: path_of(&self.file),
+            server: self.server.clone(),
+        }
     }
 
     /// Returns true if the granted entries count: the file is the one that they were granted to.
@@ -78,8 +131,8 @@ impl Permit {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn renewed(file: &Path, before: Option<&Permit>) -> Result<Permit, Error> {
-        let mut permit = Permit::new(file)?;
+    pub fn renewed(subject: &PermitSubject, before: Option<&Permit>) -> Result<Permit, Error> {
+        let mut permit = Permit::new(subject)?;
         if let Some(before) = before {
             permit.deny.clone_from(&before.deny);
             if before.is_current() {
@@ -118,6 +171,11 @@ impl Permit {
         take(&mut self.deny, kind, real);
         put(&mut self.allow, kind, real);
         Ok(())
+    }
+
+    /// Grants a host with its port.
+    pub fn allow_host(&mut self, host: &str) {
+        put(&mut self.allow, PermissionKind::Net, Some(host));
     }
 
     /// Refuses an entry; `None` refuses the whole kind. An equal grant ends.
@@ -233,20 +291,19 @@ impl Permits {
         }
     }
 
-    /// Reads the permit of a tool file.
+    /// Reads the permit of a tool file or a server.
     ///
     /// # Errors
     /// When there may be one, and it is not believed. What it refuses is unknown then, so the tool must
     /// not run.
-    pub fn read(&self, file: &Path) -> Result<Option<Permit>, StoreError> {
+    pub fn read(&self, subject: &PermitSubject) -> Result<Option<Permit>, StoreError> {
         // Most users have no permits, and resolving the links of every tool file takes longer.
         if !self.records.exists()? {
             return Ok(None);
         }
-        let file = real(file);
-        let permit: Option<Permit> = self.records.read(&file, VERSION, &self.project)?;
+        let permit: Option<Permit> = (self.records).read(&subject.key(), VERSION, &self.project)?;
         match permit {
-            Some(permit) if permit.file != text_of(&file) => Err(StoreError::Broken),
+            Some(permit) if permit.subject() != *subject => Err(StoreError::Broken),
             permit => Ok(permit),
         }
     }
@@ -256,26 +313,26 @@ impl Permits {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, permit: &Permit) -> Result<(), Error> {
-        let file = path_of(&permit.file);
+        let key = permit.subject().key();
         let failed = |error: io::Error| {
-            let path = self.records.place_of(&file);
+            let path = self.records.place_of(&key);
             let path = path.display();
             let text = format!("cannot store the permissions in {path}: {error}");
             let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place";
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
         if permit.is_empty() {
-            return self.records.remove(&file).map(drop).map_err(failed);
+            return self.records.remove(&key).map(drop).map_err(failed);
         }
-        self.records.write(&file, permit).map_err(failed)
+        self.records.write(&key, permit).map_err(failed)
     }
 
     /// Returns the problem of a permit that is not believed.
-    pub fn problem(&self, file: &Path, error: &StoreError) -> Problem {
+    pub fn problem(&self, subject: &PermitSubject, error: &StoreError) -> Problem {
         let hint = error.remedy("remove that file after a look at it, and use `haft permit` again");
         let text = format!("what you permitted and refused this tool cannot be read: {error}");
         Problem::error(text)
-            .at(self.records.place_of(&real(file)))
+            .at(self.records.place_of(&subject.key()))
             .hint(hint)
     }
 }
@@ -302,7 +359,7 @@ mod tests {
         fs::create_dir_all(&data).expect("a folder");
         symlink(&data, &link).expect("a link");
         let text = |path: &Path| path.display().to_string();
-        let mut permit = Permit::new(&tool).expect("a file");
+        let mut permit = Permit::new(&PermitSubject::of_file(&tool)).expect("a file");
         let mut allow = |path: &Path, links: &LinkBounds| {
             permit.allow(PermissionKind::Read, Some(&text(path)), links)
         };
@@ -337,7 +394,7 @@ mod tests {
         let folder = scratch.path();
         let tool = folder.join("tool.ts");
         fs::write(&tool, "1").expect("a file");
-        let mut permit = Permit::new(&tool).expect("a file");
+        let mut permit = Permit::new(&PermitSubject::of_file(&tool)).expect("a file");
         let links = LinkBounds::new([]);
         for (kind, entry) in [
             (PermissionKind::Read, Some("/work/data")),
@@ -371,12 +428,19 @@ mod tests {
             &folder.join("x"),
         );
         store.write(&permit).expect("a folder");
-        assert_eq!(store.read(&tool).ok().flatten(), Some(permit.clone()));
+        assert_eq!(
+            store.read(&PermitSubject::of_file(&tool)).ok().flatten(),
+            Some(permit.clone())
+        );
         assert!(permit.remove(PermissionKind::Net, None));
         assert!(!permit.remove(PermissionKind::Net, None));
         assert!(permit.remove(PermissionKind::Read, Some("/work/data")));
         assert!(permit.remove(PermissionKind::Read, Some("/work/data/secret")));
         store.write(&permit).expect("a folder");
-        assert!(store.read(&tool).is_ok_and(|permit| permit.is_none()));
+        assert!(
+            store
+                .read(&PermitSubject::of_file(&tool))
+                .is_ok_and(|permit| permit.is_none())
+        );
     }
 }

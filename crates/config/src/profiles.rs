@@ -113,7 +113,7 @@ impl Settings for ProfileSettings {
 const FULL: &str = "full";
 
 /// The profile of the tools of a project.
-const WORKSPACE: &str = "workspace";
+pub const WORKSPACE: &str = "workspace";
 
 /// The profile in which modules of an untrusted project are described. No setting can name it.
 const LISTING: &str = "listing of an untrusted project";

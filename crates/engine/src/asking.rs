@@ -43,7 +43,7 @@ pub(super) fn ask(
         if let Some(file) = &file
             && granted.has(file, kind, &what)
         {
-            return !is_late;
+            return use_grant(&calls, kind, &what, is_late);
         }
         let Some(first) = user_of(&calls) else {
             return false;
@@ -86,11 +86,21 @@ pub(super) fn ask(
                         });
                     }
                 }
-                !is_late
+                use_grant(&calls, kind, &what, is_late)
             }
             _ => false,
         }
     })
+}
+
+/// Returns true if the calls can use an access that the user granted. It is noted in them otherwise.
+fn use_grant(calls: &[RunningCall], kind: PermissionKind, what: &str, is_late: bool) -> bool {
+    if is_late {
+        for call in calls {
+            call.updates.grant_late(kind, what);
+        }
+    }
+    !is_late
 }
 
 /// Returns true for accesses that the kernel decides about in a sandbox. Its rules cannot be

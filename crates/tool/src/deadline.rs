@@ -1,6 +1,6 @@
 //! Deadline of a call, and the sender of the call's progress, which pauses it while the user is asked.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{CallRecording, Event, queue};
+use super::{CallRecording, Event, PermissionKind, queue};
 
 /// Pausable deadline of one call.
 #[derive(Debug)]
@@ -101,6 +101,18 @@ pub struct Updates {
     events: queue::Sender<Event>,
     deadline: Option<Arc<CallDeadline>>,
     pub(super) recording: Option<Arc<CallRecording>>,
+    late_grant: Option<Arc<LateGrant>>,
+}
+
+/// Access that the user granted during a call which could not use it any more.
+#[derive(Debug, Default)]
+pub struct LateGrant(OnceLock<String>);
+
+impl LateGrant {
+    /// Returns the first such access: ``read` access to `/data``.
+    pub fn access(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
 }
 
 /// Progress that a runner reports during a call.
@@ -137,6 +149,21 @@ impl Updates {
             events,
             deadline,
             recording: None,
+            late_grant: None,
+        }
+    }
+
+    /// Sets where accesses are noted that are granted too late for the call.
+    #[must_use]
+    pub fn noting_late_grants(self, late_grant: Option<Arc<LateGrant>>) -> Updates {
+        Updates { late_grant, ..self }
+    }
+
+    /// Notes an access that the user granted and the call cannot use.
+    pub fn grant_late(&self, kind: PermissionKind, what: &str) {
+        if let Some(late_grant) = &self.late_grant {
+            // The first one is what the tool failed for.
+            let _ = late_grant.0.set(format!("`{kind}` access to `{what}`"));
         }
     }
 

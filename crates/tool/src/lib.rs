@@ -63,7 +63,7 @@ pub use approval::{
 pub use call::{Block, Call, Contents, Event, Link, Outcome, ServerError};
 pub use cancellation::{Cancellation, Stopped};
 pub use change::CatalogChange;
-pub use deadline::{Progress, Updates};
+pub use deadline::{LateGrant, Progress, Updates};
 pub use debugging::Debugging;
 pub use definition::{ArgumentOrder, Dialect, Tier, Tool, ToolRef};
 pub use error::{Error, ErrorKind};
@@ -75,7 +75,7 @@ pub use name_skeleton::name_skeleton;
 pub use nested::NestedCalls;
 pub use permissions::{
     LeftOutPath, Permission, PermissionKind, PermissionProfile, PermissionSource, ProfileSource,
-    TOOL_PLACEHOLDER, permit_command, with_tool_name,
+    TOOL_PLACEHOLDER, permit_command, shell_word, with_permit_target, with_tool_name,
 };
 pub use place::{Place, code_frame, place_after};
 pub use problem::TRUST_HINT;
@@ -83,7 +83,7 @@ pub use problem::{Problem, Severity};
 pub use recording::{CallRecording, OpenQuestion, Recorded, RecordedEvent, ServedTool};
 pub use render::{Colors, Drawing, ImageProtocol, RawRender, RenderOptions, RenderTarget, Screen};
 pub use replay::{Replay, ReplayAnswer, ReplayChannel};
-pub use request::{PermissionRequest, RequestedKinds, requested_kinds};
+pub use request::{PermissionRequest, RequestedKinds, access_of_text, requested_kinds};
 pub use run_approval::ask_user_for_run;
 pub use runner::{CallCtx, Gate, McpClient, Runner, Test};
 pub use scan::ScanState;

@@ -481,6 +481,18 @@ impl PermissionProfile {
         }
     }
 
+    /// Returns true if everything that a sandbox could restrict is granted.
+    pub fn restricts_nothing(&self) -> bool {
+        let kinds = [
+            PermissionKind::Read,
+            PermissionKind::Write,
+            PermissionKind::Net,
+            PermissionKind::Run,
+            PermissionKind::Env,
+        ];
+        kinds.iter().all(|kind| !self.of(*kind).is_bounded())
+    }
+
     /// Returns true if a list of paths names [`PermissionProfile::TMPDIR`].
     pub fn names_tmpdir(&self) -> bool {
         let kinds = PermissionKind::ALL.into_iter();
@@ -760,6 +772,16 @@ pub(super) fn leads_up(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 
+/// Returns the text as one word of a shell's command line. A zero byte, which no word has, stands for
+/// text that JavaScript puts there as one.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,\0".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Name that stands for the tool in a hint. JavaScript replaces it where it knows the name.
 pub const TOOL_PLACEHOLDER: &str = "NAME";
 
@@ -770,14 +792,26 @@ pub fn with_tool_name(hint: &str, tool: &str) -> String {
         format!("grants it to the tool {TOOL_PLACEHOLDER}"),
     );
     let named = hint.replacen(&command, &format!("haft permit {tool} "), 1);
+    let alone = format!("haft permit {TOOL_PLACEHOLDER}`");
+    let named = named.replacen(&alone, &format!("haft permit {tool}`"), 1);
     named.replacen(&sentence, &format!("grants it to the tool {tool}"), 1)
+}
+
+/// Returns the hint with the target of the command in place of [`TOOL_PLACEHOLDER`]: a file, or a
+/// server, with the words of a shell.
+pub fn with_permit_target(hint: &str, target: &str) -> String {
+    let sentence = format!("grants it to the tool {TOOL_PLACEHOLDER}");
+    with_tool_name(
+        &hint.replacen(&sentence, "grants it", 1),
+        &shell_word(target),
+    )
 }
 
 /// Returns the hint that names the command which grants a tool the access.
 pub fn permit_command(kind: PermissionKind, what: &str) -> String {
     let entry = match what {
         "" => kind.to_string(),
-        what => format!("{kind}={what}"),
+        what => shell_word(&format!("{kind}={what}")),
     };
     format!(
         "`haft permit {TOOL_PLACEHOLDER} --allow {entry}` grants it to the tool {TOOL_PLACEHOLDER}"

@@ -58,6 +58,18 @@ pub fn requested_kinds(value: &Value) -> Result<RequestedKinds, String> {
     Ok(kinds)
 }
 
+/// Returns the access that a permission in CYCOD's words is about: `network:external:example.org`.
+pub fn access_of_text(text: &str) -> Option<(PermissionKind, &str)> {
+    let mut parts = text.splitn(3, ':');
+    let kind = match (parts.next()?, parts.next()) {
+        ("filesystem", Some("read")) => PermissionKind::Read,
+        ("filesystem", _) => PermissionKind::Write,
+        ("network", _) => PermissionKind::Net,
+        _ => return None,
+    };
+    Some((kind, parts.next().unwrap_or_default()))
+}
+
 impl PermissionRequest {
     /// Returns the permissions that the request leaves, for [`PermissionProfile::narrowed`]. A kind
     /// that it does not contain is not requested. `None` if it cannot be read, and for texts of
@@ -87,6 +99,23 @@ impl PermissionRequest {
         );
         problem.line = (self.line > 0).then_some(self.line);
         Some(problem)
+    }
+
+    /// Returns the requested accesses: the kind, and what it is to. An empty text is everything of the
+    /// kind.
+    pub fn accesses(&self) -> Vec<(PermissionKind, String)> {
+        let kinds = self.kinds.as_ref().into_iter().flatten();
+        let by_kind = kinds.flat_map(|(kind, requested)| {
+            let entries = match requested {
+                Permission::None => Vec::new(),
+                Permission::All => vec![String::new()],
+                other => other.allowed().unwrap_or_default().to_vec(),
+            };
+            entries.into_iter().map(|entry| (*kind, entry))
+        });
+        let texts = self.texts.iter().filter_map(|text| access_of_text(text));
+        let by_text = texts.map(|(kind, what)| (kind, what.to_owned()));
+        by_kind.chain(by_text).collect()
     }
 
     /// Returns one line for each requested kind: its name, and what is requested.

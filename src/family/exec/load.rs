@@ -117,10 +117,15 @@ pub(super) async fn load<P: Protocol>(
     tools.collect()
 }
 
-/// Adds the line about its sandbox to the problem of a file that was not described.
+/// Adds the line about its sandbox to the problem of a file that was not described. What it does by
+/// hand says nothing then.
 fn noted(mut problem: Problem, note: Option<String>) -> Problem {
     if let Some(note) = note {
         problem.message.push_str(&format!(" {note}"));
+        problem.hint = Some(
+            "`haft permit NAME` shows what the tool may do in its sandbox; by hand it has none"
+                .to_owned(),
+        );
     }
     problem
 }

@@ -8,8 +8,10 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use crate::family::rights::interpreter;
+use crate::family::rights::{interpreter, interpreters};
+use haft_process::sandbox::is_system_file;
 use haft_process::{Finished, SpawnError};
+use haft_tool::{PermissionKind, permit_command};
 
 /// Limit of the standard error that a problem repeats, in bytes.
 const MAX_SAID: usize = 2000;
@@ -20,8 +22,18 @@ pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, Cow<'static, 
         let (why, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
         return (why.to_owned(), hint.to_owned().into());
     }
-    if let SpawnError::Sandboxed { .. } | SpawnError::Sandbox { .. } = error {
-        let hint = "`haft permit NAME` shows what the tool NAME may do";
+    if let SpawnError::Sandboxed { .. }
+    | SpawnError::Sandbox { .. }
+    | SpawnError::SandboxNotMade { .. } = error
+    {
+        // A script is refused where its interpreter is.
+        let interpreters = interpreters(path).into_iter();
+        let interpreters = interpreters.filter_map(|it| it.canonicalize().ok());
+        let interpreter = interpreters.into_iter().find(|it| !is_system_file(it));
+        let hint = match interpreter {
+            Some(file) => permit_command(PermissionKind::Read, &file.display().to_string()),
+            None => "`haft permit NAME` shows what the tool may do".to_owned(),
+        };
         return (error.to_string(), hint.into());
     }
     let (why, hint) = explain_system(error, path);

@@ -20,7 +20,7 @@ use super::{LoadContext, Loaded};
 use haft_config::Config;
 use haft_discover::Candidate;
 use haft_engine::ToolLog;
-use haft_mcp::{Pool, TlsConfig, Unusable};
+use haft_mcp::{Pool, ServerAddress, TlsConfig, Unusable};
 use haft_process::{StateFolder, StatePart};
 use haft_tool::{Problem, Runner};
 use runner::McpRunner;
@@ -129,6 +129,7 @@ pub(super) async fn load_all(
         let loaded = &mut all[*place];
         loaded.servers.push(server.server.clone());
         loaded.problems.extend(offered.problems.iter().cloned());
+        loaded.problems.extend(server.warning.clone());
         for (name, definition, standing) in &offered.tools {
             let name = if uses.get(&**name).copied() > Some(1) {
                 // Otherwise it would depend on the order of servers which tool the name means.
@@ -181,4 +182,34 @@ pub(crate) fn described(config: &Config, candidate: &Candidate) -> Vec<String> {
         Err(why) => format!("{}: {why}", server.name),
     };
     used.map(line).collect()
+}
+
+/// Returns the names of the servers of a candidate's file.
+pub(crate) fn server_names(config: &Config, candidate: &Candidate) -> Vec<String> {
+    let configured = servers::read(config, candidate).unwrap_or_default();
+    configured.into_iter().map(|server| server.name).collect()
+}
+
+/// Returns the hosts that the servers of a candidate's file are reached at, by the names of the
+/// servers: `(server, host:port)`. One whose address has variables is not among them.
+pub(crate) fn declared_hosts(config: &Config, candidate: &Candidate) -> Vec<(String, String)> {
+    let configured = servers::read(config, candidate).unwrap_or_default();
+    let used = configured.iter().filter(|server| !server.is_off());
+    let hosts = used.filter_map(|server| {
+        let settings = server.settings.as_ref().ok()?;
+        // A variable in the address would name another host each time.
+        let address = ServerAddress::of(settings, &|_| Some(String::new()));
+        let url = settings.url.as_deref()?;
+        match address.ok()? {
+            ServerAddress::Http { url: address, .. } if !url.contains("${") => {
+                let port = address.port_or_known_default()?;
+                Some((
+                    server.name.clone(),
+                    format!("{}:{port}", address.host_str()?),
+                ))
+            }
+            _ => None,
+        }
+    });
+    hosts.collect()
 }

@@ -10,19 +10,66 @@ use crate::family::LoadContext;
 use crate::family::pinned::PinStore;
 use crate::family::rights::{Confinement, denied};
 use crate::family::tool_command::{settings_words, variable_word};
-use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, paths};
+use haft_config::{Config, McpImport, McpServer, PROJECT_FILE, WORKSPACE, paths};
 use haft_discover::{Candidate, imported_files};
 use haft_mcp::{
     Endpoint, HttpEndpoint, Server, ServerAddress, ServerOptions, TokenStore, Unusable, foreign,
 };
-use haft_process::{Spawn, StatePart, project_files};
-use haft_tool::{AccessTarget, LogLevel, PermissionKind, Problem, TRUST_HINT};
+use haft_process::{Environment, Spawn, StatePart, project_files};
+use haft_tool::{
+    AccessTarget, Isolation, LogLevel, PermissionKind, Problem, TRUST_HINT, TrustDomain,
+    with_permit_target,
+};
 
 /// Time until a server must be ready, if the configuration sets none.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time after which an idle server is stopped, if the configuration sets none.
 const IDLE: Duration = Duration::from_secs(5 * 60);
+
+/// Variables of haft that the program of a server gets besides its own `env`: those that describe the
+/// user's terminal, language and places, and where programs find certificates. None is a secret.
+const SERVER_VARIABLES: [&str; 36] = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    // Languages
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NUMERIC",
+    "LC_TIME",
+    // Places of installations and of files
+    "ASDF_DATA_DIR",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "CONDA_PREFIX",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "MISE_DATA_DIR",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    // Certificates
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+];
 
 /// A server as a file has it.
 #[derive(Clone)]
@@ -128,6 +175,8 @@ pub(super) struct Prepared {
     pub(super) pins: PinStore,
     /// The address that is contacted, for the record of a call.
     pub(super) url: Option<url::Url>,
+    /// Set if its sandbox restricts nothing.
+    pub(super) warning: Option<Problem>,
 }
 
 impl Prepared {
@@ -165,12 +214,33 @@ pub(super) fn prepare(
     let with_isolation = settings.isolation.map(|isolation| {
         let mut config = config.clone();
         config.isolation = isolation;
+        let is_chosen = match candidate.trust_domain() {
+            TrustDomain::User => config.sandbox.user.is_some(),
+            TrustDomain::Plugins => config.sandbox.plugins.is_some(),
+            TrustDomain::Project => true,
+        };
+        if isolation == Isolation::Sandbox && !is_chosen {
+            // A sandbox in which everything is allowed would be none.
+            (config.sandbox.families.mcp).get_or_insert_with(|| WORKSPACE.to_owned());
+        }
         config
     });
     let rights_config = with_isolation.as_ref().unwrap_or(config);
     let confinement = means.sandboxes.of(rights_config, candidate, &name)?;
     let identity = address.identity();
     let rights = &confinement.bounds.rights;
+    let is_open = rights.permissions.restricts_nothing();
+    let warning = (rights.isolation == Isolation::Sandbox && is_open).then(|| {
+        let profile = &confinement.bounds.profile.name;
+        let text = format!(
+            "the sandbox of the MCP server `{name}` restricts nothing: the profile `{profile}` \
+             grants everything"
+        );
+        let hint = format!(
+            "`sandbox: {{tools: {{{name}: workspace}}}}` in ~/.config/haft/config.yaml restricts it"
+        );
+        Problem::warning(text).at(&candidate.path).hint(hint)
+    });
     let rights = blake3::hash(format!("{rights:?}").as_bytes()).to_hex();
     let (mut url, mut listing) = (None, None);
     let endpoint = match &address {
@@ -188,9 +258,10 @@ pub(super) fn prepare(
             let spawn = command
                 .map_err(|why| Box::new(problem(why.to_string()).hint(TRUST_HINT)))?
                 .spawn([""; 0]);
+            let inherited = Environment::allow(SERVER_VARIABLES);
             let env = env
                 .iter()
-                .fold(spawn.env, |env, (name, value)| env.with(name, value));
+                .fold(inherited, |env, (name, value)| env.with(name, value));
             let limits = config.limits_of(candidate.bounds_level());
             let spawn = confinement.confined(Spawn {
                 cwd: Some(folder),
@@ -219,8 +290,10 @@ pub(super) fn prepare(
             let target = AccessTarget::Host(host, port);
             if !permissions.decide(PermissionKind::Net, target).is_granted() {
                 let what = format!("{host}:{port}");
-                let refusal = permissions.refusal(PermissionKind::Net, &what);
-                return Err(failed(denied(&refusal).message().to_owned()));
+                let refusal = denied(&permissions.refusal(PermissionKind::Net, &what));
+                let hint = refusal.hint().unwrap_or_default();
+                let hint = with_permit_target(hint, &format!("mcp:{name}"));
+                return Err(Box::new(problem(refusal.message().to_owned()).hint(hint)));
             }
             url = Some(address.clone());
             Endpoint::Http(Box::new(HttpEndpoint {
@@ -256,6 +329,7 @@ pub(super) fn prepare(
         settings,
         confinement,
         url,
+        warning,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Unlike `haft list` it also explains why a file is not a tool.
 
 mod clients;
+mod project;
 mod remotes;
 mod sandbox;
 mod servers;
@@ -36,6 +37,7 @@ Examples:
   haft --tool ./broken.ts doctor
   haft doctor --json | jq '.files[] | select(.verdict != \"candidate\")'
   haft doctor --clients              which MCP client drops, cuts or hides what of which tool
+  haft doctor --project              what the project's tools lack in their sandboxes
 
 The exit code is 1 if there is a problem of severity error.")]
 pub(super) struct Args {
@@ -45,6 +47,10 @@ pub(super) struct Args {
     /// Say what MCP clients (Claude Code, Codex, Gemini CLI, …) do with each tool
     #[arg(long)]
     pub(super) clients: bool,
+    /// Load the tools of the trusted project in their sandboxes, say what they lack, and offer to grant
+    /// it
+    #[arg(long, conflicts_with = "clients")]
+    pub(super) project: bool,
 }
 
 #[derive(Serialize)]
@@ -87,6 +93,9 @@ struct FileView<'a> {
 
 impl Args {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
+        if self.project {
+            return project::run(self.json, session).await;
+        }
         let catalog = session.catalog().await?;
         let mut catalog = with_what_providers_say(&catalog, session.host.config());
         if session.host.audit_log().is_some() {

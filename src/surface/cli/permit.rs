@@ -3,7 +3,7 @@
 //! The grant belongs to the tool's file and to its content. It is kept in the state directory.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,17 +13,17 @@ use super::confirm::{can_ask, confirm};
 use super::context::CommandContext;
 use super::exit::{Failure, SUCCESS};
 use super::run_call::{CALL_ID, CallOptions, Form};
-use super::trust_page::RequestView;
+use super::trust_page::{RequestView, permit_command_of};
 use crate::registry::Entry;
 use crate::surface::terminal::say;
-use crate::trust::{FileRights, rights_of};
-use haft_config::permits::{Entries, Permit, Permits};
+use crate::trust::{FileRights, FoundRights, RightsPlace, rights_of};
+use haft_config::permits::{Entries, Permit, PermitSubject, Permits};
 use haft_config::{Config, Permission, PermissionKind, PermissionProfile, PermissionSource, paths};
 use haft_process::LinkBounds;
 use haft_render::table::{self, Column, Fit};
 use haft_render::{problem, text};
 use haft_tool::accesses::{self, Accesses, Proposal, Roots};
-use haft_tool::{Call, CallTrace, Error, ErrorKind, TerminalText, Tier, terminal_text};
+use haft_tool::{Call, CallTrace, Error, ErrorKind, Family, TerminalText, Tier, terminal_text};
 
 /// Show what a tool may access, and grant it more or less
 #[derive(clap::Args)]
@@ -33,6 +33,8 @@ it the whole kind is meant.
 
 Examples:
   haft permit fetcher                                  what it may access, and why
+  haft permit ./.omp/tools/fetcher.ts                  the same, also if it cannot be loaded
+  haft permit mcp:github --allow net=api.github.com    an MCP server
   haft permit fetcher --allow net=api.example.com
   haft permit fetcher --allow read=~/data --deny read=~/data/private
   haft permit fetcher --remove net
@@ -44,7 +46,7 @@ changes. --record calls the tool once with all permissions that the configuratio
 what it used beyond its permissions, and asks whether to grant that. What programs do that it
 starts is not recorded.")]
 pub(super) struct Args {
-    /// The tool's name
+    /// The tool's name, the path of its file, or mcp:NAME for an MCP server
     name: String,
 
     /// Grant the tool this access (may be repeated)
@@ -82,6 +84,18 @@ pub(super) struct Args {
     /// With --record: the arguments of the call, as KEY=VALUE or as one JSON object
     #[arg(last = true, requires = "record")]
     args: Vec<String>,
+}
+
+/// The tool, the file or the MCP server that the command is about.
+struct PermitTarget {
+    /// Its name for people.
+    shown: String,
+    path: PathBuf,
+    /// The tool, if it is loaded.
+    entry: Option<Arc<Entry>>,
+    rights: FileRights,
+    subject: PermitSubject,
+    is_trusted: bool,
 }
 
 /// A kind of access, or one entry of it.
@@ -184,47 +198,59 @@ struct RecordView<'a> {
 
 impl Args {
     pub(super) async fn run(&self, session: &mut CommandContext<'_>) -> Result<u8, Failure> {
-        let entry = session.tool(&self.name).await?;
         let config = session.host.config().clone();
-        let (rights, is_trusted) = self.rights(&config, &entry)?;
-        let problems = rights.problems.iter().filter(|_| !self.keep);
+        let mut target = self.target(&config, session).await?;
+        let problems = target.rights.problems.iter().filter(|_| !self.keep);
         for found in problems {
             say(&problem::problem(found, &config.home, session.err));
         }
         if self.record {
-            return self
-                .record(entry, &config, &rights, is_trusted, session)
-                .await;
+            return self.record(&target, &config, session).await;
         }
         let is_change = !(self.allow.is_empty() && self.deny.is_empty() && self.remove.is_empty());
-        let rights = if is_change || self.keep || self.ask_again {
-            self.change(&config, &entry, &rights)?;
-            self.rights(&config, &entry)?.0
-        } else {
-            rights
-        };
-        self.report_ineffective(&config, &rights);
+        if is_change || self.keep || self.ask_again {
+            self.change(&config, &target)?;
+            target = self.target(&config, session).await?;
+        }
+        self.report_ineffective(&config, &target.rights);
         if self.json {
-            session.out.json(&self.view(&entry, &rights, is_trusted))?;
+            session.out.json(&view(&target))?;
         } else {
-            let page = page(&entry, &rights, &config, session);
+            let page = page(&target, &config, session);
             session.out.print(&page)?;
         }
         Ok(SUCCESS)
     }
 
-    fn rights(&self, config: &Config, entry: &Entry) -> Result<(FileRights, bool), Error> {
-        rights_of(config, &entry.resolved_path, &entry.tool.name)?.ok_or_else(|| {
+    /// Returns what the name means: a server, a file, or a tool.
+    async fn target(
+        &self,
+        config: &Config,
+        session: &mut CommandContext<'_>,
+    ) -> Result<PermitTarget, Failure> {
+        if let Some(found) = server_or_file(config, &self.name)? {
+            return Ok(PermitTarget::of(self.name.clone(), None, found));
+        }
+        let entry = session.tool(&self.name).await?;
+        let tool = &entry.tool;
+        let name = match (tool.source.family, &tool.source.plugin) {
+            (Family::Mcp, Some(server)) => server,
+            _ => &tool.name,
+        };
+        let found = rights_of(config, &RightsPlace::File(&entry.resolved_path, name))?;
+        let found = found.ok_or_else(|| {
             let text = format!("`{}` has no file of its own", self.name);
             let hint = "`permissions` of the configuration apply to it";
             Error::new(ErrorKind::Usage, text).with_hint(hint)
-        })
+        })?;
+        let shown = tool.name.clone();
+        Ok(PermitTarget::of(shown, Some(entry), found))
     }
 
     /// Stores the changed grant.
-    fn change(&self, config: &Config, entry: &Entry, rights: &FileRights) -> Result<(), Error> {
-        let file = &entry.resolved_path;
-        let mut permit = Permit::renewed(file, rights.permit.as_ref())?;
+    fn change(&self, config: &Config, target: &PermitTarget) -> Result<(), Error> {
+        let rights = &target.rights;
+        let mut permit = Permit::renewed(&target.subject, rights.permit.as_ref())?;
         if let Some(before) = &rights.permit {
             if self.keep {
                 permit.allow.clone_from(&before.allow);
@@ -233,7 +259,7 @@ impl Args {
             }
         }
         if self.ask_again {
-            permit.approved.remove(&entry.tool.name);
+            permit.approved.remove(&target.shown);
         }
         let links = config.link_bounds();
         for wish in &self.remove {
@@ -272,55 +298,19 @@ impl Args {
         }
     }
 
-    fn view<'a>(
-        &'a self,
-        entry: &'a Entry,
-        rights: &'a FileRights,
-        is_trusted: bool,
-    ) -> PermitView<'a> {
-        static NOTHING: Entries = Entries::new();
-        let permissions = &rights.rights.permissions;
-        let kinds = PermissionKind::ALL.into_iter().map(|kind| {
-            let view = PermissionView {
-                value: permissions.of(kind),
-                from: sources(permissions, kind),
-            };
-            (kind, view)
-        });
-        let permit = rights.permit.as_ref();
-        let source = &rights.profile.source;
-        PermitView {
-            tool: &entry.tool.name,
-            path: entry.resolved_path.display().to_string(),
-            trusted: is_trusted,
-            profile: ProfileView {
-                name: &source.name,
-                file: source.file.as_deref(),
-                chosen_by: source
-                    .chosen_by
-                    .as_ref()
-                    .map(|(key, place)| format!("{key} in {place}")),
-            },
-            isolation: rights.rights.isolation.as_str(),
-            permissions: kinds.collect(),
-            asks_for: rights.requests.iter().map(RequestView::from).collect(),
-            granted: permit.map_or(&NOTHING, |permit| &permit.allow),
-            grant_counts: permit.is_none_or(Permit::is_current),
-            refused: permit.map_or(&NOTHING, |permit| &permit.deny),
-            approved: approved(rights, entry),
-        }
-    }
-
     /// Calls the tool and offers to grant what it used beyond its permissions.
     async fn record(
         &self,
-        entry: Arc<Entry>,
+        target: &PermitTarget,
         config: &Config,
-        rights: &FileRights,
-        is_trusted: bool,
         session: &mut CommandContext<'_>,
     ) -> Result<u8, Failure> {
-        if !is_trusted {
+        let Some(entry) = &target.entry else {
+            let text = format!("--record calls a tool, and `{}` is none", self.name);
+            let hint = "name a tool of it; `haft list` shows every tool";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint).into());
+        };
+        if !target.is_trusted {
             let text = format!("`{}` is not trusted, so it does not run", self.name);
             let hint = "`haft trust` shows what would run, and asks";
             return Err(Error::new(ErrorKind::Untrusted, text)
@@ -359,16 +349,14 @@ impl Args {
         for program in &trace.notes().programs {
             used.add(PermissionKind::Run, program);
         }
-        let proposal = proposal(&used, config, rights);
-        self.offer(&entry, config, rights, &proposal, code, session)
-            .await
+        let proposal = proposal(&used, config, &target.rights);
+        self.offer(target, config, &proposal, code, session).await
     }
 
     async fn offer(
         &self,
-        entry: &Entry,
+        target: &PermitTarget,
         config: &Config,
-        rights: &FileRights,
         proposal: &Proposal,
         code: u8,
         session: &mut CommandContext<'_>,
@@ -383,7 +371,8 @@ impl Args {
                     && can_ask()
                     && confirm(terminal_text!("Grant this to `{}`? [y/N] ", self.name)).await?);
         if is_agreed {
-            let mut permit = Permit::renewed(&entry.resolved_path, rights.permit.as_ref())?;
+            let before = target.rights.permit.as_ref();
+            let mut permit = Permit::renewed(&target.subject, before)?;
             let links = config.link_bounds();
             for (kind, entries) in &proposal.entries {
                 for entry in entries {
@@ -428,10 +417,117 @@ fn allow(
     })
 }
 
-/// Returns the tier up to which calls of the tool run without a question, because of an answer.
-fn approved(rights: &FileRights, entry: &Entry) -> Option<Tier> {
-    let permit = rights.permit.as_ref().filter(|permit| permit.is_current());
-    permit?.approved.get(&entry.tool.name).copied()
+/// Returns the rights of the MCP server or the file that a name means; `None` if it means a tool.
+fn server_or_file(config: &Config, name: &str) -> Result<Option<FoundRights>, Error> {
+    if let Some(server) = name.strip_prefix("mcp:") {
+        let found = rights_of(config, &RightsPlace::Server(server))?;
+        let found = found.ok_or_else(|| {
+            let text = format!("there is no MCP server `{server}`");
+            let hint = "`haft mcp list` shows all of them";
+            Error::new(ErrorKind::NoSuchTool, text).with_hint(hint)
+        })?;
+        return Ok(Some(found));
+    }
+    let file = config.cwd.join(name);
+    if !name.contains('/') && !file.is_file() {
+        return Ok(None);
+    }
+    let file = file.canonicalize().map_err(|error| {
+        let text = format!("{name}: {}", paths::plain(&error));
+        Error::new(ErrorKind::Usage, text)
+    })?;
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let found = rights_of(config, &RightsPlace::File(&file, &stem))?;
+    let found = found.ok_or_else(|| {
+        let text = format!("{name} is not a file with tools that haft finds");
+        let hint = "`haft doctor` shows where haft looks for tools";
+        Error::new(ErrorKind::Usage, text).with_hint(hint)
+    })?;
+    Ok(Some(found))
+}
+
+/// Grants a file or an MCP server accesses; an empty text is everything of the kind.
+///
+/// # Errors
+/// If there is no such file or server, or the grant cannot be stored.
+pub(super) fn grant_accesses(
+    config: &Config,
+    target: &str,
+    accesses: &[(PermissionKind, String)],
+) -> Result<(), Error> {
+    let found = server_or_file(config, target)?;
+    let found = found.ok_or_else(|| Error::new(ErrorKind::NoSuchTool, target.to_owned()))?;
+    let before = found.rights.permit.as_ref();
+    let mut permit = Permit::renewed(&found.subject, before)?;
+    let links = config.link_bounds();
+    for (kind, what) in accesses {
+        let wish = Wish {
+            kind: *kind,
+            entry: (!what.is_empty()).then(|| what.clone()),
+        };
+        allow(&mut permit, *kind, wish.entry(config).as_deref(), &links)?;
+    }
+    store(config).write(&permit)
+}
+
+impl PermitTarget {
+    fn of(shown: String, entry: Option<Arc<Entry>>, found: FoundRights) -> PermitTarget {
+        let FoundRights {
+            rights,
+            subject,
+            is_trusted,
+        } = found;
+        PermitTarget {
+            shown,
+            path: subject.file().to_owned(),
+            entry,
+            rights,
+            subject,
+            is_trusted,
+        }
+    }
+
+    /// Returns the tier up to which calls of the tool run without a question, because of an answer.
+    fn approved(&self) -> Option<Tier> {
+        let permit = self.rights.permit.as_ref();
+        let permit = permit.filter(|permit| permit.is_current());
+        permit?.approved.get(&self.shown).copied()
+    }
+}
+
+fn view(target: &PermitTarget) -> PermitView<'_> {
+    static NOTHING: Entries = Entries::new();
+    let rights = &target.rights;
+    let permissions = &rights.rights.permissions;
+    let kinds = PermissionKind::ALL.into_iter().map(|kind| {
+        let view = PermissionView {
+            value: permissions.of(kind),
+            from: sources(permissions, kind),
+        };
+        (kind, view)
+    });
+    let permit = rights.permit.as_ref();
+    let source = &rights.profile.source;
+    PermitView {
+        tool: &target.shown,
+        path: target.path.display().to_string(),
+        trusted: target.is_trusted,
+        profile: ProfileView {
+            name: &source.name,
+            file: source.file.as_deref(),
+            chosen_by: source
+                .chosen_by
+                .as_ref()
+                .map(|(key, place)| format!("{key} in {place}")),
+        },
+        isolation: rights.rights.isolation.as_str(),
+        permissions: kinds.collect(),
+        asks_for: rights.requests.iter().map(RequestView::from).collect(),
+        granted: permit.map_or(&NOTHING, |permit| &permit.allow),
+        grant_counts: permit.is_none_or(Permit::is_current),
+        refused: permit.map_or(&NOTHING, |permit| &permit.deny),
+        approved: target.approved(),
+    }
 }
 
 fn store(config: &Config) -> Permits {
@@ -475,14 +571,9 @@ fn summary(name: &str, proposal: &Proposal, home: &Path) -> TerminalText {
 
 /// Returns the command that grants what is proposed.
 fn command(name: &str, proposal: &Proposal) -> String {
-    let mut words = format!("haft permit {}", paths::quoted(Path::new(name)));
-    for (kind, entries) in &proposal.entries {
-        for entry in entries {
-            let wish = format!("{kind}={entry}");
-            words.push_str(&format!(" --allow {}", paths::quoted(Path::new(&wish))));
-        }
-    }
-    words
+    let entries = proposal.entries.iter();
+    let entries = entries.flat_map(|(kind, all)| all.iter().map(|it| (*kind, it.clone())));
+    permit_command_of(name, &entries.collect::<Vec<_>>())
 }
 
 fn sources(permissions: &PermissionProfile, kind: PermissionKind) -> Vec<String> {
@@ -490,15 +581,11 @@ fn sources(permissions: &PermissionProfile, kind: PermissionKind) -> Vec<String>
     sources.map(ToString::to_string).collect()
 }
 
-fn page(
-    entry: &Entry,
-    rights: &FileRights,
-    config: &Config,
-    session: &CommandContext<'_>,
-) -> TerminalText {
+fn page(target: &PermitTarget, config: &Config, session: &CommandContext<'_>) -> TerminalText {
+    let rights = &target.rights;
     let ink = session.out.ink();
-    let shown = text::path(&entry.resolved_path, &config.home);
-    let mut page = terminal_text!("{}  {shown}\n", ink.bold(&entry.tool.name));
+    let shown = text::path(&target.path, &config.home);
+    let mut page = terminal_text!("{}  {shown}\n", ink.bold(&target.shown));
     let isolation = rights.rights.isolation;
     let profile = rights.profile.source.to_string();
     page.push(&terminal_text!("{profile}; isolation: {isolation}\n\n",));
@@ -542,7 +629,7 @@ fn page(
         page.push(&entries(heading, &permit.allow));
         page.push(&entries("you refused this tool", &permit.deny));
     }
-    if let Some(tier) = approved(rights, entry) {
+    if let Some(tier) = target.approved() {
         page.push(&terminal_text!(
             "\ncalls of the tier {} run without a question (--ask-again ends that)\n",
             tier.as_str()

@@ -197,7 +197,8 @@ fn bounds(entry: &Entry) -> Vec<(&'static str, TerminalText)> {
         permissions,
         isolation,
     } = &bounds.rights;
-    if *isolation == Isolation::Sandbox || bounds.profile.chosen_by.is_some() {
+    let is_server = entry.tool.source.family == Family::Mcp;
+    if *isolation == Isolation::Sandbox || bounds.profile.chosen_by.is_some() || is_server {
         let profile = bounds.profile.to_string();
         let profile = profile.trim_start_matches("the profile ");
         facts.push(("profile", TerminalText::from_value(profile)));

@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::trust::{
     Change, ConfigKey, How, OutwardLinks, Review, Reviewed, ReviewedProfile, ReviewedSettings,
-    State,
+    ServerHost, State,
 };
 use haft_render::style::Ink;
 use haft_render::{text, units};
 use haft_tool::{
-    Isolation, Permission, PermissionKind, PermissionRequest, TerminalText, terminal_text,
+    Isolation, Permission, PermissionKind, PermissionRequest, TerminalText, shell_word,
+    terminal_text,
 };
 
 /// Renders the page. Every line has a line break.
@@ -110,6 +111,12 @@ struct ToolView<'a> {
     not_granted: Vec<String>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     servers: &'a [String],
+    /// Hosts that trust grants the servers: `SERVER HOST:PORT`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    /// Accesses that it asks for and that nothing grants: `KIND=VALUE`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,6 +263,12 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
                 .map(|left_out| left_out.problem().message)
                 .collect(),
             servers: &tool.servers,
+            hosts: (tool.hosts.iter())
+                .map(|it| format!("{} {}", it.server, it.host))
+                .collect(),
+            refused: (tool.refused.iter())
+                .map(|(kind, what)| entry(*kind, what))
+                .collect(),
             profile: tool.profile.as_ref().map(|profile| &*profile.source.name),
             isolation: tool
                 .profile
@@ -263,6 +276,24 @@ impl<'a> From<&'a Reviewed> for ToolView<'a> {
                 .map(|profile| profile.rights.isolation.as_str()),
         }
     }
+}
+
+/// Returns the access as `haft permit` takes it.
+pub(super) fn entry(kind: PermissionKind, what: &str) -> String {
+    match what {
+        "" => kind.to_string(),
+        what => format!("{kind}={what}"),
+    }
+}
+
+/// Returns the command that grants the target accesses.
+pub(super) fn permit_command_of(target: &str, accesses: &[(PermissionKind, String)]) -> String {
+    let allowed = accesses.iter().map(|(kind, what)| {
+        let entry = shell_word(&entry(*kind, what));
+        format!(" --allow {entry}")
+    });
+    let allowed: String = allowed.collect();
+    format!("haft permit {}{allowed}", shell_word(target))
 }
 
 fn shown(path: &Path) -> String {
@@ -337,6 +368,25 @@ impl Page<'_> {
         for request in &tool.requests {
             lines.push(&self.request(tool, request));
         }
+        if !tool.refused.is_empty() {
+            let word = self.ink.warning("refused by default");
+            let refused = tool.refused.iter().map(|(kind, what)| entry(*kind, what));
+            let refused: Vec<String> = refused.collect();
+            let command = permit_command_of(&tool.path.display().to_string(), &tool.refused);
+            lines.push(&terminal_text!(
+                "  {word}: {}; `{command}` grants it\n",
+                refused.join(", ")
+            ));
+        }
+        for interpreter in &tool.interpreters {
+            let word = self.ink.warning("refused by default");
+            let refused = [(PermissionKind::Read, interpreter.display().to_string())];
+            let command = permit_command_of(&tool.path.display().to_string(), &refused);
+            lines.push(&terminal_text!(
+                "  {word}: its interpreter `{}`; `{command}` grants it\n",
+                interpreter.display()
+            ));
+        }
         for left_out in &tool.left_out {
             let problem = left_out.problem();
             let word = self.ink.warning("not granted");
@@ -344,6 +394,11 @@ impl Page<'_> {
         }
         for server in &tool.servers {
             lines.push(&terminal_text!("  MCP server {server}\n"));
+        }
+        for ServerHost { server, host, .. } in &tool.hosts {
+            lines.push(&terminal_text!(
+                "  with your trust, the server `{server}` may connect to `{host}`\n"
+            ));
         }
         // Tools that may do whatever the user may need no line.
         let is_bounded = |profile: &&ReviewedProfile| {

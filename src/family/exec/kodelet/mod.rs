@@ -18,7 +18,7 @@ use haft_config::{Config, CustomTools};
 use haft_discover::Candidate;
 use haft_process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
 use haft_tool::schema::Schema;
-use haft_tool::{Family, Problem, Tool};
+use haft_tool::{Family, PermissionKind, Problem, Tool, permit_command};
 use runner::KodeletRunner;
 
 /// Timeout of `TOOL description`.
@@ -88,6 +88,7 @@ impl Protocol for Kodelet {
             Ok(confinement) => confinement,
             Err(problem) => return Loaded::failed(*problem),
         };
+        let problems = withheld_variables(candidate, &name, means, &confinement);
         let tool = Tool {
             label: description.name.clone(),
             ..Tool::new(
@@ -106,7 +107,7 @@ impl Protocol for Kodelet {
         );
         Loaded {
             tools: vec![(Arc::new(tool), Arc::new(runner))],
-            problems: Vec::new(),
+            problems: problems.into_iter().collect(),
             ..Loaded::default()
         }
     }
@@ -130,4 +131,28 @@ fn spawn(
         leftovers: Leftovers::Kill,
         ..confinement.commands.executable(candidate).spawn([command])
     })
+}
+
+/// Returns the problem that variables of `env_whitelist` are not passed to a tool, because its profile
+/// does not grant them.
+fn withheld_variables(
+    candidate: &Candidate,
+    name: &str,
+    means: &LoadContext<'_>,
+    confinement: &Confinement,
+) -> Option<Problem> {
+    let names = means.config.custom_tools.env_whitelist.iter();
+    let withheld: Vec<&str> = names
+        .filter(|name| haft_process::inherited(name).is_some())
+        .filter(|name| !confinement.permissions.grants(PermissionKind::Env, name))
+        .map(String::as_str)
+        .collect();
+    let first = withheld.first()?;
+    let profile = &confinement.bounds.profile.name;
+    let text = format!(
+        "of `custom_tools.env_whitelist` it does not get {}: the profile `{profile}` does not grant it",
+        withheld.join(", ")
+    );
+    let problem = Problem::warning(text).at(&candidate.path).about(name);
+    Some(problem.hint(permit_command(PermissionKind::Env, first)))
 }

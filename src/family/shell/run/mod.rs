@@ -198,8 +198,8 @@ impl Runner for ShellRunner {
 fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Arguments(text) => Error::new(ErrorKind::BadArguments, text),
-        Refusal::NotGranted(text) => Error::new(ErrorKind::Denied, text)
-            .with_hint("grant it under `permissions` in haft's configuration"),
+        Refusal::NotGranted(text, hint) => Error::new(ErrorKind::Denied, text)
+            .with_hint(hint.unwrap_or_else(|| "a tool without a sandbox has it".to_owned())),
         Refusal::NotPermitted(text) => denied(&text),
         Refusal::Impossible(text) => Error::new(ErrorKind::Load, text),
     }

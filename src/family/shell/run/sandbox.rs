@@ -7,43 +7,39 @@
 use std::path::Path;
 
 use super::super::definition::{Isolation, Privilege, Security};
+use crate::family::rights::denied;
 use haft_config::{PermissionProfile, paths};
 use haft_process::{GrantedPath, Limits, LinkBounds, Spawn, Wrapper};
-use haft_tool::{AccessTarget, PermissionKind};
+use haft_tool::{AccessTarget, PermissionKind, access_of_text};
 
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
 
-/// Returns the permission that the host does not grant, if there is one. `permissions` are filled.
+/// Returns the permission that the host does not grant, if there is one, and the hint that names the
+/// command which grants it. `permissions` are filled.
 pub(crate) fn not_granted<'a>(
     permissions: &'a [String],
     profile: &PermissionProfile,
     cwd: &Path,
-) -> Option<&'a str> {
-    let denied = permissions
-        .iter()
-        .find(|permission| !is_granted(permission, profile, cwd));
-    denied.map(String::as_str)
-}
-
-fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool {
-    let mut parts = permission.splitn(3, ':');
-    let kind = (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    );
-    let what = parts.next().unwrap_or_default();
-    match kind {
-        ("filesystem", "read") => grants_path(profile, PermissionKind::Read, what, cwd),
-        ("filesystem", _) => grants_path(profile, PermissionKind::Write, what, cwd),
-        ("network", _) => {
-            let host = AccessTarget::AnyPort(what);
-            profile.decide(PermissionKind::Net, host).is_granted()
-        }
-        // A permission that the host has no name for is granted only by a host without
-        // restrictions.
-        _ => profile.grants_defaults(),
-    }
+) -> Option<(&'a str, Option<String>)> {
+    permissions.iter().find_map(|permission| {
+        let access = access_of_text(permission);
+        let is_granted = match access {
+            Some((PermissionKind::Net, host)) => {
+                let host = AccessTarget::AnyPort(host);
+                profile.decide(PermissionKind::Net, host).is_granted()
+            }
+            Some((kind, path)) => grants_path(profile, kind, path, cwd),
+            // A permission that the host has no name for is granted only by a host without
+            // restrictions.
+            None => profile.grants_defaults(),
+        };
+        let hint = access.map(|(kind, what)| {
+            let refusal = denied(&profile.refusal(kind, what));
+            refusal.hint().unwrap_or_default().to_owned()
+        });
+        (!is_granted).then_some((permission.as_str(), hint))
+    })
 }
 
 fn grants_path(profile: &PermissionProfile, kind: PermissionKind, path: &str, cwd: &Path) -> bool {

@@ -70,7 +70,7 @@ pub(crate) enum Refusal {
     /// The values are invalid.
     Arguments(String),
     /// The host does not grant what the tool needs.
-    NotGranted(String),
+    NotGranted(String, Option<String>),
     /// The permissions of its level do not allow it; the text has the hint.
     NotPermitted(String),
     /// The machine lacks what the tool needs.
@@ -81,7 +81,7 @@ impl Refusal {
     pub(crate) fn text(&self) -> &str {
         match self {
             Refusal::Arguments(text)
-            | Refusal::NotGranted(text)
+            | Refusal::NotGranted(text, _)
             | Refusal::NotPermitted(text)
             | Refusal::Impossible(text) => text,
         }
@@ -135,14 +135,13 @@ impl<'a> Session<'a> {
         for text in &definition.security.required_permissions {
             permissions.push(fill(&values, text).await?);
         }
-        if let Some(denied) = sandbox::not_granted(
+        if let Some((denied, hint)) = sandbox::not_granted(
             &permissions,
             &host_env.confinement.permissions,
             &host_env.cwd,
         ) {
-            return Err(Refusal::NotGranted(format!(
-                "Permission not granted: {denied}"
-            )));
+            let text = format!("Permission not granted: {denied}");
+            return Err(Refusal::NotGranted(text, hint));
         }
         if let Some(refusal) = host_env.confinement.rights.refuse_all(&definition.name) {
             return Err(Refusal::NotPermitted(refusal));

@@ -109,6 +109,8 @@ struct CallEnd {
     called: Called,
     /// Verb phrase for the message about a failure.
     failed: &'static str,
+    /// Hint of the message about a refusal.
+    hint: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -380,6 +382,9 @@ impl CallOptions {
             let hint = "`--timeout` sets how long a call may take";
             lines.push(&haft_render::problem::hint_line(hint, session.err));
         }
+        if let Some(hint) = &end.hint {
+            lines.push(&haft_render::problem::hint_line(hint, session.err));
+        }
         say(&lines);
     }
 
@@ -572,6 +577,7 @@ impl CallEnd {
                     },
                     outcome,
                     failed: "reported an error",
+                    hint: None,
                 })
             }
             // A refusal becomes a result, as a model would get it. It is not appended to the
@@ -583,6 +589,7 @@ impl CallEnd {
                     took: None,
                 },
                 failed: "was refused",
+                hint: error.hint().map(str::to_owned),
             }),
             Err(failure) => Err(failure),
         }
